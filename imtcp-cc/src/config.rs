@@ -1,0 +1,270 @@
+//! What a user can set: built once, checked once, read-only afterwards.
+
+use crate::estimate::EstimatorKind;
+use crate::units::{Bandwidth, Bytes};
+use std::fmt;
+use std::time::Duration;
+
+/// How many packets must be ready before a stream starts ([IM] 3.4.1, the paper's m).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreTarget {
+    /// Starts at N; falls by one after two measurements in a row that succeed, rises by one when a
+    /// stream cannot be completed.
+    Dynamic,
+    /// Always this many.
+    Fixed(u32),
+}
+
+/// How long packets may wait for a stream to fill ([IM] 3.4.2, the paper's T).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreTimer {
+    /// T = (M / A)(N - 1) + 4 D_RTT.
+    Adaptive,
+    /// Always this long.
+    Fixed(Duration),
+}
+
+/// A checked configuration. Build one with [`Config::builder`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    measurement: bool,
+    estimator: EstimatorKind,
+    stream_packets: u32,
+    sub_ranges: u32,
+    store_target: StoreTarget,
+    store_timer: StoreTimer,
+    measurement_interval_rtts: u32,
+    minimum_range: Bandwidth,
+    header_overhead: Bytes,
+    initial_window_packets: u32,
+}
+
+impl Config {
+    /// Starts from the defaults: measuring, statistical estimator, N = 5, k = 4, dynamic m,
+    /// adaptive T, at most one measurement per RTT.
+    pub fn builder() -> ConfigBuilder {
+        ConfigBuilder::default()
+    }
+
+    /// Whether probe streams are formed at all; off is the same controller without probing.
+    pub fn measurement(&self) -> bool {
+        self.measurement
+    }
+
+    /// Whose search range decides the rates of the streams. Both estimators always run.
+    pub fn estimator(&self) -> EstimatorKind {
+        self.estimator
+    }
+
+    /// N, the number of packets of a stream ([IM] 3.2.3).
+    pub fn stream_packets(&self) -> u32 {
+        self.stream_packets
+    }
+
+    /// k, the number of sub-ranges, hence the most streams of a measurement ([IM] 3.2.2).
+    pub fn sub_ranges(&self) -> u32 {
+        self.sub_ranges
+    }
+
+    /// m, the number of packets that start a stream.
+    pub fn store_target(&self) -> StoreTarget {
+        self.store_target
+    }
+
+    /// T, the longest wait for a stream to fill.
+    pub fn store_timer(&self) -> StoreTimer {
+        self.store_timer
+    }
+
+    /// The shortest distance between the starts of two measurements, in smoothed RTTs.
+    pub fn measurement_interval_rtts(&self) -> u32 {
+        self.measurement_interval_rtts
+    }
+
+    /// B_m, the least width of the search range ([IM] 3.2.6).
+    pub fn minimum_range(&self) -> Bandwidth {
+        self.minimum_range
+    }
+
+    /// What IP and UDP add to each QUIC datagram on the wire: 28 bytes over IPv4, 48 over IPv6.
+    pub fn header_overhead(&self) -> Bytes {
+        self.header_overhead
+    }
+
+    /// The initial congestion window in full datagrams (RFC 9002, section 7.2: 10).
+    pub fn initial_window_packets(&self) -> u32 {
+        self.initial_window_packets
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        ConfigBuilder::default().config
+    }
+}
+
+/// Collects settings; [`ConfigBuilder::build`] checks them.
+#[derive(Clone, Debug)]
+pub struct ConfigBuilder {
+    config: Config,
+}
+
+impl Default for ConfigBuilder {
+    fn default() -> Self {
+        Self {
+            config: Config {
+                measurement: true,
+                estimator: EstimatorKind::Statistical,
+                stream_packets: 5,
+                sub_ranges: 4,
+                store_target: StoreTarget::Dynamic,
+                store_timer: StoreTimer::Adaptive,
+                measurement_interval_rtts: 1,
+                minimum_range: Bandwidth::ZERO,
+                header_overhead: Bytes::new(28),
+                initial_window_packets: 10,
+            },
+        }
+    }
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $kind:ty),+ $(,)?) => {
+        $($(#[$doc])*
+        #[must_use]
+        pub fn $name(mut self, $name: $kind) -> Self {
+            self.config.$name = $name;
+            self
+        })+
+    };
+}
+
+impl ConfigBuilder {
+    setters! {
+        /// See [`Config::measurement`].
+        measurement: bool,
+        /// See [`Config::estimator`].
+        estimator: EstimatorKind,
+        /// See [`Config::stream_packets`]; 3 to 64.
+        stream_packets: u32,
+        /// See [`Config::sub_ranges`]; 2 to 16.
+        sub_ranges: u32,
+        /// See [`Config::store_target`]; a fixed target is 2 to N.
+        store_target: StoreTarget,
+        /// See [`Config::store_timer`]; a fixed timer is above 0 and at most 1 s.
+        store_timer: StoreTimer,
+        /// See [`Config::measurement_interval_rtts`]; 1 to 1000.
+        measurement_interval_rtts: u32,
+        /// See [`Config::minimum_range`]; zero lets the rule of ALGORITHM.md choose.
+        minimum_range: Bandwidth,
+        /// See [`Config::header_overhead`]; at most 200 bytes.
+        header_overhead: Bytes,
+        /// See [`Config::initial_window_packets`]; 2 to 100.
+        initial_window_packets: u32,
+    }
+
+    /// Checks every setting.
+    ///
+    /// # Errors
+    /// Names the first setting that is out of its range, the value, and the range.
+    pub fn build(self) -> Result<Config, ConfigError> {
+        let c = self.config;
+        within("stream_packets", c.stream_packets, 3, 64)?;
+        within("sub_ranges", c.sub_ranges, 2, 16)?;
+        within(
+            "measurement_interval_rtts",
+            c.measurement_interval_rtts,
+            1,
+            1000,
+        )?;
+        within("initial_window_packets", c.initial_window_packets, 2, 100)?;
+        if let StoreTarget::Fixed(m) = c.store_target {
+            within("store_target", m, 2, c.stream_packets)?;
+        }
+        if let StoreTimer::Fixed(t) = c.store_timer
+            && (t.is_zero() || t > Duration::from_secs(1))
+        {
+            return Err(ConfigError::new(
+                "store_timer",
+                format!("{t:?}"),
+                "above 0 and at most 1 s",
+            ));
+        }
+        if c.header_overhead > Bytes::new(200) {
+            return Err(ConfigError::new(
+                "header_overhead",
+                c.header_overhead.to_string(),
+                "at most 200 B",
+            ));
+        }
+        Ok(c)
+    }
+}
+
+fn within(setting: &'static str, value: u32, low: u32, high: u32) -> Result<(), ConfigError> {
+    if (low..=high).contains(&value) {
+        Ok(())
+    } else {
+        Err(ConfigError::new(
+            setting,
+            value.to_string(),
+            format!("{low} to {high}"),
+        ))
+    }
+}
+
+/// A setting outside its range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    setting: &'static str,
+    value: String,
+    allowed: String,
+}
+
+impl ConfigError {
+    fn new(setting: &'static str, value: String, allowed: impl Into<String>) -> Self {
+        Self {
+            setting,
+            value,
+            allowed: allowed.into(),
+        }
+    }
+
+    /// The name of the setting.
+    pub fn setting(&self) -> &'static str {
+        self.setting
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} is {}; it must be {}",
+            self.setting, self.value, self.allowed
+        )
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_pass_their_own_check() {
+        assert_eq!(Config::builder().build(), Ok(Config::default()));
+    }
+
+    #[test]
+    fn an_error_names_the_setting_and_its_range() {
+        let error = Config::builder().stream_packets(2).build().unwrap_err();
+        assert_eq!(error.to_string(), "stream_packets is 2; it must be 3 to 64");
+        let error = Config::builder()
+            .store_target(StoreTarget::Fixed(6))
+            .build()
+            .unwrap_err();
+        assert_eq!(error.to_string(), "store_target is 6; it must be 2 to 5");
+    }
+}

@@ -1,0 +1,13 @@
+//! Inline available-bandwidth measurement and congestion control for QUIC.
+//!
+//! The core is sans-I/O: it reads no clock, opens no socket, spawns nothing and draws no entropy.
+//! Time comes in as [`units::Timestamp`]; what happened goes out as [`event::Event`]s. Only the
+//! room behind feature `quiche` names quiche types.
+
+pub mod config;
+pub mod estimate;
+pub mod event;
+pub mod units;
+
+pub use config::{Config, ConfigError};
+pub use estimate::{Estimate, EstimatorKind, Flags};

@@ -1,0 +1,146 @@
+//! Rates in bits per second.
+
+use super::{Bytes, NANOS_PER_SECOND};
+use std::fmt;
+use std::time::Duration;
+
+/// A rate in bits per second. Zero is a valid rate; there is no negative one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bandwidth(u64);
+
+impl Bandwidth {
+    /// Nothing per second.
+    pub const ZERO: Self = Self(0);
+    /// The largest rate that can be named.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// A rate from bits per second.
+    pub const fn from_bps(bits_per_second: u64) -> Self {
+        Self(bits_per_second)
+    }
+
+    /// A rate from kilobits (1000 bits) per second.
+    pub const fn from_kbps(kilobits_per_second: u64) -> Self {
+        Self(kilobits_per_second.saturating_mul(1_000))
+    }
+
+    /// A rate from megabits (10^6 bits) per second.
+    pub const fn from_mbps(megabits_per_second: u64) -> Self {
+        Self(megabits_per_second.saturating_mul(1_000_000))
+    }
+
+    /// Rounds a computed rate to whole bits per second. Not a number and anything below zero
+    /// become zero, anything above the range becomes [`Bandwidth::MAX`].
+    pub fn from_bps_f64(bits_per_second: f64) -> Self {
+        // A float-to-integer `as` saturates and maps NaN to 0, which is the documented rule.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "saturating is the rule stated above"
+        )]
+        let bits = libm::round(bits_per_second) as u64;
+        Self(bits)
+    }
+
+    /// The rate at which `bytes` pass in `span`; `None` when the span is empty.
+    pub fn from_bytes_over(bytes: Bytes, span: Duration) -> Option<Self> {
+        let nanos = span.as_nanos();
+        if nanos == 0 {
+            return None;
+        }
+        let bits = u128::from(bytes.get()) * 8 * u128::from(NANOS_PER_SECOND) / nanos;
+        Some(Self(u64::try_from(bits).unwrap_or(u64::MAX)))
+    }
+
+    /// Bits per second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// Bits per second, for statistics.
+    pub fn as_bps_f64(self) -> f64 {
+        self.0 as f64
+    }
+
+    /// True for a rate of zero.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// How long `bytes` take at this rate, rounded down to nanoseconds; `Duration::MAX` at rate
+    /// zero.
+    pub fn time_for(self, bytes: Bytes) -> Duration {
+        if self.0 == 0 {
+            return Duration::MAX;
+        }
+        let nanos = u128::from(bytes.get()) * 8 * u128::from(NANOS_PER_SECOND) / u128::from(self.0);
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// How many whole bytes pass in `span` at this rate.
+    pub fn bytes_in(self, span: Duration) -> Bytes {
+        let bytes =
+            span.as_nanos().saturating_mul(u128::from(self.0)) / (8 * u128::from(NANOS_PER_SECOND));
+        Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+
+    /// The rate times a ratio, rounded; a ratio that is not finite or is negative gives zero or
+    /// [`Bandwidth::MAX`] as for [`Bandwidth::from_bps_f64`].
+    #[must_use]
+    pub fn scaled(self, ratio: f64) -> Self {
+        Self::from_bps_f64(self.as_bps_f64() * ratio)
+    }
+
+    /// The sum, or [`Bandwidth::MAX`] where it does not fit.
+    #[must_use]
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// The difference, or zero where it would be negative.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl fmt::Display for Bandwidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0..1_000 => write!(f, "{} bit/s", self.0),
+            1_000..1_000_000 => write!(f, "{:.1} kbit/s", self.0 as f64 / 1e3),
+            1_000_000..1_000_000_000 => write!(f, "{:.2} Mbit/s", self.0 as f64 / 1e6),
+            _ => write!(f, "{:.3} Gbit/s", self.0 as f64 / 1e9),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_takes_its_serialisation_time() {
+        // 1250 bytes are 10^4 bits; at 10^7 bit/s that is 1 ms.
+        let rate = Bandwidth::from_mbps(10);
+        assert_eq!(rate.time_for(Bytes::new(1250)), Duration::from_millis(1));
+        assert_eq!(rate.bytes_in(Duration::from_millis(1)), Bytes::new(1250));
+        assert_eq!(
+            Bandwidth::from_bytes_over(Bytes::new(1250), Duration::from_millis(1)),
+            Some(rate)
+        );
+    }
+
+    #[test]
+    fn edges_saturate_instead_of_wrapping() {
+        assert_eq!(Bandwidth::ZERO.time_for(Bytes::new(1)), Duration::MAX);
+        assert_eq!(Bandwidth::from_bps_f64(f64::NAN), Bandwidth::ZERO);
+        assert_eq!(Bandwidth::from_bps_f64(-1.0), Bandwidth::ZERO);
+        assert_eq!(Bandwidth::from_bps_f64(f64::INFINITY), Bandwidth::MAX);
+        assert_eq!(
+            Bandwidth::from_bytes_over(Bytes::new(1), Duration::ZERO),
+            None
+        );
+        assert_eq!(Bandwidth::MAX.scaled(2.0), Bandwidth::MAX);
+    }
+}
