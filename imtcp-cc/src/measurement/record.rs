@@ -1,5 +1,6 @@
 //! What happened in a measurement: real send times, real echoes.
 
+use super::pairs::EchoCadence;
 use super::range::{SearchRange, SubRange};
 use super::{MAX_STREAM_PACKETS, MAX_SUB_RANGES};
 use crate::ack::EchoQuality;
@@ -116,6 +117,7 @@ impl StreamRecord {
 pub struct MeasurementRecord {
     measurement: u64,
     range: SearchRange,
+    cadence: EchoCadence,
     streams: Vec<StreamRecord>,
 }
 
@@ -128,16 +130,19 @@ impl MeasurementRecord {
         Self {
             measurement: 0,
             range: SearchRange::first(Bandwidth::ZERO),
+            cadence: EchoCadence::default(),
             streams: (0..sub_ranges)
                 .map(|_| StreamRecord::new(packets))
                 .collect(),
         }
     }
 
-    /// Empties the record for measurement number `measurement` over `range`.
-    pub fn begin(&mut self, measurement: u64, range: SearchRange) {
+    /// Empties the record for measurement number `measurement` over `range`, with a peer that
+    /// acknowledges at `cadence`.
+    pub fn begin(&mut self, measurement: u64, range: SearchRange, cadence: EchoCadence) {
         self.measurement = measurement;
         self.range = range;
+        self.cadence = cadence;
         let sub_ranges = self.sub_ranges();
         for (i, stream) in (1..).zip(&mut self.streams) {
             stream.packets.clear();
@@ -187,9 +192,19 @@ impl MeasurementRecord {
         self.range
     }
 
+    /// Which packets the peer was taken to acknowledge by themselves.
+    pub fn cadence(&self) -> EchoCadence {
+        self.cadence
+    }
+
     /// k.
     pub fn sub_ranges(&self) -> u32 {
         u32::try_from(self.streams.len()).unwrap_or(MAX_SUB_RANGES)
+    }
+
+    /// N, the packets of a whole stream.
+    pub fn stream_packets(&self) -> usize {
+        self.streams.first().map_or(0, |stream| stream.target)
     }
 
     /// Stream `i`, 1 the fastest.
@@ -248,7 +263,11 @@ mod tests {
 
     fn two_streams() -> MeasurementRecord {
         let mut record = MeasurementRecord::new(2, 3);
-        record.begin(7, SearchRange::first(Bandwidth::from_mbps(80)));
+        record.begin(
+            7,
+            SearchRange::first(Bandwidth::from_mbps(80)),
+            EchoCadence::EveryPacket,
+        );
         for (i, numbers) in [(1, [10, 11, 13]), (2, [20, 21, 22])] {
             record.begin_stream(i);
             for number in numbers {
@@ -309,7 +328,11 @@ mod tests {
         };
         let before = room(&record);
         for measurement in 0..100 {
-            record.begin(measurement, SearchRange::first(Bandwidth::from_mbps(10)));
+            record.begin(
+                measurement,
+                SearchRange::first(Bandwidth::from_mbps(10)),
+                EchoCadence::EveryPacket,
+            );
             for number in 0..10 {
                 record.on_sent(
                     2,

@@ -28,7 +28,11 @@ fn fit_of(rates: &[(f64, f64)]) -> Fit {
 fn stream(times: &[(u64, u64)], size: u64) -> MeasurementRecord {
     let packets = u32::try_from(times.len()).expect("a short stream");
     let mut record = MeasurementRecord::new(1, packets);
-    record.begin(1, SearchRange::first(Bandwidth::from_mbps(10)));
+    record.begin(
+        1,
+        SearchRange::first(Bandwidth::from_mbps(10)),
+        EchoCadence::EveryPacket,
+    );
     for (number, &(sent, arrived)) in (0..).zip(times) {
         let sent = Timestamp::from_nanos(sent);
         record.on_sent(1, PacketRecord::sent(number, Bytes::new(size), sent));

@@ -9,7 +9,11 @@ use proptest::prelude::*;
 fn record(echoes: &[(EchoQuality, u64)]) -> MeasurementRecord {
     let packets = u32::try_from(echoes.len()).expect("a short stream");
     let mut record = MeasurementRecord::new(1, packets);
-    record.begin(1, SearchRange::first(Bandwidth::from_mbps(10)));
+    record.begin(
+        1,
+        SearchRange::first(Bandwidth::from_mbps(10)),
+        EchoCadence::EveryPacket,
+    );
     for (number, &(quality, delay)) in (0..).zip(echoes) {
         let sent = Timestamp::from_nanos(number * 1_000_000);
         record.on_sent(1, PacketRecord::sent(number, Bytes::new(1200), sent));
@@ -101,7 +105,11 @@ fn every_second_echo_gives_the_trend_of_a_stream_half_as_long() {
 #[test]
 fn a_stream_that_did_not_finish_leaves_the_trend_open() {
     let mut record = MeasurementRecord::new(1, 5);
-    record.begin(1, SearchRange::first(Bandwidth::from_mbps(10)));
+    record.begin(
+        1,
+        SearchRange::first(Bandwidth::from_mbps(10)),
+        EchoCadence::EveryPacket,
+    );
     assert_eq!(
         judge(
             &record.streams()[0],
