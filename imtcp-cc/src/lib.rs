@@ -4,9 +4,11 @@
 //! Time comes in as [`units::Timestamp`]; what happened goes out as [`event::Event`]s. Only the
 //! room behind feature `quiche` names quiche types.
 
+pub mod ack;
 pub mod config;
 pub mod estimate;
 pub mod event;
+pub mod measurement;
 pub mod units;
 
 pub use config::{Config, ConfigError};

@@ -1,0 +1,59 @@
+//! The measurement of available bandwidth: pure arithmetic over numbers and times.
+//!
+//! [`range`] and [`plan`] say which rates to send at and [`record`] holds what then happened. The
+//! paper's estimator, [`classic`], is made of [`pairs`], [`trend`], [`choice`], [`fit`] and
+//! [`store`]; [`cprobe`] gives it its first range. Whoever estimates is an [`Estimator`]. When and
+//! whether to send is the scheduler's business.
+
+pub mod choice;
+pub mod classic;
+pub mod cprobe;
+pub mod fit;
+pub mod pairs;
+pub mod plan;
+pub mod range;
+pub mod record;
+pub mod store;
+pub mod trend;
+
+use crate::ack::Echo;
+use crate::estimate::{Estimate, EstimatorKind};
+use crate::units::Bandwidth;
+use range::SearchRange;
+use record::MeasurementRecord;
+use std::fmt::Debug;
+
+/// The longest stream, N, that [`crate::Config`] allows.
+pub const MAX_STREAM_PACKETS: u32 = 64;
+
+/// The most sub-ranges, k, that [`crate::Config`] allows.
+pub const MAX_SUB_RANGES: u32 = 16;
+
+/// Makes estimates of the available bandwidth from what was sent and echoed.
+///
+/// Several run side by side on the same packets. One of them drives: its [`next_range`] decides
+/// the rates of the streams. The others shadow it and see records of ranges they did not ask for,
+/// so nothing may be assumed about a record's range but that it is the one really probed.
+///
+/// [`next_range`]: Estimator::next_range
+pub trait Estimator: Debug + Send + Sync {
+    /// Which estimator this is.
+    fn kind(&self) -> EstimatorKind;
+
+    /// The first train of back-to-back packets came in at this rate ([IM] 3.2.1).
+    fn on_first_train(&mut self, cprobe: Bandwidth);
+
+    /// A packet, of a stream or not, was acknowledged or lost.
+    fn on_echo(&mut self, echo: &Echo) -> Option<Estimate>;
+
+    /// All streams of a measurement were sent, and all their packets acknowledged or lost. `None`
+    /// when nothing can be said of it.
+    fn on_measurement(&mut self, record: &MeasurementRecord) -> Option<Estimate>;
+
+    /// Where to search next, no higher than `bound` (the capacity, where it is known); `None`
+    /// before the first train.
+    fn next_range(&self, bound: Option<Bandwidth>) -> Option<SearchRange>;
+
+    /// Forgets everything, as when the path changes.
+    fn reset(&mut self);
+}
