@@ -17,6 +17,7 @@ use crate::capacity::DispersionCapacity;
 use crate::config::Config;
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::event::{Event, Subscriber};
+use crate::measurement::Estimator;
 use crate::measurement::bootstrap::Bootstrap;
 use crate::measurement::classic::ClassicEstimator;
 use crate::measurement::range::SearchRange;
@@ -27,7 +28,7 @@ use crate::transport::{
     AckInfo, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket,
 };
 use crate::units::{Bandwidth, Bytes, Timestamp};
-use crate::window::{Phase, RenoWindow};
+use crate::window::{Acked, Phase, Reno, WindowLaw, WindowUsage};
 use reporting::Reporter;
 use std::sync::Arc;
 
@@ -36,7 +37,8 @@ use std::sync::Arc;
 pub struct ImTcp {
     config: Config,
     reporter: Reporter,
-    window: RenoWindow,
+    window: Box<dyn WindowLaw>,
+    usage: WindowUsage,
     tracker: EchoTracker,
     bootstrap: Bootstrap,
     capacity: DispersionCapacity,
@@ -47,9 +49,6 @@ pub struct ImTcp {
     /// Known from the first acknowledgement of a 1-RTT packet on.
     rtt: Option<RoundTrip>,
     max_datagram: Bytes,
-    /// The most in flight during the last round trip and during this one, which ends then.
-    peak_in_flight: [Bytes; 2],
-    round_ends: Timestamp,
     /// The tight link was busy practically all the time of late.
     link_covered: bool,
 }
@@ -63,18 +62,17 @@ impl ImTcp {
     ) -> Self {
         Self {
             reporter: Reporter::new(subscriber),
-            window: RenoWindow::new(max_datagram, config.initial_window_packets()),
+            window: Box::new(Reno::new(config.initial_window_packets(), max_datagram)),
+            usage: WindowUsage::default(),
             tracker: EchoTracker::new(),
             bootstrap: Bootstrap::default(),
             capacity: DispersionCapacity::new(),
-            classic: ClassicEstimator::new(&config),
-            statistical: StatisticalEstimator::new(),
+            classic: ClassicEstimator::new(config.minimum_range()),
+            statistical: StatisticalEstimator::new(config.minimum_range()),
             probing: Probing::new(&config),
             pacer: Pacer::new(),
             rtt: None,
             max_datagram,
-            peak_in_flight: [Bytes::ZERO; 2],
-            round_ends: Timestamp::ZERO,
             link_covered: false,
             config,
         }
@@ -82,12 +80,12 @@ impl ImTcp {
 
     /// The congestion window.
     pub fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
+        self.window.window()
     }
 
     /// The slow-start threshold, once there is one.
     pub fn ssthresh(&self) -> Option<Bytes> {
-        self.window.ssthresh()
+        self.window.slow_start_threshold()
     }
 
     /// The rate at which packets leave on average, UDP payload; `None` before the first RTT.
@@ -168,8 +166,7 @@ impl ImTcp {
     pub fn on_packet_sent(&mut self, now: Timestamp, packet: &SentPacket) {
         let size = self.on_wire(packet.size);
         self.tracker.on_sent(packet.number, size, now);
-        let peak = &mut self.peak_in_flight[1];
-        *peak = (*peak).max(packet.bytes_in_flight);
+        self.usage.on_sent(packet.bytes_in_flight);
         let Some(rtt) = self.rtt else {
             if packet.app_data {
                 self.bootstrap.on_sent(packet.number, size, now);
@@ -223,7 +220,10 @@ impl ImTcp {
             };
             let _ = self.probing.on_echo(&echo);
         }
-        self.window.on_loss(now, info.newest_sent, info.persistent_congestion);
+        self.window.on_congestion(now, info.newest_sent);
+        if info.persistent_congestion {
+            self.window.on_persistent_congestion();
+        }
         if let Some(rtt) = self.rtt {
             self.probing.abandon(now, rtt, &mut |event| self.reporter.emit(now, event));
         }
@@ -232,13 +232,13 @@ impl ImTcp {
     /// The peer reported packets marked by a congested router (RFC 9002, section 7.1); the newest
     /// of them left at `newest_sent`.
     pub fn on_congestion_experienced(&mut self, now: Timestamp, newest_sent: Timestamp) {
-        self.window.on_loss(now, newest_sent, false);
+        self.window.on_congestion(now, newest_sent);
     }
 
     /// The path carries datagrams of another size.
     pub fn on_max_datagram(&mut self, max_datagram: Bytes) {
         self.max_datagram = max_datagram;
-        self.window.on_max_datagram(max_datagram);
+        self.window.on_max_datagram_size(max_datagram);
     }
 
     /// The window allows more than the application has.
@@ -258,16 +258,15 @@ impl ImTcp {
 
     /// Where the next measurement looks.
     fn range(&self) -> Option<SearchRange> {
-        let own = match self.config.estimator() {
-            EstimatorKind::Classic => None,
-            EstimatorKind::Statistical => self
-                .reporter
-                .latest(EstimatorKind::Statistical)
-                .map(|estimate| self.statistical.range_around(&estimate)),
+        let bound = self.capacity.get();
+        let driver: &dyn Estimator = match self.config.estimator() {
+            EstimatorKind::Classic => &self.classic,
+            EstimatorKind::Statistical => &self.statistical,
         };
-        own.or_else(|| self.classic.next_range())
-            .or_else(|| self.capacity.get().map(SearchRange::first))
-            .map(|range| range.bounded(self.capacity.get()))
+        driver
+            .next_range(bound)
+            .or_else(|| self.classic.next_range(bound))
+            .or_else(|| bound.map(SearchRange::first))
     }
 
     /// Takes the echoes of an acknowledgement; returns the gap since the last clean one.
@@ -281,8 +280,8 @@ impl ImTcp {
         let Self { tracker, probing, bootstrap, classic, reporter, .. } = self;
         let outcome =
             tracker.on_ack(arrived, largest, numbers, self.capacity.get(), |echo| {
-                if let Some(range) = bootstrap.on_echo(echo) {
-                    classic.start(range);
+                if let Some(cprobe) = bootstrap.on_echo(echo) {
+                    classic.on_first_train(cprobe);
                 }
                 let Some(stream) = probing.on_echo(echo) else { return };
                 let record = probing.record();
@@ -313,15 +312,13 @@ impl ImTcp {
         info: &AckInfo,
         acked: impl Iterator<Item = AckedPacket>,
     ) {
-        if now >= self.round_ends {
-            self.peak_in_flight = [self.peak_in_flight[1], info.bytes_in_flight];
-            self.round_ends = now + info.rtt.smoothed;
-        }
-        let peak = self.peak_in_flight[0].max(self.peak_in_flight[1]);
-        let limited = self.window.is_underused_at(peak);
-        self.statistical.set_application_limited(limited);
-        for packet in acked {
-            self.window.on_ack(now, packet.size, packet.sent, limited);
+        self.usage.on_ack(now, info.bytes_in_flight, info.rtt.smoothed);
+        let window = self.window.window();
+        let application_limited =
+            self.usage.is_underused(window, self.window.phase(), self.max_datagram);
+        self.statistical.set_application_limited(application_limited);
+        for AckedPacket { size, sent, .. } in acked {
+            self.window.on_ack(&Acked { size, sent, application_limited });
         }
     }
 
@@ -330,19 +327,18 @@ impl ImTcp {
         let record = self.probing.record();
         let measurement = record.measurement();
         self.reporter.emit(now, Event::MeasurementCompleted { measurement });
-        if let Some(estimate) = self.classic.on_measurement(record, self.capacity.get()) {
+        if let Some(estimate) = self.classic.on_measurement(record) {
             let estimator = EstimatorKind::Classic;
             self.reporter.emit(now, Event::EstimateUpdated { estimator, estimate });
         }
     }
 
     fn report(&mut self, now: Timestamp, rtt: RoundTrip) {
-        let Some(capacity) = self.capacity.get() else { return };
         self.link_covered = self.statistical.is_link_covered();
         if !self.reporter.is_report_due(now, rtt.smoothed) {
             return;
         }
-        if let Some(estimate) = self.statistical.estimate(now, capacity) {
+        if let Some(estimate) = self.statistical.report(now) {
             let estimator = EstimatorKind::Statistical;
             self.reporter.emit(now, Event::EstimateUpdated { estimator, estimate });
         }

@@ -1,7 +1,12 @@
 //! Echoes: what the acknowledgements of the peer say about single packets.
 
+mod base_delay;
 pub mod echo;
+pub mod gap;
 pub mod quality;
+mod tracker;
 
 pub use echo::Echo;
+pub use gap::{EchoGap, EchoPoint, LinkState};
 pub use quality::EchoQuality;
+pub use tracker::{AckOutcome, EchoTracker};

@@ -32,7 +32,7 @@ impl ImTcp {
             Phase::SlowStart => SLOW_START_GAIN,
             _ => GAIN,
         };
-        Bandwidth::from_bytes_over(self.window.cwnd(), rtt.smoothed)
+        Bandwidth::from_bytes_over(self.window.window(), rtt.smoothed)
             .map_or(Bandwidth::MAX, |rate| rate.scaled(gain))
     }
 
@@ -74,7 +74,7 @@ impl ImTcp {
     }
 
     fn window_packets(&self) -> u64 {
-        self.window.cwnd().get() / self.max_datagram.get().max(1)
+        self.window.window().get() / self.max_datagram.get().max(1)
     }
 
     /// A UDP payload's size on the wire.

@@ -1,12 +1,10 @@
-//! The first range: the packets that leave before anything is known are a Cprobe train
+//! The first rough value: the packets that leave before anything is known are a Cprobe train
 //! ([IM] 3.2.1).
 
 use super::cprobe;
-use super::range::SearchRange;
 use super::record::{Arrival, PacketRecord};
 use crate::ack::Echo;
-use crate::units::Bytes;
-use crate::units::Timestamp;
+use crate::units::{Bandwidth, Bytes, Timestamp};
 
 /// As many packets as RFC 9002, section 7.2, lets out at first.
 const LONGEST_TRAIN: usize = 10;
@@ -35,8 +33,8 @@ impl Bootstrap {
         }
     }
 
-    /// An echo came. Returns the first range once the whole train is back.
-    pub fn on_echo(&mut self, echo: &Echo) -> Option<SearchRange> {
+    /// An echo came. Returns the train's rate once the whole of it is back.
+    pub fn on_echo(&mut self, echo: &Echo) -> Option<Bandwidth> {
         self.closed = true;
         let last = self.train.last()?.number;
         if let Some(packet) = self.train.iter_mut().find(|p| p.number == echo.packet_number) {
@@ -48,7 +46,7 @@ impl Bootstrap {
         let echoes = self.train.iter().filter(|p| p.timed_arrival().is_some()).count();
         let rate = cprobe::rate(&self.train).filter(|_| echoes >= FEWEST_ECHOES);
         self.train.clear();
-        rate.map(SearchRange::first)
+        rate
     }
 }
 
@@ -56,15 +54,14 @@ impl Bootstrap {
 mod tests {
     use super::*;
     use crate::ack::EchoQuality;
-    use crate::units::Bandwidth;
 
     #[test]
-    fn the_first_flight_gives_the_first_range() {
+    fn the_first_flight_gives_the_first_rate() {
         let mut bootstrap = Bootstrap::default();
         for number in 0..5 {
             bootstrap.on_sent(number, Bytes::new(1250), Timestamp::ZERO);
         }
-        let mut range = None;
+        let mut rate = None;
         for number in 0..5 {
             // 250 us a packet: 40 Mbit/s.
             let echo = Echo {
@@ -74,10 +71,10 @@ mod tests {
                 arrived: Timestamp::from_nanos(20_000_000 + number * 250_000),
                 quality: EchoQuality::Single,
             };
-            assert_eq!(range, None);
-            range = bootstrap.on_echo(&echo);
+            assert_eq!(rate, None);
+            rate = bootstrap.on_echo(&echo);
             bootstrap.on_sent(100 + number, Bytes::new(1250), Timestamp::ZERO);
         }
-        assert_eq!(range, Some(SearchRange::first(Bandwidth::from_mbps(40))));
+        assert_eq!(rate, Some(Bandwidth::from_mbps(40)));
     }
 }

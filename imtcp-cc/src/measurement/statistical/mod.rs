@@ -12,7 +12,10 @@ mod slices;
 mod window;
 
 use crate::ack::EchoGap;
-use crate::estimate::{Estimate, Flags};
+use super::range::SearchRange;
+use super::record::MeasurementRecord;
+use super::Estimator;
+use crate::estimate::{Estimate, EstimatorKind, Flags};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use slices::{SliceView, Slices};
 use std::time::Duration;
@@ -27,7 +30,10 @@ const SHORTEST_WINDOW: Duration = Duration::from_millis(100);
 const SLICE: Duration = Duration::from_millis(20);
 
 /// Packets that a slice must have room for at the capacity.
-const PACKETS_PER_SLICE: u32 = 8;
+const PACKETS_PER_SLICE: u64 = 8;
+
+/// No slice is longer, lest a window hold too few.
+const LONGEST_SLICE: Duration = Duration::from_millis(320);
 
 /// Most slices remembered.
 const MOST_SLICES: usize = 256;
@@ -39,9 +45,16 @@ const FEWEST_SLICES: usize = 3;
 /// half a per cent, and the window's edges cut packets.
 const SYSTEMATIC_SHARE: f64 = 0.015;
 
+/// B_m as a share of the value where none is configured: streams then reach 15 % to either side,
+/// beyond what the value is in doubt by after a few hundred gaps.
+const MINIMUM_RANGE_SHARE: f64 = 0.3;
+
 /// Fuses busy gaps into estimates.
 #[derive(Debug)]
 pub struct StatisticalEstimator {
+    minimum_range: Bandwidth,
+    capacity: Option<Bandwidth>,
+    latest: Option<Estimate>,
     slices: Slices,
     scratch: Vec<SliceView>,
     /// The first slice of the present level, and whether a change put it there.
@@ -51,33 +64,18 @@ pub struct StatisticalEstimator {
 }
 
 impl StatisticalEstimator {
-    /// Nothing seen yet.
-    pub fn new() -> Self {
+    /// An estimator with B_m = `minimum_range`; zero stands for a share of the value.
+    pub fn new(minimum_range: Bandwidth) -> Self {
         Self {
+            minimum_range,
+            capacity: None,
+            latest: None,
             slices: Slices::new(SLICE, MOST_SLICES),
             scratch: Vec::with_capacity(MOST_SLICES),
             level_start: 0,
             changed: false,
             application_limited: false,
         }
-    }
-
-    /// The capacity is known or was revised: slices are cut so that each holds several packets of
-    /// `packet` bytes.
-    pub fn on_capacity(&mut self, capacity: Bandwidth, packet: Bytes) {
-        let room = capacity.time_for(packet.times(u64::from(PACKETS_PER_SLICE)));
-        let longest = LONGEST_WINDOW / 8;
-        // Steps of a factor of two, so that small revisions do not cut time anew.
-        let mut length = SLICE;
-        while length < room && length < longest {
-            length *= 2;
-        }
-        self.slices.set_length(length);
-    }
-
-    /// Takes a gap between clean echoes.
-    pub fn on_gap(&mut self, gap: &EchoGap) {
-        self.slices.add(gap);
     }
 
     /// Whether the sender now sends less than it may.
@@ -92,18 +90,8 @@ impl StatisticalEstimator {
         self.slices.busy_share(RECENT) > 0.9
     }
 
-    /// The estimate from everything up to `now`, given the tight link's capacity.
-    pub fn estimate(&mut self, now: Timestamp, capacity: Bandwidth) -> Option<Estimate> {
+    fn estimate(&self, now: Timestamp, capacity: Bandwidth) -> Option<Estimate> {
         let slice_s = self.slices.length().as_secs_f64();
-        let current = self.slices.index_of(now);
-        let reach = LONGEST_WINDOW.as_nanos() / self.slices.length().as_nanos().max(1);
-        let first = current.saturating_sub(u64::try_from(reach).unwrap_or(u64::MAX));
-        self.slices.forget_before(first.max(self.level_start));
-        self.collect(capacity, current);
-        if let Some(newest) = change::newest_level(&self.scratch, capacity.as_bps_f64()) {
-            self.start_level_at(newest);
-            self.collect(capacity, current);
-        }
         let oldest = self.scratch.first()?.index;
         let newest = self.scratch.last()?.index;
         let span = usize::try_from(newest + 1 - oldest).unwrap_or(usize::MAX);
@@ -112,8 +100,7 @@ impl StatisticalEstimator {
             return None;
         }
         let mean = window::mean(&self.scratch, span, slice_s)?;
-        self.changed = self.changed && window < LONGEST_WINDOW / 2;
-        Some(self.report(now, newest, window, capacity, &mean))
+        Some(self.report_of(now, newest, window, capacity, &mean))
     }
 
     /// Views of all complete slices of the present level.
@@ -129,7 +116,7 @@ impl StatisticalEstimator {
         self.slices.forget_before(self.level_start);
     }
 
-    fn report(
+    fn report_of(
         &self,
         now: Timestamp,
         newest: u64,
@@ -150,9 +137,71 @@ impl StatisticalEstimator {
             window,
             flags: Flags {
                 application_limited: self.application_limited,
-                changed: self.changed,
+                changed: self.changed && window < LONGEST_WINDOW / 2,
                 ..Flags::default()
             },
         }
+    }
+}
+
+impl Estimator for StatisticalEstimator {
+    fn kind(&self) -> EstimatorKind {
+        EstimatorKind::Statistical
+    }
+
+    /// The train's packets come in as gaps, like all others.
+    fn on_first_train(&mut self, _cprobe: Bandwidth) {}
+
+    /// Slices are cut so that each holds several packets, in steps of a factor of two, so that
+    /// small revisions do not cut time anew.
+    fn on_capacity(&mut self, capacity: Bandwidth, packet: Bytes) {
+        let room = capacity.time_for(packet.times(PACKETS_PER_SLICE));
+        let mut length = SLICE;
+        while length < room && length < LONGEST_SLICE {
+            length *= 2;
+        }
+        self.slices.set_length(length);
+        self.capacity = Some(capacity);
+    }
+
+    fn on_gap(&mut self, gap: &EchoGap) {
+        self.slices.add(gap);
+    }
+
+    /// Streams are packets like all others.
+    fn on_measurement(&mut self, _record: &MeasurementRecord) -> Option<Estimate> {
+        None
+    }
+
+    fn report(&mut self, now: Timestamp) -> Option<Estimate> {
+        let capacity = self.capacity?;
+        let current = self.slices.index_of(now);
+        let reach = LONGEST_WINDOW.as_nanos() / self.slices.length().as_nanos().max(1);
+        let first = current.saturating_sub(u64::try_from(reach).unwrap_or(u64::MAX));
+        self.slices.forget_before(first.max(self.level_start));
+        self.collect(capacity, current);
+        if let Some(newest) = change::newest_level(&self.scratch, capacity.as_bps_f64()) {
+            self.start_level_at(newest);
+            self.collect(capacity, current);
+        }
+        self.latest = self.estimate(now, capacity).or(self.latest);
+        self.latest.filter(|estimate| estimate.at + self.slices.length() >= now)
+    }
+
+    /// The 95 % interval, as [IM] 3.2.6 has it, but at least B_m wide.
+    fn next_range(&self, bound: Option<Bandwidth>) -> Option<SearchRange> {
+        let latest = self.latest?;
+        let minimum = if self.minimum_range.is_zero() {
+            latest.available.scaled(MINIMUM_RANGE_SHARE)
+        } else {
+            self.minimum_range
+        };
+        let interval = latest.high.saturating_sub(latest.low);
+        let half_width = interval.max(minimum).scaled(0.5);
+        Some(SearchRange::around(latest.available, half_width).bounded(bound))
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new(self.minimum_range);
     }
 }
