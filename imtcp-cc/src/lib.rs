@@ -10,6 +10,7 @@ pub mod estimate;
 pub mod event;
 pub mod measurement;
 pub mod units;
+pub mod window;
 
 pub use config::{Config, ConfigError};
 pub use estimate::{Estimate, EstimatorKind, Flags};
