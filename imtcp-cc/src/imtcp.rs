@@ -12,7 +12,7 @@
 mod pacing;
 mod reporting;
 
-use crate::ack::{Echo, EchoGap, EchoQuality, EchoTracker};
+use crate::ack::{CadenceDetector, Echo, EchoGap, EchoQuality, EchoTracker};
 use crate::capacity::DispersionCapacity;
 use crate::config::Config;
 use crate::estimate::{Estimate, EstimatorKind};
@@ -40,6 +40,7 @@ pub struct ImTcp {
     window: Box<dyn WindowLaw>,
     usage: WindowUsage,
     tracker: EchoTracker,
+    cadence: CadenceDetector,
     bootstrap: Bootstrap,
     capacity: DispersionCapacity,
     classic: ClassicEstimator,
@@ -65,6 +66,7 @@ impl ImTcp {
             window: Box::new(Reno::new(config.initial_window_packets(), max_datagram)),
             usage: WindowUsage::default(),
             tracker: EchoTracker::new(),
+            cadence: CadenceDetector::default(),
             bootstrap: Bootstrap::default(),
             capacity: DispersionCapacity::new(),
             classic: ClassicEstimator::new(config.minimum_range()),
@@ -133,10 +135,13 @@ impl ImTcp {
     pub fn next_release(&mut self, now: Timestamp, request: &SendRequest) -> Release {
         // Before the first echo there is no path to speak of: the first flight leaves at once, and
         // what the window then holds back goes out on acknowledgements.
-        let Some(rtt) = self.rtt else { return Release::Now };
+        let Some(rtt) = self.rtt else {
+            return Release::Now;
+        };
         if request.retransmission {
             // Lost data goes first, and everything stored with it ([IM] 3.5.3).
-            self.probing.abandon(now, rtt, &mut |event| self.reporter.emit(now, event));
+            self.probing
+                .abandon(now, rtt, &mut |event| self.reporter.emit(now, event));
         } else if request.queued.is_zero() {
             self.pacer.on_drained();
             return Release::Now;
@@ -146,8 +151,9 @@ impl ImTcp {
             return Release::Hold;
         }
         let conditions = self.conditions(rtt);
-        let verdict =
-            self.probing.next(now, ready, &conditions, &mut |event| self.reporter.emit(now, event));
+        let verdict = self.probing.next(now, ready, &conditions, &mut |event| {
+            self.reporter.emit(now, event)
+        });
         match verdict {
             Verdict::Probe => Release::Now,
             Verdict::At(due) => Release::At(due),
@@ -174,11 +180,13 @@ impl ImTcp {
             return;
         };
         if packet.app_data {
-            self.probing.on_sent(now, packet.number, size, rtt, &mut |event| {
-                self.reporter.emit(now, event);
-            });
+            self.probing
+                .on_sent(now, packet.number, size, rtt, &mut |event| {
+                    self.reporter.emit(now, event);
+                });
         }
-        self.pacer.on_sent(now, packet.size, self.pacing_rate_for(&rtt));
+        self.pacer
+            .on_sent(now, packet.size, self.pacing_rate_for(&rtt));
     }
 
     /// An acknowledgement came that newly covers `acked`, in ascending order of their numbers.
@@ -204,12 +212,7 @@ impl ImTcp {
     }
 
     /// Packets were declared lost.
-    pub fn on_loss(
-        &mut self,
-        now: Timestamp,
-        info: &LossInfo,
-        lost: impl Iterator<Item = u64>,
-    ) {
+    pub fn on_loss(&mut self, now: Timestamp, info: &LossInfo, lost: impl Iterator<Item = u64>) {
         for number in lost {
             let echo = Echo {
                 packet_number: number,
@@ -225,7 +228,8 @@ impl ImTcp {
             self.window.on_persistent_congestion();
         }
         if let Some(rtt) = self.rtt {
-            self.probing.abandon(now, rtt, &mut |event| self.reporter.emit(now, event));
+            self.probing
+                .abandon(now, rtt, &mut |event| self.reporter.emit(now, event));
         }
     }
 
@@ -248,10 +252,15 @@ impl ImTcp {
 
     fn conditions(&self, rtt: RoundTrip) -> Conditions {
         Conditions {
-            range: if self.config.measurement() { self.range() } else { None },
+            range: if self.config.measurement() {
+                self.range()
+            } else {
+                None
+            },
             available: self.estimate().map(|estimate| estimate.available),
             rtt,
             packet: self.on_wire(self.max_datagram),
+            cadence: self.cadence.get(),
             allowed: self.window.phase() != Phase::Recovery,
         }
     }
@@ -277,30 +286,43 @@ impl ImTcp {
         largest: u64,
         numbers: impl Iterator<Item = u64>,
     ) -> Option<EchoGap> {
-        let Self { tracker, probing, bootstrap, classic, reporter, .. } = self;
-        let outcome =
-            tracker.on_ack(arrived, largest, numbers, self.capacity.get(), |echo| {
-                if let Some(cprobe) = bootstrap.on_echo(echo) {
-                    classic.on_first_train(cprobe);
-                }
-                let Some(stream) = probing.on_echo(echo) else { return };
-                let record = probing.record();
-                let trend = classic.judge(record, stream);
-                reporter.emit(now, Event::StreamJudged {
+        let Self {
+            tracker,
+            probing,
+            bootstrap,
+            classic,
+            reporter,
+            ..
+        } = self;
+        let outcome = tracker.on_ack(arrived, largest, numbers, self.capacity.get(), |echo| {
+            if let Some(cprobe) = bootstrap.on_echo(echo) {
+                classic.on_first_train(cprobe);
+            }
+            let Some(stream) = probing.on_echo(echo) else {
+                return;
+            };
+            let record = probing.record();
+            let trend = classic.judge(record, stream);
+            reporter.emit(
+                now,
+                Event::StreamJudged {
                     measurement: record.measurement(),
                     stream,
                     trend: trend.as_number(),
-                });
-                if classic.may_stop_early(record) {
-                    probing.stop_early(now);
-                }
-            });
+                },
+            );
+            if classic.may_stop_early(record) {
+                probing.stop_early(now);
+            }
+        });
+        self.cadence.on_ack(outcome.packets);
         outcome.gap
     }
 
     fn on_gap(&mut self, now: Timestamp, gap: &EchoGap) {
         if let Some(capacity) = self.capacity.on_gap(gap) {
-            self.statistical.on_capacity(capacity, self.on_wire(self.max_datagram));
+            self.statistical
+                .on_capacity(capacity, self.on_wire(self.max_datagram));
             self.reporter.emit(now, Event::CapacityUpdated { capacity });
         }
         self.statistical.on_gap(gap);
@@ -312,13 +334,20 @@ impl ImTcp {
         info: &AckInfo,
         acked: impl Iterator<Item = AckedPacket>,
     ) {
-        self.usage.on_ack(now, info.bytes_in_flight, info.rtt.smoothed);
+        self.usage
+            .on_ack(now, info.bytes_in_flight, info.rtt.smoothed);
         let window = self.window.window();
         let application_limited =
-            self.usage.is_underused(window, self.window.phase(), self.max_datagram);
-        self.statistical.set_application_limited(application_limited);
+            self.usage
+                .is_underused(window, self.window.phase(), self.max_datagram);
+        self.statistical
+            .set_application_limited(application_limited);
         for AckedPacket { size, sent, .. } in acked {
-            self.window.on_ack(&Acked { size, sent, application_limited });
+            self.window.on_ack(&Acked {
+                size,
+                sent,
+                application_limited,
+            });
         }
     }
 
@@ -326,10 +355,17 @@ impl ImTcp {
     fn conclude(&mut self, now: Timestamp) {
         let record = self.probing.record();
         let measurement = record.measurement();
-        self.reporter.emit(now, Event::MeasurementCompleted { measurement });
+        self.reporter
+            .emit(now, Event::MeasurementCompleted { measurement });
         if let Some(estimate) = self.classic.on_measurement(record) {
             let estimator = EstimatorKind::Classic;
-            self.reporter.emit(now, Event::EstimateUpdated { estimator, estimate });
+            self.reporter.emit(
+                now,
+                Event::EstimateUpdated {
+                    estimator,
+                    estimate,
+                },
+            );
         }
     }
 
@@ -340,7 +376,13 @@ impl ImTcp {
         }
         if let Some(estimate) = self.statistical.report(now) {
             let estimator = EstimatorKind::Statistical;
-            self.reporter.emit(now, Event::EstimateUpdated { estimator, estimate });
+            self.reporter.emit(
+                now,
+                Event::EstimateUpdated {
+                    estimator,
+                    estimate,
+                },
+            );
         }
     }
 }

@@ -6,6 +6,7 @@
 use crate::ack::Echo;
 use crate::config::{Config, StoreTimer};
 use crate::event::Event;
+use crate::measurement::pairs::EchoCadence;
 use crate::measurement::plan::StreamPlan;
 use crate::measurement::range::SearchRange;
 use crate::measurement::record::{Arrival, MeasurementRecord, PacketRecord};
@@ -31,6 +32,8 @@ pub(crate) struct Conditions {
     pub(crate) rtt: RoundTrip,
     /// A full packet on the wire.
     pub(crate) packet: Bytes,
+    /// How the peer acknowledges.
+    pub(crate) cadence: EchoCadence,
     /// False in loss recovery ([IM] 3.5.3).
     pub(crate) allowed: bool,
 }
@@ -43,7 +46,10 @@ enum Progress {
     /// Streams are being sent; this one is next or under way.
     Sending { stream: u32, started: Timestamp },
     /// The last stream is out.
-    AwaitingEchoes { since: Timestamp, started: Timestamp },
+    AwaitingEchoes {
+        since: Timestamp,
+        started: Timestamp,
+    },
 }
 
 /// Runs measurements.
@@ -55,6 +61,8 @@ pub(crate) struct Probing {
     count: u64,
     limit: Duration,
     packet: Bytes,
+    /// N for a peer that acknowledges each packet, and for this peer.
+    base_packets: u32,
     stream_packets: u32,
     sub_ranges: u32,
     interval_rtts: u32,
@@ -66,10 +74,13 @@ impl Probing {
         Self {
             unit: ControlUnit::new(config.stream_packets(), config.store_target()),
             record: MeasurementRecord::new(config.sub_ranges(), config.stream_packets()),
-            progress: Progress::Idle { due: Timestamp::ZERO },
+            progress: Progress::Idle {
+                due: Timestamp::ZERO,
+            },
             count: 0,
             limit: Duration::ZERO,
             packet: Bytes::ZERO,
+            base_packets: config.stream_packets(),
             stream_packets: config.stream_packets(),
             sub_ranges: config.sub_ranges(),
             interval_rtts: config.measurement_interval_rtts(),
@@ -114,17 +125,28 @@ impl Probing {
         conditions: &Conditions,
         emit: &mut dyn FnMut(Event),
     ) {
-        let Progress::Idle { due } = self.progress else { return };
-        let Some(range) = conditions.range else { return };
-        if now < due || !conditions.allowed || ready.packets == 0 || ready.window < self.stream_packets
-        {
+        let Progress::Idle { due } = self.progress else {
             return;
+        };
+        let Some(range) = conditions.range else {
+            return;
+        };
+        let stream_packets = conditions.cadence.stream_packets(self.base_packets);
+        if now < due || !conditions.allowed || ready.packets == 0 || ready.window < stream_packets {
+            return;
+        }
+        if stream_packets != self.stream_packets {
+            self.stream_packets = stream_packets;
+            self.record.set_stream_packets(stream_packets);
         }
         self.count += 1;
         self.packet = conditions.packet;
         self.limit = self.store_limit(conditions, &range);
-        self.record.begin(self.count, range);
-        self.progress = Progress::Sending { stream: 1, started: now };
+        self.record.begin(self.count, range, conditions.cadence);
+        self.progress = Progress::Sending {
+            stream: 1,
+            started: now,
+        };
         self.unit.begin(self.plan(1), self.limit);
         emit(Event::MeasurementStarted {
             measurement: self.count,
@@ -141,37 +163,64 @@ impl Probing {
                 let available = conditions.available.unwrap_or(range.low()).max(range.low());
                 let gap = available.time_for(conditions.packet);
                 let filling = gap.saturating_mul(self.stream_packets - 1);
-                filling.saturating_add(4 * conditions.rtt.variation).min(LONGEST_STORE)
+                filling
+                    .saturating_add(4 * conditions.rtt.variation)
+                    .min(LONGEST_STORE)
             }
         }
     }
 
     fn plan(&self, stream: u32) -> StreamPlan {
         let range = self.record.range();
-        StreamPlan::new(&range, self.sub_ranges, stream, self.stream_packets, self.packet)
+        StreamPlan::new(
+            &range,
+            self.sub_ranges,
+            stream,
+            self.stream_packets,
+            self.packet,
+        )
     }
 
     /// Reports what the control unit did and moves on with it.
     fn follow(&mut self, now: Timestamp, rtt: RoundTrip, emit: &mut dyn FnMut(Event)) {
-        let Some(transition) = self.unit.take_transition() else { return };
-        let Progress::Sending { stream, started } = self.progress else { return };
+        let Some(transition) = self.unit.take_transition() else {
+            return;
+        };
+        let Progress::Sending { stream, started } = self.progress else {
+            return;
+        };
         let measurement = self.count;
         match transition {
             Transition::StreamStarted { waited, limit } => {
                 self.record.begin_stream(stream);
-                emit(Event::StreamStarted { measurement, stream, waited, limit });
+                emit(Event::StreamStarted {
+                    measurement,
+                    stream,
+                    waited,
+                    limit,
+                });
             }
             Transition::StreamAbandoned { sent } => {
                 self.record.begin_stream(stream);
-                emit(Event::StreamAbandoned { measurement, stream, sent });
+                emit(Event::StreamAbandoned {
+                    measurement,
+                    stream,
+                    sent,
+                });
             }
             Transition::StreamSent if stream < self.sub_ranges => {
-                self.progress = Progress::Sending { stream: stream + 1, started };
+                self.progress = Progress::Sending {
+                    stream: stream + 1,
+                    started,
+                };
                 self.unit.continue_with(self.plan(stream + 1), self.limit);
             }
             Transition::StreamSent => {
                 self.unit.on_success();
-                self.progress = Progress::AwaitingEchoes { since: now, started };
+                self.progress = Progress::AwaitingEchoes {
+                    since: now,
+                    started,
+                };
             }
             Transition::MeasurementGivenUp => self.abandon(now, rtt, emit),
         }
@@ -190,7 +239,8 @@ impl Probing {
         if self.unit.on_sent()
             && let Some(stream) = stream
         {
-            self.record.on_sent(stream, PacketRecord::sent(number, size, now));
+            self.record
+                .on_sent(stream, PacketRecord::sent(number, size, now));
         }
         self.follow(now, rtt, emit);
     }
@@ -200,7 +250,10 @@ impl Probing {
         if matches!(self.progress, Progress::Idle { .. }) {
             return None;
         }
-        let arrival = Arrival { at: echo.arrived, quality: echo.quality };
+        let arrival = Arrival {
+            at: echo.arrived,
+            quality: echo.quality,
+        };
         let stream = self.record.on_echo(echo.packet_number, arrival)?;
         let record = self.record.stream(stream)?;
         (record.is_complete() && record.is_settled()).then_some(stream)
@@ -211,13 +264,18 @@ impl Probing {
         if let Progress::Sending { started, .. } = self.progress {
             self.unit.pass();
             self.unit.on_success();
-            self.progress = Progress::AwaitingEchoes { since: now, started };
+            self.progress = Progress::AwaitingEchoes {
+                since: now,
+                started,
+            };
         }
     }
 
     /// True once when all echoes of the measurement are in, or are not to be expected any more.
     pub(crate) fn take_settled(&mut self, now: Timestamp, rtt: RoundTrip) -> bool {
-        let Progress::AwaitingEchoes { since, started } = self.progress else { return false };
+        let Progress::AwaitingEchoes { since, started } = self.progress else {
+            return false;
+        };
         let patience = ECHO_PATIENCE * rtt.smoothed;
         if !self.record.is_settled() && now.saturating_since(since) < patience {
             return false;
@@ -233,7 +291,9 @@ impl Probing {
         }
         self.unit.pass();
         self.rest(now, now, rtt);
-        emit(Event::MeasurementAbandoned { measurement: self.count });
+        emit(Event::MeasurementAbandoned {
+            measurement: self.count,
+        });
     }
 
     /// At most one measurement per RTT ([IM] 3.3), counted from start to start.

@@ -22,7 +22,10 @@ pub struct BaseDelay {
 impl BaseDelay {
     /// Nothing seen yet.
     pub fn new() -> Self {
-        Self { minima: [None; BUCKETS], newest: 0 }
+        Self {
+            minima: [None; BUCKETS],
+            newest: 0,
+        }
     }
 
     /// Takes a delay that was seen at `now`.
@@ -90,7 +93,10 @@ mod tests {
         let mut base = BaseDelay::new();
         assert_eq!(base.excess(TimeDelta::from_nanos(5)), Duration::ZERO);
         base.observe(seconds(0), TimeDelta::from_nanos(100));
-        assert_eq!(base.excess(TimeDelta::from_nanos(130)), Duration::from_nanos(30));
+        assert_eq!(
+            base.excess(TimeDelta::from_nanos(130)),
+            Duration::from_nanos(30)
+        );
         assert_eq!(base.excess(TimeDelta::from_nanos(70)), Duration::ZERO);
     }
 }

@@ -49,6 +49,12 @@ pub struct EchoTracker {
     base: BaseDelay,
 }
 
+impl Default for EchoTracker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl EchoTracker {
     /// Nothing sent yet.
     pub fn new() -> Self {
@@ -62,13 +68,22 @@ impl EchoTracker {
     /// A packet with application data or other content that asks for an acknowledgement left.
     /// `size` is on the wire.
     pub fn on_sent(&mut self, number: u64, size: Bytes, now: Timestamp) {
-        if self.packets.back().is_some_and(|last| last.number >= number) {
+        if self
+            .packets
+            .back()
+            .is_some_and(|last| last.number >= number)
+        {
             return; // numbers only ever rise; anything else would break the search below
         }
         if self.packets.len() == MAX_PACKETS {
             self.packets.pop_front();
         }
-        self.packets.push_back(SentPacket { number, size, sent: now, acknowledged: false });
+        self.packets.push_back(SentPacket {
+            number,
+            size,
+            sent: now,
+            acknowledged: false,
+        });
     }
 
     /// An acknowledgement came at `arrived` (the receiver's own delay already taken off) whose
@@ -86,7 +101,9 @@ impl EchoTracker {
         let mut held: Option<SentPacket> = None;
         for number in newly_acked {
             outcome.packets += 1;
-            let Some(packet) = self.mark_acknowledged(number) else { continue };
+            let Some(packet) = self.mark_acknowledged(number) else {
+                continue;
+            };
             if let Some(earlier) = held.replace(packet) {
                 sink(&echo_of(&earlier, arrived, EchoQuality::Aggregated));
             }
@@ -113,11 +130,14 @@ impl EchoTracker {
 
     /// The time the last clean echo's packet spent in queues.
     pub fn queueing(&self, capacity: Option<Bandwidth>) -> Option<Duration> {
-        self.last.map(|point| self.base.excess(point.delay(capacity)))
+        self.last
+            .map(|point| self.base.excess(point.delay(capacity)))
     }
 
     fn position(&self, number: u64) -> Option<usize> {
-        self.packets.binary_search_by_key(&number, |packet| packet.number).ok()
+        self.packets
+            .binary_search_by_key(&number, |packet| packet.number)
+            .ok()
     }
 
     fn mark_acknowledged(&mut self, number: u64) -> Option<SentPacket> {
@@ -130,7 +150,11 @@ impl EchoTracker {
     /// Everything before the newest clean echo is done with: an echo that comes later is out of
     /// order and belongs to no gap.
     fn forget_before(&mut self, number: u64) {
-        while self.packets.front().is_some_and(|packet| packet.number <= number) {
+        while self
+            .packets
+            .front()
+            .is_some_and(|packet| packet.number <= number)
+        {
             self.packets.pop_front();
         }
     }
@@ -141,7 +165,11 @@ impl EchoTracker {
         let mut bytes = Bytes::ZERO;
         let mut packets = 0u32;
         let mut work = QueueWork::after(&from, self.base.excess(from.delay(capacity)), capacity);
-        for packet in self.packets.iter().take_while(|packet| packet.number <= to.number) {
+        for packet in self
+            .packets
+            .iter()
+            .take_while(|packet| packet.number <= to.number)
+        {
             if !packet.acknowledged {
                 return None; // lost on the way: where it was dropped nobody can tell
             }
@@ -149,7 +177,13 @@ impl EchoTracker {
             bytes += packet.size;
             packets += 1;
         }
-        (packets > 0).then(|| EchoGap { from, to: *to, bytes, packets, link: work.verdict() })
+        (packets > 0).then(|| EchoGap {
+            from,
+            to: *to,
+            bytes,
+            packets,
+            link: work.verdict(),
+        })
     }
 }
 
@@ -177,13 +211,16 @@ impl QueueWork {
     }
 
     fn arrive(&mut self, sent: Timestamp, size: Bytes) {
-        let Some(capacity) = self.capacity else { return };
+        let Some(capacity) = self.capacity else {
+            return;
+        };
         let serialisation = capacity.time_for(size);
         if sent > self.empty_at + serialisation / WORK_TOLERANCE_DIVISOR {
             self.busy = false;
         }
         self.empty_at = self.empty_at.max(sent) + serialisation;
-        let least = serialisation.as_nanos() * u128::from(SPACED_SHARE.0) / u128::from(SPACED_SHARE.1);
+        let least =
+            serialisation.as_nanos() * u128::from(SPACED_SHARE.0) / u128::from(SPACED_SHARE.1);
         if u128::from((sent.as_nanos()).saturating_sub(self.previous.as_nanos())) < least {
             self.spaced = false;
         }

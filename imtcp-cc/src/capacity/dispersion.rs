@@ -15,6 +15,9 @@ use std::collections::VecDeque;
 /// memory must be short enough to notice a new capacity and long enough to hold a pile under load.
 const MEMORY: usize = 256;
 
+/// Longer gaps rarely go without foreign packets.
+const MOST_PACKETS: u32 = 4;
+
 /// New dispersions between two looks at the piles: a look sorts the memory.
 const LOOK_EVERY: usize = 16;
 
@@ -43,6 +46,12 @@ pub struct DispersionCapacity {
     capacity: Option<Bandwidth>,
 }
 
+impl Default for DispersionCapacity {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl DispersionCapacity {
     /// Nothing known.
     pub fn new() -> Self {
@@ -63,15 +72,20 @@ impl DispersionCapacity {
     pub fn on_gap(&mut self, gap: &EchoGap) -> Option<Bandwidth> {
         let arrival = gap.arrival_gap()?.as_nanos();
         let stretched = arrival > STRETCH * gap.sent_gap().as_nanos();
-        if gap.packets != 1 || arrival == 0 || !(gap.link.is_busy() || stretched) {
+        if gap.packets > MOST_PACKETS || arrival == 0 || !(gap.link.is_busy() || stretched) {
             return None;
         }
         if self.dispersions.len() == MEMORY {
             self.dispersions.pop_front();
         }
-        self.dispersions.push_back(arrival as f64 / gap.bytes.as_f64().max(1.0));
+        self.dispersions
+            .push_back(arrival as f64 / gap.bytes.as_f64().max(1.0));
         self.unseen += 1;
-        let due = if self.capacity.is_none() { 1 } else { LOOK_EVERY };
+        let due = if self.capacity.is_none() {
+            1
+        } else {
+            LOOK_EVERY
+        };
         if self.unseen < due || self.dispersions.len() < FEWEST {
             return None;
         }
@@ -93,7 +107,7 @@ impl DispersionCapacity {
                 end += 1;
             }
             if (end - start) as f64 >= needed {
-                let nanos_per_byte = densest(&sorted[start..end]);
+                let nanos_per_byte = median(&sorted[start..end]);
                 return Some(Bandwidth::from_bps_f64(8.0e9 / nanos_per_byte));
             }
         }
@@ -101,7 +115,6 @@ impl DispersionCapacity {
     }
 }
 
-/// The middle of a pile: its median.
-fn densest(pile: &[f64]) -> f64 {
+fn median(pile: &[f64]) -> f64 {
     pile[pile.len() / 2]
 }

@@ -46,8 +46,8 @@ impl ImTcp {
             && self.config.estimator() == EstimatorKind::Statistical
             && !self.link_covered;
         if let Some(capacity) = self.capacity.get().filter(|_| wanted) {
-            let train = (self.window_packets() / TRAIN_SHARE_DIVISOR)
-                .clamp(SHORTEST_TRAIN, LONGEST_TRAIN);
+            let train =
+                (self.window_packets() / TRAIN_SHARE_DIVISOR).clamp(SHORTEST_TRAIN, LONGEST_TRAIN);
             plan.train_packets = u32::try_from(train).unwrap_or(1);
             plan.train_gap =
                 capacity.time_for(self.on_wire(self.max_datagram)) * TRAIN_GAP_PERCENT / 100;
@@ -70,7 +70,10 @@ impl ImTcp {
     }
 
     pub(super) fn backlog(ready: Ready, request: &SendRequest) -> Backlog {
-        Backlog { ready: ready.packets, window_limited: request.window_left < request.queued }
+        Backlog {
+            ready: ready.packets,
+            window_limited: request.window_left < request.queued,
+        }
     }
 
     fn window_packets(&self) -> u64 {

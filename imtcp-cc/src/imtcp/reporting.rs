@@ -36,7 +36,8 @@ impl Reporter {
     }
 
     pub(super) fn keep_log(&mut self) {
-        self.log.get_or_insert_with(|| VecDeque::with_capacity(LOG_CAPACITY));
+        self.log
+            .get_or_insert_with(|| VecDeque::with_capacity(LOG_CAPACITY));
     }
 
     pub(super) fn take_logged(&mut self) -> Option<(Timestamp, Event)> {
@@ -44,7 +45,11 @@ impl Reporter {
     }
 
     pub(super) fn emit(&mut self, now: Timestamp, event: Event) {
-        if let Event::EstimateUpdated { estimator, estimate } = event {
+        if let Event::EstimateUpdated {
+            estimator,
+            estimate,
+        } = event
+        {
             match estimator {
                 EstimatorKind::Classic => self.classic = Some(estimate),
                 EstimatorKind::Statistical => self.statistical = Some(estimate),

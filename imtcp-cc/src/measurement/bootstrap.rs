@@ -21,7 +21,10 @@ pub struct Bootstrap {
 
 impl Default for Bootstrap {
     fn default() -> Self {
-        Self { train: Vec::with_capacity(LONGEST_TRAIN), closed: false }
+        Self {
+            train: Vec::with_capacity(LONGEST_TRAIN),
+            closed: false,
+        }
     }
 }
 
@@ -37,13 +40,24 @@ impl Bootstrap {
     pub fn on_echo(&mut self, echo: &Echo) -> Option<Bandwidth> {
         self.closed = true;
         let last = self.train.last()?.number;
-        if let Some(packet) = self.train.iter_mut().find(|p| p.number == echo.packet_number) {
-            packet.echo = Some(Arrival { at: echo.arrived, quality: echo.quality });
+        if let Some(packet) = self
+            .train
+            .iter_mut()
+            .find(|p| p.number == echo.packet_number)
+        {
+            packet.echo = Some(Arrival {
+                at: echo.arrived,
+                quality: echo.quality,
+            });
         }
         if echo.packet_number < last {
             return None;
         }
-        let echoes = self.train.iter().filter(|p| p.timed_arrival().is_some()).count();
+        let echoes = self
+            .train
+            .iter()
+            .filter(|p| p.timed_arrival().is_some())
+            .count();
         let rate = cprobe::rate(&self.train).filter(|_| echoes >= FEWEST_ECHOES);
         self.train.clear();
         rate

@@ -65,9 +65,11 @@ impl ClassicEstimator {
 
     /// T_i of one stream.
     pub fn judge(&self, record: &MeasurementRecord, stream: u32) -> Trend {
-        record.stream(stream).map_or(Trend::CannotTell(Doubt::Incomplete), |stream| {
-            judge(stream, record.cadence(), &self.thresholds)
-        })
+        record
+            .stream(stream)
+            .map_or(Trend::CannotTell(Doubt::Incomplete), |stream| {
+                judge(stream, record.cadence(), &self.thresholds)
+            })
     }
 
     /// Whether the streams still to come would only say what two in a row said already ([IM]

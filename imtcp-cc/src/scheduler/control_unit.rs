@@ -81,11 +81,25 @@ enum State {
     /// Everything passes.
     PassPacket,
     /// Packets are held until enough of them are ready.
-    StorePacket { plan: StreamPlan, since: Option<Timestamp>, limit: Duration },
+    StorePacket {
+        plan: StreamPlan,
+        since: Option<Timestamp>,
+        limit: Duration,
+    },
     /// Packets leave at the times of the plan.
-    SendStream { plan: StreamPlan, started: Timestamp, sent: u32, on_time: bool, limit: Duration },
+    SendStream {
+        plan: StreamPlan,
+        started: Timestamp,
+        sent: u32,
+        on_time: bool,
+        limit: Duration,
+    },
     /// What was held leaves; then the stream in `plan` is stored for, if there is one.
-    EmptyBuffer { left: Option<u32>, next: Option<StreamPlan>, limit: Duration },
+    EmptyBuffer {
+        left: Option<u32>,
+        next: Option<StreamPlan>,
+        limit: Duration,
+    },
 }
 
 /// Decides when the packets of probe streams leave.
@@ -142,13 +156,21 @@ impl ControlUnit {
     /// Begins to store for the first stream of a measurement; `limit` is T.
     pub fn begin(&mut self, plan: StreamPlan, limit: Duration) {
         self.attempts = 0;
-        self.state = State::StorePacket { plan, since: None, limit };
+        self.state = State::StorePacket {
+            plan,
+            since: None,
+            limit,
+        };
     }
 
     /// The stream was sent and another one of the same measurement follows.
     pub fn continue_with(&mut self, plan: StreamPlan, limit: Duration) {
         self.attempts = 0;
-        self.state = State::EmptyBuffer { left: None, next: Some(plan), limit };
+        self.state = State::EmptyBuffer {
+            left: None,
+            next: Some(plan),
+            limit,
+        };
     }
 
     /// The measurement is over, for whatever reason: everything stored passes.
@@ -185,11 +207,17 @@ impl ControlUnit {
                 let started = *since.get_or_insert(now);
                 let waited = now.saturating_since(started);
                 let (plan, limit) = (plan.clone(), *limit);
-                if ready.window < self.stream_packets {
+                if ready.window < plan.packets() {
                     self.miss(plan, limit);
                 } else if ready.packets >= target {
                     self.transition = Some(Transition::StreamStarted { waited, limit });
-                    self.state = State::SendStream { plan, started: now, sent: 0, on_time: true, limit };
+                    self.state = State::SendStream {
+                        plan,
+                        started: now,
+                        sent: 0,
+                        on_time: true,
+                        limit,
+                    };
                 } else if waited >= limit {
                     self.miss(plan, limit);
                 } else {
@@ -197,7 +225,13 @@ impl ControlUnit {
                 }
                 None
             }
-            State::SendStream { plan, started, sent, on_time, limit } => {
+            State::SendStream {
+                plan,
+                started,
+                sent,
+                on_time,
+                limit,
+            } => {
                 let due = *started + plan.offset(*sent + 1).unwrap_or(Duration::ZERO);
                 if now <= due {
                     *on_time |= ready.packets > 0;
@@ -208,7 +242,11 @@ impl ControlUnit {
                 // A packet that was there and left late is the timer's fault: its real send time
                 // counts. One that was not there in time breaks the stream.
                 if *on_time || now.saturating_since(due) <= gap_before(plan, *sent + 1) {
-                    return Some(if ready.packets > 0 { Verdict::Probe } else { Verdict::Hold });
+                    return Some(if ready.packets > 0 {
+                        Verdict::Probe
+                    } else {
+                        Verdict::Hold
+                    });
                 }
                 self.transition = Some(Transition::StreamAbandoned { sent: *sent });
                 let (plan, limit) = (plan.clone(), *limit);
@@ -224,7 +262,11 @@ impl ControlUnit {
                     return Some(Verdict::Pass);
                 }
                 self.state = match next.take() {
-                    Some(plan) => State::StorePacket { plan, since: None, limit: *limit },
+                    Some(plan) => State::StorePacket {
+                        plan,
+                        since: None,
+                        limit: *limit,
+                    },
                     None => State::PassPacket,
                 };
                 None
@@ -240,22 +282,33 @@ impl ControlUnit {
         if next.is_none() {
             self.transition = Some(Transition::MeasurementGivenUp);
         }
-        self.state = State::EmptyBuffer { left: None, next, limit };
+        self.state = State::EmptyBuffer {
+            left: None,
+            next,
+            limit,
+        };
     }
 
     /// A packet with application data left. True if it was a packet of a stream.
     pub fn on_sent(&mut self) -> bool {
         match &mut self.state {
-            State::SendStream { sent, on_time, .. } => {
+            State::SendStream {
+                plan,
+                sent,
+                on_time,
+                ..
+            } => {
                 *sent += 1;
                 *on_time = false;
-                if *sent == self.stream_packets {
+                if *sent == plan.packets() {
                     self.transition = Some(Transition::StreamSent);
                     self.state = State::PassPacket;
                 }
                 true
             }
-            State::EmptyBuffer { left: Some(left), .. } => {
+            State::EmptyBuffer {
+                left: Some(left), ..
+            } => {
                 *left = left.saturating_sub(1);
                 false
             }

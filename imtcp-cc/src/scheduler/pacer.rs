@@ -146,7 +146,10 @@ mod tests {
         times
     }
 
-    const PLENTY: Backlog = Backlog { ready: 100, window_limited: true };
+    const PLENTY: Backlog = Backlog {
+        ready: 100,
+        window_limited: true,
+    };
 
     #[test]
     fn packets_keep_the_rate_after_the_credit_is_used() {
@@ -156,14 +159,25 @@ mod tests {
     #[test]
     fn trains_keep_the_same_mean_rate() {
         let times = departures(4, 12, PLENTY);
-        assert_eq!(times, [0, 100, 200, 300, 3000, 3100, 3200, 3300, 7000, 7100, 7200, 7300]);
+        assert_eq!(
+            times,
+            [
+                0, 100, 200, 300, 3000, 3100, 3200, 3300, 7000, 7100, 7200, 7300
+            ]
+        );
     }
 
     #[test]
     fn a_short_train_leaves_when_the_data_ends_and_waits_when_the_window_does() {
-        let data = Backlog { ready: 2, window_limited: false };
+        let data = Backlog {
+            ready: 2,
+            window_limited: false,
+        };
         assert_eq!(departures(4, 2, data), [0, 100]);
-        let window = Backlog { ready: 2, window_limited: true };
+        let window = Backlog {
+            ready: 2,
+            window_limited: true,
+        };
         // 4 packets of 1500 bytes take 4.8 ms at the mean rate; then it goes short.
         assert_eq!(departures(4, 2, window), [4800, 4900]);
     }

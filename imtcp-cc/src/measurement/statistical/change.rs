@@ -61,7 +61,11 @@ fn widening(views: &[SliceView], mean: f64) -> f64 {
         products += (pair[0].rate - mean) * (pair[1].rate - mean);
         squares += (pair[0].rate - mean) * (pair[0].rate - mean);
     }
-    let correlation = if squares > 0.0 { (products / squares).clamp(0.0, 0.9) } else { 0.0 };
+    let correlation = if squares > 0.0 {
+        (products / squares).clamp(0.0, 0.9)
+    } else {
+        0.0
+    };
     ((1.0 + correlation) / (1.0 - correlation)).clamp(1.0, 20.0)
 }
 
@@ -72,7 +76,14 @@ mod tests {
     fn views(rates: impl IntoIterator<Item = f64>) -> Vec<SliceView> {
         rates
             .into_iter()
-            .map(|rate| SliceView { index: 0, rate, seen_s: 0.002, covered: false, scatter: 0.0, freedom: 3 })
+            .map(|rate| SliceView {
+                index: 0,
+                rate,
+                seen_s: 0.002,
+                covered: false,
+                scatter: 0.0,
+                freedom: 3,
+            })
             .collect()
     }
 
@@ -86,7 +97,10 @@ mod tests {
         let old = (0..100).map(|i| 40e6 + wobble(i));
         let new = (0..6).map(|i| 60e6 + wobble(i));
         let found = newest_level(&views(old.chain(new)), 100e6).expect("a step of 20 Mbit/s");
-        assert!((4..=7).contains(&found), "found {found} slices, expected about 6");
+        assert!(
+            (4..=7).contains(&found),
+            "found {found} slices, expected about 6"
+        );
     }
 
     #[test]

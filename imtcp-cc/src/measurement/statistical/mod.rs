@@ -11,10 +11,10 @@ mod change;
 mod slices;
 mod window;
 
-use crate::ack::EchoGap;
+use super::Estimator;
 use super::range::SearchRange;
 use super::record::MeasurementRecord;
-use super::Estimator;
+use crate::ack::EchoGap;
 use crate::estimate::{Estimate, EstimatorKind, Flags};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use slices::{SliceView, Slices};
@@ -106,7 +106,11 @@ impl StatisticalEstimator {
     /// Views of all complete slices of the present level.
     fn collect(&mut self, capacity: Bandwidth, current: u64) {
         self.scratch.clear();
-        self.scratch.extend(self.slices.views(capacity).filter(|view| view.index < current));
+        self.scratch.extend(
+            self.slices
+                .views(capacity)
+                .filter(|view| view.index < current),
+        );
     }
 
     /// Keeps only the newest `count` of the slices that say something.
@@ -185,7 +189,8 @@ impl Estimator for StatisticalEstimator {
             self.collect(capacity, current);
         }
         self.latest = self.estimate(now, capacity).or(self.latest);
-        self.latest.filter(|estimate| estimate.at + self.slices.length() >= now)
+        self.latest
+            .filter(|estimate| estimate.at + self.slices.length() >= now)
     }
 
     /// The 95 % interval, as [IM] 3.2.6 has it, but at least B_m wide.

@@ -119,7 +119,11 @@ pub(super) struct Slices {
 
 impl Slices {
     pub(super) fn new(length: Duration, capacity: usize) -> Self {
-        Self { slices: VecDeque::with_capacity(capacity), length, capacity }
+        Self {
+            slices: VecDeque::with_capacity(capacity),
+            length,
+            capacity,
+        }
     }
 
     pub(super) fn length(&self) -> Duration {
@@ -135,13 +139,17 @@ impl Slices {
     }
 
     pub(super) fn index_of(&self, at: Timestamp) -> u64 {
-        let length = u64::try_from(self.length.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let length = u64::try_from(self.length.as_nanos())
+            .unwrap_or(u64::MAX)
+            .max(1);
         at.as_nanos() / length
     }
 
     /// Files a gap under the time of its later echo.
     pub(super) fn add(&mut self, gap: &EchoGap) {
-        let Some(arrived) = gap.arrival_gap() else { return };
+        let Some(arrived) = gap.arrival_gap() else {
+            return;
+        };
         if !gap.link.is_busy() {
             return;
         }
@@ -150,7 +158,10 @@ impl Slices {
             if self.slices.len() == self.capacity {
                 self.slices.pop_front();
             }
-            self.slices.push_back(Slice { index, ..Slice::default() });
+            self.slices.push_back(Slice {
+                index,
+                ..Slice::default()
+            });
         }
         if let Some(newest) = self.slices.back_mut() {
             newest.add(gap, arrived.as_secs_f64());
@@ -163,14 +174,20 @@ impl Slices {
 
     /// Forgets everything before slice `index`.
     pub(super) fn forget_before(&mut self, index: u64) {
-        while self.slices.front().is_some_and(|oldest| oldest.index < index) {
+        while self
+            .slices
+            .front()
+            .is_some_and(|oldest| oldest.index < index)
+        {
             self.slices.pop_front();
         }
     }
 
     /// Busy time within the newest `count` slices that are complete, as a share of their length.
     pub(super) fn busy_share(&self, count: usize) -> f64 {
-        let Some(newest) = self.slices.back() else { return 0.0 };
+        let Some(newest) = self.slices.back() else {
+            return 0.0;
+        };
         let first = newest.index.saturating_sub(count as u64);
         let busy: f64 = self
             .slices
@@ -187,6 +204,7 @@ impl Slices {
     pub(super) fn views(&self, capacity: Bandwidth) -> impl Iterator<Item = SliceView> {
         let bits_per_second = capacity.as_bps_f64();
         let length = self.length.as_secs_f64();
-        self.iter().filter_map(move |slice| slice.view(bits_per_second, length))
+        self.iter()
+            .filter_map(move |slice| slice.view(bits_per_second, length))
     }
 }

@@ -41,7 +41,11 @@ pub(super) fn mean(views: &[SliceView], span: usize, slice_s: f64) -> Option<Win
     let mut variance = 0.0;
     for view in views {
         let weight = if view.covered { view.seen_s } else { slice_s };
-        let noise = if view.covered { 0.0 } else { scatter.within / view.seen_s };
+        let noise = if view.covered {
+            0.0
+        } else {
+            scatter.within / view.seen_s
+        };
         let trust = if view.covered {
             1.0
         } else {
@@ -72,7 +76,10 @@ pub(super) fn mean(views: &[SliceView], span: usize, slice_s: f64) -> Option<Win
 
 /// Variance of the slices' rates about `mean`.
 pub(super) fn spread(views: &[SliceView], mean: f64) -> f64 {
-    let squares: f64 = views.iter().map(|view| (view.rate - mean) * (view.rate - mean)).sum();
+    let squares: f64 = views
+        .iter()
+        .map(|view| (view.rate - mean) * (view.rate - mean))
+        .sum();
     squares / (views.len().max(2) - 1) as f64
 }
 
@@ -93,7 +100,11 @@ impl Sampled {
             seen_s += view.seen_s;
             count += 1;
         }
-        Self { rate: if seen_s > 0.0 { bits / seen_s } else { 0.0 }, seen_s, count }
+        Self {
+            rate: if seen_s > 0.0 { bits / seen_s } else { 0.0 },
+            seen_s,
+            count,
+        }
     }
 
     fn scatter(&self, views: &[SliceView]) -> Scatter {
@@ -112,8 +123,11 @@ impl Sampled {
         // One-way analysis of variance with unequal sizes.
         let square_seen: f64 = sampled().map(|view| view.seen_s * view.seen_s).sum();
         let size = self.seen_s - square_seen / self.seen_s.max(f64::MIN_POSITIVE);
-        let between =
-            if size > 0.0 { ((about_common - spare * within) / size).max(0.0) } else { 0.0 };
+        let between = if size > 0.0 {
+            ((about_common - spare * within) / size).max(0.0)
+        } else {
+            0.0
+        };
         Scatter { within, between }
     }
 }
