@@ -46,6 +46,14 @@ impl Config {
         ConfigBuilder::default()
     }
 
+    /// The defaults without probing: the same controller, as a baseline.
+    pub fn without_measurement() -> Self {
+        Self {
+            measurement: false,
+            ..Self::default()
+        }
+    }
+
     /// Whether probe streams are formed at all; off is the same controller without probing.
     pub fn measurement(&self) -> bool {
         self.measurement

@@ -174,12 +174,12 @@ impl ImTcp {
         self.tracker.on_sent(packet.number, size, now);
         self.usage.on_sent(packet.bytes_in_flight);
         let Some(rtt) = self.rtt else {
-            if packet.app_data {
+            if packet.released {
                 self.bootstrap.on_sent(packet.number, size, now);
             }
             return;
         };
-        if packet.app_data {
+        if packet.released {
             self.probing
                 .on_sent(now, packet.number, size, rtt, &mut |event| {
                     self.reporter.emit(now, event);

@@ -12,6 +12,8 @@ pub mod event;
 mod imtcp;
 pub mod measurement;
 mod probing;
+#[cfg(feature = "quiche")]
+pub mod quiche;
 pub mod scheduler;
 pub mod transport;
 pub mod units;

@@ -23,8 +23,9 @@ pub struct SentPacket {
     pub number: u64,
     /// UDP payload.
     pub size: Bytes,
-    /// Whether it carries application data.
-    pub app_data: bool,
+    /// Whether it left because [`crate::ImTcp::next_release`] let it; false for packets that do not
+    /// ask: probes after a timeout, control frames on an idle connection.
+    pub released: bool,
     /// In flight with this packet.
     pub bytes_in_flight: Bytes,
 }

@@ -63,12 +63,19 @@ pub enum Phase {
     Recovery,
 }
 
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Phase {
+    /// The name, as qlog has it.
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::SlowStart => "slow_start",
             Self::CongestionAvoidance => "congestion_avoidance",
             Self::Recovery => "recovery",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
