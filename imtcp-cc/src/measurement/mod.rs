@@ -40,7 +40,7 @@ pub trait Estimator: Debug + Send + Sync {
     /// Which estimator this is.
     fn kind(&self) -> EstimatorKind;
 
-    /// The first train of back-to-back packets came in at this rate ([IM] 3.2.1).
+    /// The first train of back-to-back packets came in at this rate (IM 3.2.1).
     fn on_first_train(&mut self, cprobe: Bandwidth);
 
     /// A packet, of a stream or not, was acknowledged or lost.
