@@ -121,8 +121,8 @@ enum Reading {
 }
 
 impl Band {
-    /// Whether PCT is above the band for delays that have no trend at all.
-    fn holds_noise(&self) -> bool {
+    /// Whether delays without any trend have a PCT above the band.
+    fn is_below_noise(&self) -> bool {
         self.upper < pct::WITHOUT_TREND
     }
 
@@ -181,7 +181,7 @@ pub fn judge_rises(rises: &[TimeDelta], thresholds: &Thresholds) -> Trend {
         }
         (Reading::DoesNot, Reading::DoesNot | Reading::Grey)
         | (Reading::Grey, Reading::DoesNot) => Trend::NotIncreasing,
-        (Reading::Rises, Reading::DoesNot) if thresholds.pct.holds_noise() => Trend::NotIncreasing,
+        (Reading::Rises, Reading::DoesNot) if thresholds.pct.is_below_noise() => Trend::NotIncreasing,
         (Reading::Rises, Reading::DoesNot) | (Reading::DoesNot, Reading::Rises) => {
             Trend::CannotTell(Doubt::Contradiction)
         }
