@@ -181,7 +181,9 @@ pub fn judge_rises(rises: &[TimeDelta], thresholds: &Thresholds) -> Trend {
         }
         (Reading::DoesNot, Reading::DoesNot | Reading::Grey)
         | (Reading::Grey, Reading::DoesNot) => Trend::NotIncreasing,
-        (Reading::Rises, Reading::DoesNot) if thresholds.pct.is_below_noise() => Trend::NotIncreasing,
+        (Reading::Rises, Reading::DoesNot) if thresholds.pct.is_below_noise() => {
+            Trend::NotIncreasing
+        }
         (Reading::Rises, Reading::DoesNot) | (Reading::DoesNot, Reading::Rises) => {
             Trend::CannotTell(Doubt::Contradiction)
         }
