@@ -259,12 +259,15 @@ mod tests {
 
     #[test]
     fn an_error_names_the_setting_and_its_range() {
-        let error = Config::builder().stream_packets(2).build().unwrap_err();
+        let error = Config::builder()
+            .stream_packets(2)
+            .build()
+            .expect_err("out of range");
         assert_eq!(error.to_string(), "stream_packets is 2; it must be 3 to 64");
         let error = Config::builder()
             .store_target(StoreTarget::Fixed(6))
             .build()
-            .unwrap_err();
+            .expect_err("out of range");
         assert_eq!(error.to_string(), "store_target is 6; it must be 2 to 5");
     }
 }

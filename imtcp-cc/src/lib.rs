@@ -8,12 +8,18 @@
 //! same page says where each equation is computed.
 
 pub mod ack;
+pub mod capacity;
 pub mod config;
 pub mod estimate;
 pub mod event;
+mod imtcp;
 pub mod measurement;
+mod probing;
+pub mod scheduler;
+pub mod transport;
 pub mod units;
 pub mod window;
 
 pub use config::{Config, ConfigError};
 pub use estimate::{Estimate, EstimatorKind, Flags};
+pub use imtcp::ImTcp;

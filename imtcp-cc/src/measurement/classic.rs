@@ -13,9 +13,9 @@ use super::record::MeasurementRecord;
 use super::store::ValueStore;
 use super::trend::{Doubt, Thresholds, Trend, judge};
 use super::{Estimator, MAX_SUB_RANGES};
-use crate::ack::Echo;
+use crate::ack::EchoGap;
 use crate::estimate::{Estimate, EstimatorKind, Flags};
-use crate::units::Bandwidth;
+use crate::units::{Bandwidth, Bytes, Timestamp};
 
 /// The result of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,6 +61,21 @@ impl ClassicEstimator {
     /// The result of the last measurement that had one.
     pub fn last_outcome(&self) -> Option<&Outcome> {
         self.last_outcome.as_ref()
+    }
+
+    /// T_i of one stream.
+    pub fn judge(&self, record: &MeasurementRecord, stream: u32) -> Trend {
+        record
+            .stream(stream)
+            .map_or(Trend::CannotTell(Doubt::Incomplete), |stream| {
+                judge(stream, record.cadence(), &self.thresholds)
+            })
+    }
+
+    /// Whether the streams still to come would only say what two in a row said already (IM
+    /// 3.2.3).
+    pub fn may_stop_early(&self, record: &MeasurementRecord) -> bool {
+        early_stop(&self.trends(record)[..record.streams().len().min(MAX_SUB_RANGES as usize)])
     }
 
     /// T_1 to T_k. Streams left out by the early stop count as not increasing (IM 3.2.3).
@@ -178,8 +193,14 @@ impl Estimator for ClassicEstimator {
         self.next_range = Some(SearchRange::first(cprobe));
     }
 
+    /// The paper knows the capacity only as the bound of the range.
+    fn on_capacity(&mut self, _capacity: Bandwidth, _packet: Bytes) {}
+
     /// The paper looks at streams alone.
-    fn on_echo(&mut self, _echo: &Echo) -> Option<Estimate> {
+    fn on_gap(&mut self, _gap: &EchoGap) {}
+
+    /// The paper has a value after each measurement, and none between.
+    fn report(&mut self, _now: Timestamp) -> Option<Estimate> {
         None
     }
 

@@ -2,9 +2,11 @@
 //!
 //! [`range`] and [`plan`] say which rates to send at and [`record`] holds what then happened. The
 //! paper's estimator, [`classic`], is made of [`pairs`], [`trend`], [`choice`], [`fit`] and
-//! [`store`]; [`cprobe`] gives it its first range. Whoever estimates is an [`Estimator`]. When and
-//! whether to send is the scheduler's business.
+//! [`store`]; [`bootstrap`] gives it its first range by [`cprobe`]. The default estimator is
+//! [`statistical`]. Whoever estimates is an [`Estimator`]. When and whether to send is the
+//! scheduler's business.
 
+pub mod bootstrap;
 pub mod choice;
 pub mod classic;
 pub mod cprobe;
@@ -13,12 +15,13 @@ pub mod pairs;
 pub mod plan;
 pub mod range;
 pub mod record;
+pub mod statistical;
 pub mod store;
 pub mod trend;
 
-use crate::ack::Echo;
+use crate::ack::EchoGap;
 use crate::estimate::{Estimate, EstimatorKind};
-use crate::units::Bandwidth;
+use crate::units::{Bandwidth, Bytes, Timestamp};
 use range::SearchRange;
 use record::MeasurementRecord;
 use std::fmt::Debug;
@@ -43,12 +46,19 @@ pub trait Estimator: Debug + Send + Sync {
     /// The first train of back-to-back packets came in at this rate (IM 3.2.1).
     fn on_first_train(&mut self, cprobe: Bandwidth);
 
-    /// A packet, of a stream or not, was acknowledged or lost.
-    fn on_echo(&mut self, echo: &Echo) -> Option<Estimate>;
+    /// The capacity of the tight link was learnt or revised; full packets are `packet` bytes long
+    /// on the wire.
+    fn on_capacity(&mut self, capacity: Bandwidth, packet: Bytes);
+
+    /// Two clean echoes followed each other, of packets of a stream or not.
+    fn on_gap(&mut self, gap: &EchoGap);
 
     /// All streams of a measurement were sent, and all their packets acknowledged or lost. `None`
     /// when nothing can be said of it.
     fn on_measurement(&mut self, record: &MeasurementRecord) -> Option<Estimate>;
+
+    /// An estimate from all gaps up to `now`, of an estimator that does not wait for measurements.
+    fn report(&mut self, now: Timestamp) -> Option<Estimate>;
 
     /// Where to search next, no higher than `bound` (the capacity, where it is known); `None`
     /// before the first train.

@@ -14,6 +14,17 @@ pub enum EchoCadence {
 }
 
 impl EchoCadence {
+    /// The N that gives as many pairs as `packets` give when each is acknowledged by itself: [IM]
+    /// 3.5.1 asks for a longer stream and leaves open how much longer.
+    pub const fn stream_packets(self, packets: u32) -> u32 {
+        let pairs = packets.saturating_sub(1);
+        match self {
+            Self::EveryPacket => packets,
+            // One more, because the first packet may be the one without a time of its own.
+            Self::EverySecond => 2 * pairs + 2,
+        }
+    }
+
     /// How many packets apart the two of a pair are.
     pub const fn step(self) -> usize {
         match self {

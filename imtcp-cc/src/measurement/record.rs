@@ -137,6 +137,17 @@ impl MeasurementRecord {
         }
     }
 
+    /// Changes N, for the measurements to come: a peer that acknowledges otherwise needs streams of
+    /// another length ([IM] 3.5.1). Makes room where there was less.
+    pub fn set_stream_packets(&mut self, packets: u32) {
+        let packets = packets.clamp(2, MAX_STREAM_PACKETS) as usize;
+        for stream in &mut self.streams {
+            stream.packets.clear();
+            stream.packets.reserve(packets);
+            stream.target = packets;
+        }
+    }
+
     /// Empties the record for measurement number `measurement` over `range`, with a peer that
     /// acknowledges at `cadence`.
     pub fn begin(&mut self, measurement: u64, range: SearchRange, cadence: EchoCadence) {

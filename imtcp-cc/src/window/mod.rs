@@ -5,8 +5,10 @@
 //! not decide when a packet leaves.
 
 mod reno;
+mod usage;
 
 pub use reno::Reno;
+pub use usage::WindowUsage;
 
 use crate::units::{Bytes, Timestamp};
 use std::fmt::{self, Debug};
