@@ -10,9 +10,9 @@ pub struct Echo {
     pub packet_number: u64,
     /// The packet's size on the wire, IP and UDP headers included.
     pub size: Bytes,
-    /// When the packet really left, S in [IM] 3.2.3.
+    /// When the packet really left, S in IM 3.2.3.
     pub sent: Timestamp,
-    /// When its acknowledgement came in, R in [IM] 3.2.3; for a lost packet, when the loss was
+    /// When its acknowledgement came in, R in IM 3.2.3; for a lost packet, when the loss was
     /// declared.
     pub arrived: Timestamp,
     /// What that time is worth.
@@ -20,7 +20,7 @@ pub struct Echo {
 }
 
 impl Echo {
-    /// D = R - S ([IM] 3.2.3), or `None` where the echo's time is not the packet's own.
+    /// D = R - S (IM 3.2.3), or `None` where the echo's time is not the packet's own.
     pub fn delay(&self) -> Option<TimeDelta> {
         self.quality.is_timed().then(|| self.arrived - self.sent)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What the acknowledgement of a packet is worth as its echo ([IM] 3.2.3 assumes one
+/// What the acknowledgement of a packet is worth as its echo (IM 3.2.3 assumes one
 /// acknowledgement per packet; section 3.5.1 is about peers that do otherwise).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EchoQuality {

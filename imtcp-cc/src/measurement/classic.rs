@@ -1,4 +1,4 @@
-//! The paper's estimator: steps 3 to 6 of [IM] 3.2 over a completed measurement.
+//! The paper's estimator: steps 3 to 6 of IM 3.2 over a completed measurement.
 //!
 //! ```text
 //! record -> trend of each stream -> choice of a -> fit in I_a   -> store -> next range, narrow
@@ -28,7 +28,7 @@ pub struct Outcome {
     pub next_range: SearchRange,
 }
 
-/// The estimator of [IM] 3.2, as driver or as shadow of another.
+/// The estimator of IM 3.2, as driver or as shadow of another.
 #[derive(Clone, Debug)]
 pub struct ClassicEstimator {
     minimum_range: Bandwidth,
@@ -72,13 +72,13 @@ impl ClassicEstimator {
             })
     }
 
-    /// Whether the streams still to come would only say what two in a row said already ([IM]
+    /// Whether the streams still to come would only say what two in a row said already (IM
     /// 3.2.3).
     pub fn may_stop_early(&self, record: &MeasurementRecord) -> bool {
         early_stop(&self.trends(record)[..record.streams().len().min(MAX_SUB_RANGES as usize)])
     }
 
-    /// T_1 to T_k. Streams left out by the early stop count as not increasing ([IM] 3.2.3).
+    /// T_1 to T_k. Streams left out by the early stop count as not increasing (IM 3.2.3).
     fn trends(&self, record: &MeasurementRecord) -> [Trend; MAX_SUB_RANGES as usize] {
         let mut trends = [Trend::CannotTell(Doubt::Incomplete); MAX_SUB_RANGES as usize];
         for (i, stream) in record.streams().iter().enumerate().take(trends.len()) {
@@ -205,7 +205,7 @@ impl Estimator for ClassicEstimator {
     }
 
     /// `None` when no trend could be told, or no packet arrived; the next range is then that of
-    /// this measurement again ([IM] 3.2.6).
+    /// this measurement again (IM 3.2.6).
     fn on_measurement(&mut self, record: &MeasurementRecord) -> Option<Estimate> {
         let trends = self.trends(record);
         let k = record.sub_ranges();

@@ -1,4 +1,4 @@
-//! The first, rough value ([IM] 3.2.1): Cprobe (Carter and Crovella, Measuring Bottleneck Link
+//! The first, rough value (IM 3.2.1): Cprobe (Carter and Crovella, Measuring Bottleneck Link
 //! Speed in Packet-Switched Networks, Performance Evaluation 27-28, 1996).
 
 use super::record::PacketRecord;

@@ -1,4 +1,4 @@
-//! Step 5 of [IM] 3.2: the value within the chosen sub-range, from two straight lines.
+//! Step 5 of IM 3.2: the value within the chosen sub-range, from two straight lines.
 //!
 //! ```text
 //! arrival rate                      line (i): what is sent arrives at the same rate
@@ -43,7 +43,7 @@ const FEWEST_PAIRS: usize = 2;
 /// outweigh all other pairs.
 const MOST_SPEED_UP: f64 = 2.0;
 
-/// Fits the two lines to a stream ([IM] 3.2.5).
+/// Fits the two lines to a stream (IM 3.2.5).
 pub fn fit(stream: &StreamRecord, cadence: EchoCadence) -> Fit {
     let mut points = [Point::default(); MAX_STREAM_PACKETS as usize];
     let mut count = 0;
@@ -58,7 +58,7 @@ pub fn fit(stream: &StreamRecord, cadence: EchoCadence) -> Fit {
     fit_points(points)
 }
 
-/// A pair in the plane of [IM] Fig. 3, in bits per second.
+/// A pair in the plane of IM Fig. 3, in bits per second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Point {
     sent: f64,

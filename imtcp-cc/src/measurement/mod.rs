@@ -43,7 +43,7 @@ pub trait Estimator: Debug + Send + Sync {
     /// Which estimator this is.
     fn kind(&self) -> EstimatorKind;
 
-    /// The first train of back-to-back packets came in at this rate ([IM] 3.2.1).
+    /// The first train of back-to-back packets came in at this rate (IM 3.2.1).
     fn on_first_train(&mut self, cprobe: Bandwidth);
 
     /// The capacity of the tight link was learnt or revised; full packets are `packet` bytes long

@@ -6,10 +6,10 @@ use crate::units::{Bandwidth, Bytes, TimeDelta};
 /// How often the peer's acknowledgements give the time of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EchoCadence {
-    /// Each packet is acknowledged by itself: pairs are (j - 1, j), [IM] 3.2.3.
+    /// Each packet is acknowledged by itself: pairs are (j - 1, j), IM 3.2.3.
     #[default]
     EveryPacket,
-    /// Every second packet is, as a delayed acknowledgement: pairs are (j, j + 2), [IM] 3.5.1.
+    /// Every second packet is, as a delayed acknowledgement: pairs are (j, j + 2), IM 3.5.1.
     EverySecond,
 }
 
@@ -51,7 +51,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// D_j - D_(j-1), [IM] 3.2.3, taken as zero where rounding could have made it.
+    /// D_j - D_(j-1), IM 3.2.3, taken as zero where rounding could have made it.
     pub fn delay_rise(&self) -> TimeDelta {
         let rise = self.echo_gap - self.send_gap;
         if rise.abs() <= ROUNDING.abs() {
@@ -61,12 +61,12 @@ impl Pair {
         }
     }
 
-    /// M / (S_j - S_(j-1)), [IM] 3.2.5; `None` when the packets did not leave one after the other.
+    /// M / (S_j - S_(j-1)), IM 3.2.5; `None` when the packets did not leave one after the other.
     pub fn send_rate(&self) -> Option<Bandwidth> {
         Bandwidth::from_bytes_over(self.size, self.send_gap.to_duration()?)
     }
 
-    /// M / (R_j - R_(j-1)), [IM] 3.2.5; `None` when the echoes came together or changed places.
+    /// M / (R_j - R_(j-1)), IM 3.2.5; `None` when the echoes came together or changed places.
     pub fn arrival_rate(&self) -> Option<Bandwidth> {
         Bandwidth::from_bytes_over(self.size, self.echo_gap.to_duration()?)
     }

@@ -1,4 +1,4 @@
-//! When the packets of a stream are to leave ([IM] 3.2.3).
+//! When the packets of a stream are to leave (IM 3.2.3).
 
 use super::MAX_STREAM_PACKETS;
 use super::range::{SearchRange, SubRange};
@@ -61,7 +61,7 @@ impl StreamPlan {
     }
 
     /// The rate from packet j - 1 to packet j, for j = 2..N: the right side of the equation in
-    /// [IM] 3.2.3, `B_{i+1} + (B_i - B_{i+1}) / (N - 1) * (j - 1)`. It ends at B_i; a `j` outside
+    /// IM 3.2.3, `B_{i+1} + (B_i - B_{i+1}) / (N - 1) * (j - 1)`. It ends at B_i; a `j` outside
     /// is taken as the nearer end.
     pub fn pair_rate(&self, j: u32) -> Bandwidth {
         let pairs = self.packets - 1;

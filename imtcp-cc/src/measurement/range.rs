@@ -1,4 +1,4 @@
-//! The search range: where the available bandwidth is looked for ([IM] 3.2.1, 3.2.2, 3.2.6).
+//! The search range: where the available bandwidth is looked for (IM 3.2.1, 3.2.2, 3.2.6).
 
 use crate::units::Bandwidth;
 use std::fmt;
@@ -12,17 +12,17 @@ pub const LOWEST_RATE: Bandwidth = Bandwidth::from_kbps(8);
 const NARROWEST: u64 = 64;
 
 /// The most a found value may be wrong by, as a factor. It is the paper's own scale of doubt: the
-/// first range of [IM] 3.2.1 reaches down to half the rough value.
+/// first range of IM 3.2.1 reaches down to half the rough value.
 const WIDEST_FACTOR: u64 = 2;
 
-/// I = (B_l, B_u) of [IM] 3.2, with `LOWEST_RATE <= B_l < B_u` by construction.
+/// I = (B_l, B_u) of IM 3.2, with `LOWEST_RATE <= B_l < B_u` by construction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchRange {
     low: Bandwidth,
     high: Bandwidth,
 }
 
-/// I_i = (B_{i+1}, B_i) of [IM] 3.2.2: what one stream covers.
+/// I_i = (B_{i+1}, B_i) of IM 3.2.2: what one stream covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubRange {
     /// B_{i+1}, the lower end.
@@ -45,7 +45,7 @@ impl SearchRange {
         }
     }
 
-    /// The first range, (A_cprobe / 2, A_cprobe) of [IM] 3.2.1.
+    /// The first range, (A_cprobe / 2, A_cprobe) of IM 3.2.1.
     pub fn first(cprobe: Bandwidth) -> Self {
         Self::spanning(Bandwidth::from_bps(cprobe.as_bps() / 2), cprobe)
     }
@@ -65,7 +65,7 @@ impl SearchRange {
         self.high.saturating_sub(self.low)
     }
 
-    /// B_i = B_u - (B_u - B_l) / k (i - 1) of [IM] 3.2.2, for i from 1 (B_u) to k + 1 (B_l). An
+    /// B_i = B_u - (B_u - B_l) / k (i - 1) of IM 3.2.2, for i from 1 (B_u) to k + 1 (B_l). An
     /// `i` outside that is taken as the nearer end.
     pub fn edge(&self, i: u32, sub_ranges: u32) -> Bandwidth {
         let k = u64::from(sub_ranges.max(1));
@@ -76,7 +76,7 @@ impl SearchRange {
         self.high.saturating_sub(Bandwidth::from_bps(down))
     }
 
-    /// I_i = (B_{i+1}, B_i) of [IM] 3.2.2; i = 1 holds the highest rates.
+    /// I_i = (B_{i+1}, B_i) of IM 3.2.2; i = 1 holds the highest rates.
     pub fn sub_range(&self, i: u32, sub_ranges: u32) -> SubRange {
         SubRange {
             low: self.edge(i.saturating_add(1), sub_ranges),
@@ -84,7 +84,7 @@ impl SearchRange {
         }
     }
 
-    /// The next range after A was found: A -/+ half the width ([IM] 3.2.6).
+    /// The next range after A was found: A -/+ half the width (IM 3.2.6).
     ///
     /// The paper lets the lower end reach zero, where a stream would never end. Here neither end is
     /// further than a factor of two from the value: A was just found in a sub-range, and if it
@@ -98,13 +98,13 @@ impl SearchRange {
         )
     }
 
-    /// The next range when A lies above (a = 0): (B_l, B_u + (B_u - B_l) / 2) of [IM] 3.2.6.
+    /// The next range when A lies above (a = 0): (B_l, B_u + (B_u - B_l) / 2) of IM 3.2.6.
     #[must_use]
     pub fn raised(&self) -> Self {
         Self::spanning(self.low, self.high.saturating_add(self.half_width()))
     }
 
-    /// The next range when A lies below (a = k + 1): (B_l - (B_u - B_l) / 2, B_u) of [IM] 3.2.6.
+    /// The next range when A lies below (a = k + 1): (B_l - (B_u - B_l) / 2, B_u) of IM 3.2.6.
     ///
     /// The width grows by half with each such move, so the paper's lower end soon passes zero;
     /// where it would fall by more than half of itself, it is halved instead. That is still the
@@ -116,7 +116,7 @@ impl SearchRange {
         Self::spanning(moved.max(halved), self.high)
     }
 
-    /// The part of the range up to `bound`, the physical bandwidth that [IM] 3.2 gives as the
+    /// The part of the range up to `bound`, the physical bandwidth that IM 3.2 gives as the
     /// maximum of B_u. A range wholly above it becomes a narrow one just below it.
     #[must_use]
     pub fn bounded(&self, bound: Option<Bandwidth>) -> Self {

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// An acknowledgement as the echo of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// R of [IM] 3.2.3; for a lost packet, when the loss was declared.
+    /// R of IM 3.2.3; for a lost packet, when the loss was declared.
     pub at: Timestamp,
     /// What that time is worth.
     pub quality: EchoQuality,
@@ -109,7 +109,7 @@ impl StreamRecord {
     }
 }
 
-/// One measurement: up to k streams over one search range ([IM] 3.2).
+/// One measurement: up to k streams over one search range (IM 3.2).
 ///
 /// Allocated once and refilled for each measurement. Streams are counted from 1, the fastest, as
 /// in the paper; stream numbers outside 1..=k are ignored.
@@ -161,7 +161,7 @@ impl MeasurementRecord {
         }
     }
 
-    /// Empties stream `i`, which is about to be sent, or sent again ([IM] 3.4.1).
+    /// Empties stream `i`, which is about to be sent, or sent again (IM 3.4.1).
     pub fn begin_stream(&mut self, i: u32) {
         if let Some(stream) = self.slot(i) {
             stream.packets.clear();

@@ -1,8 +1,8 @@
-//! The stored values of [IM] 3.2.6, and the interval they give.
+//! The stored values of IM 3.2.6, and the interval they give.
 
 use crate::units::Bandwidth;
 
-/// The two-sided 95 % point of the normal distribution, as printed in [IM] 3.2.6.
+/// The two-sided 95 % point of the normal distribution, as printed in IM 3.2.6.
 const NORMAL_95: f64 = 1.96;
 
 /// How many values are kept: from about thirty on, 1.96 is within 5 % of the exact factor (Student's
@@ -36,7 +36,7 @@ impl ValueStore {
         self.count = (self.count + 1).min(STORE_CAPACITY);
     }
 
-    /// Discards all values: the network has changed ([IM] 3.2.6).
+    /// Discards all values: the network has changed (IM 3.2.6).
     pub fn clear(&mut self) {
         self.count = 0;
         self.next = 0;
@@ -67,7 +67,7 @@ impl ValueStore {
         Some(libm::sqrt(squares / (q - 1.0)))
     }
 
-    /// 1.96 S / sqrt(q) of [IM] 3.2.6; `None` below two values, which have no S.
+    /// 1.96 S / sqrt(q) of IM 3.2.6; `None` below two values, which have no S.
     pub fn half_width(&self) -> Option<Bandwidth> {
         let deviation = self.standard_deviation()?;
         let q = self.count as f64;

@@ -1,9 +1,9 @@
-//! Step 3 of [IM] 3.2: does the delay of a stream increase?
+//! Step 3 of IM 3.2: does the delay of a stream increase?
 //!
 //! The tests are Pathload's two (Jain and Dovrolis, End-to-End Available Bandwidth: Measurement
 //! Methodology, Dynamics, and Relation with TCP Throughput, IEEE/ACM Transactions on Networking
 //! 11(4), 2003): [`pct`] asks how often the delay rises, [`pdt`] how much of its movement is a net
-//! rise. Pathload first takes medians over groups of sqrt(K) of its 100 packets; [IM] 3.2.3 works
+//! rise. Pathload first takes medians over groups of sqrt(K) of its 100 packets; IM 3.2.3 works
 //! on D_j - D_(j-1), packet by packet, and so does this: a stream of five has no groups to make.
 
 pub mod pct;
@@ -14,7 +14,7 @@ use super::pairs::{EchoCadence, most_pairs, pairs};
 use super::record::{PacketRecord, StreamRecord};
 use crate::units::TimeDelta;
 
-/// T_i of [IM] 3.2.3.
+/// T_i of IM 3.2.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trend {
     /// The stream is faster than the available bandwidth: +1.
@@ -26,7 +26,7 @@ pub enum Trend {
 }
 
 impl Trend {
-    /// T_i as the number that [IM] 3.2.4 adds up.
+    /// T_i as the number that IM 3.2.4 adds up.
     pub const fn as_number(self) -> i8 {
         match self {
             Self::Increasing => 1,
@@ -52,6 +52,13 @@ pub enum Doubt {
     GreyZone,
 }
 
+impl Doubt {
+    /// Whether the delays were there to be read, and were undecided.
+    pub const fn has_delays(self) -> bool {
+        matches!(self, Self::Contradiction | Self::GreyZone)
+    }
+}
+
 /// The thresholds of one test: above `upper` the delay rises, at `lower` or below it does not,
 /// between them the test cannot tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,7 +79,7 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// PCT 0.40 and PDT 0.30, one threshold each: section 4.1 of [IC]. Table 3 there has the two
+    /// PCT 0.40 and PDT 0.30, one threshold each: section 4.1 of IC. Table 3 there has the two
     /// exchanged; the text must be right. Of delays without a trend half the pairs rise, so PCT
     /// hovers about 0.5, while their net rise, hence PDT, hovers about 0: in Pathload too the
     /// threshold of PCT is the higher one.
@@ -114,6 +121,11 @@ enum Reading {
 }
 
 impl Band {
+    /// Whether delays without any trend have a PCT above the band.
+    fn is_below_noise(&self) -> bool {
+        self.upper < pct::WITHOUT_TREND
+    }
+
     fn read(&self, statistic: f64) -> Reading {
         if statistic > self.upper {
             Reading::Rises
@@ -125,7 +137,7 @@ impl Band {
     }
 }
 
-/// T_i of a stream ([IM] 3.2.3; for [`EchoCadence::EverySecond`] 3.5.1).
+/// T_i of a stream (IM 3.2.3; for [`EchoCadence::EverySecond`] 3.5.1).
 pub fn judge(stream: &StreamRecord, cadence: EchoCadence, thresholds: &Thresholds) -> Trend {
     if !stream.is_complete() || !stream.is_settled() {
         return Trend::CannotTell(Doubt::Incomplete);
@@ -152,6 +164,12 @@ pub fn judge(stream: &StreamRecord, cadence: EchoCadence, thresholds: &Threshold
 
 /// Both tests on the differences D_j - D_(j-1), joined as Pathload does: one test in its grey zone
 /// leaves the word to the other, and a contradiction leaves it open.
+///
+/// With one exception. Where the threshold of PCT is below what delays without any trend give, as
+/// with [`Thresholds::SINGLE`], a PCT above it is needed for a rise but speaks for none by itself:
+/// then a PDT that says "not" is not contradicted. Otherwise noise, which has such a PCT and such
+/// a PDT in half of all short streams, would be left open, and where as many of the rest say +1 as
+/// -1 the search range would wander off downward and not come back.
 pub fn judge_rises(rises: &[TimeDelta], thresholds: &Thresholds) -> Trend {
     let (Some(pct), Some(pdt)) = (pct::statistic(rises), pdt::statistic(rises)) else {
         return Trend::CannotTell(Doubt::TooFewEchoes);
@@ -163,6 +181,9 @@ pub fn judge_rises(rises: &[TimeDelta], thresholds: &Thresholds) -> Trend {
         }
         (Reading::DoesNot, Reading::DoesNot | Reading::Grey)
         | (Reading::Grey, Reading::DoesNot) => Trend::NotIncreasing,
+        (Reading::Rises, Reading::DoesNot) if thresholds.pct.is_below_noise() => {
+            Trend::NotIncreasing
+        }
         (Reading::Rises, Reading::DoesNot) | (Reading::DoesNot, Reading::Rises) => {
             Trend::CannotTell(Doubt::Contradiction)
         }

@@ -2,9 +2,13 @@
 
 use crate::units::TimeDelta;
 
+/// What independent delays without a trend give on average: each is as likely above the one before
+/// as below it.
+pub const WITHOUT_TREND: f64 = 0.5;
+
 /// S_PCT = sum of I(D_j > D_(j-1)) / (number of pairs), Pathload: the share of pairs whose delay
-/// rises, from 0 to 1. About 0.5 without a trend in noise, 0 on a path that does not queue.
-/// `None` without a pair.
+/// rises, from 0 to 1. About [`WITHOUT_TREND`] in noise, 0 on a path that does not queue. `None`
+/// without a pair.
 pub fn statistic(rises: &[TimeDelta]) -> Option<f64> {
     if rises.is_empty() {
         return None;

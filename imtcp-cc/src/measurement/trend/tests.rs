@@ -61,6 +61,16 @@ fn a_rise_of_the_last_pair_alone_is_a_contradiction() {
 }
 
 #[test]
+fn many_small_rises_and_one_fall_are_not_increasing() {
+    // The saw-tooth of cross packets on a link that is not full: PCT 3/4, PDT 0.
+    let echoes = [10, 11, 12, 13, 10].map(|delay| (Single, delay));
+    assert_eq!(
+        trend(&echoes, EchoCadence::EveryPacket),
+        Trend::NotIncreasing
+    );
+}
+
+#[test]
 fn a_lost_packet_leaves_the_trend_open() {
     let mut echoes = [10, 11, 13, 16, 20].map(|delay| (Single, delay));
     echoes[2].0 = Lost;
