@@ -52,6 +52,8 @@ pub struct ImTcp {
     max_datagram: Bytes,
     /// The tight link was busy practically all the time of late.
     link_covered: bool,
+    /// The application leaves room in the window.
+    underused: bool,
 }
 
 impl ImTcp {
@@ -76,6 +78,7 @@ impl ImTcp {
             rtt: None,
             max_datagram,
             link_covered: false,
+            underused: false,
             config,
         }
     }

@@ -2,9 +2,11 @@
 //! ask it everything that a transport asks, with loss, reordered and missing acknowledgements, and
 //! any pattern of data. Real quiche is the simulator's business.
 
-use imtcp_cc::transport::{AckInfo, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket};
-use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use imtcp_cc::ImTcp;
+use imtcp_cc::transport::{
+    AckInfo, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket,
+};
+use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
@@ -125,7 +127,10 @@ impl Run {
 
     /// The application writes `bytes` at `at`.
     pub fn write_at(&mut self, at: Duration, bytes: u64) {
-        self.at(Timestamp::from_origin(at).as_nanos(), Happening::Data(bytes));
+        self.at(
+            Timestamp::from_origin(at).as_nanos(),
+            Happening::Data(bytes),
+        );
     }
 
     pub fn is_idle(&self) -> bool {
@@ -147,7 +152,9 @@ impl Run {
             self.now = Timestamp::from_nanos(at);
             match what {
                 Happening::Data(bytes) => self.queued += bytes,
-                Happening::Acknowledgement { largest, received } => self.acknowledge(largest, received),
+                Happening::Acknowledgement { largest, received } => {
+                    self.acknowledge(largest, received)
+                }
                 Happening::Wake => {}
                 Happening::ProbeTimer(sent) => self.probe(sent),
             }
@@ -182,7 +189,10 @@ impl Run {
                 }
                 Release::Hold => {
                     self.hold();
-                    assert!(in_flight > 0, "held with nothing in flight: nothing would ever ask again");
+                    assert!(
+                        in_flight > 0,
+                        "held with nothing in flight: nothing would ever ask again"
+                    );
                     return;
                 }
             }
@@ -191,12 +201,18 @@ impl Run {
 
     fn hold(&mut self) {
         let since = *self.held_since.get_or_insert(self.now);
-        self.tally.longest_hold = self.tally.longest_hold.max(self.now.saturating_since(since));
+        self.tally.longest_hold = self
+            .tally
+            .longest_hold
+            .max(self.now.saturating_since(since));
     }
 
     fn put(&mut self, size: u64, released: bool) {
         if let Some(since) = self.held_since.take() {
-            self.tally.longest_hold = self.tally.longest_hold.max(self.now.saturating_since(since));
+            self.tally.longest_hold = self
+                .tally
+                .longest_hold
+                .max(self.now.saturating_since(since));
         }
         let number = self.next_number;
         self.next_number += 1;
@@ -213,7 +229,8 @@ impl Run {
         };
         self.core.on_packet_sent(self.now, &sent);
         self.cross_link(number, size);
-        let timeout = (3 * self.smoothed).max(Duration::from_millis(500)) * 2u32.pow(self.probes.min(8));
+        let timeout =
+            (3 * self.smoothed).max(Duration::from_millis(500)) * 2u32.pow(self.probes.min(8));
         let at = (self.now + timeout).as_nanos();
         self.at(at, Happening::ProbeTimer(number));
     }
@@ -244,7 +261,13 @@ impl Run {
             self.unacked = 0;
             if !self.random.chance(self.path.ack_loss) {
                 let back = self.link_free + (self.path.delay * 3 / 2).as_nanos() as u64;
-                self.at(back, Happening::Acknowledgement { largest: number, received: number });
+                self.at(
+                    back,
+                    Happening::Acknowledgement {
+                        largest: number,
+                        received: number,
+                    },
+                );
             }
         }
     }
@@ -260,7 +283,9 @@ impl Run {
             .filter(|(number, _)| self.received.contains_key(number))
             .map(|(number, (size, sent))| (*number, *size, *sent))
             .collect();
-        let Some(newest) = newly.last().copied() else { return };
+        let Some(newest) = newly.last().copied() else {
+            return;
+        };
         self.probes = 0;
         for (number, size, _) in &newly {
             self.outstanding.remove(number);
@@ -299,8 +324,11 @@ impl Run {
     }
 
     fn declare_lost(&mut self, acked: u64) {
-        let lost: Vec<u64> =
-            self.outstanding.range(..acked.saturating_sub(2)).map(|(number, _)| *number).collect();
+        let lost: Vec<u64> = self
+            .outstanding
+            .range(..acked.saturating_sub(2))
+            .map(|(number, _)| *number)
+            .collect();
         self.lose(&lost, false);
     }
 
@@ -314,13 +342,18 @@ impl Run {
                 self.retransmission = true;
             }
         }
-        let info = LossInfo { newest_sent, persistent_congestion };
+        let info = LossInfo {
+            newest_sent,
+            persistent_congestion,
+        };
         self.core.on_loss(self.now, &info, lost.iter().copied());
     }
 
     /// Everything out was lost, or its acknowledgements were.
     fn probe(&mut self, number: u64) {
-        if self.outstanding.contains_key(&number) && self.outstanding.keys().next_back() == Some(&number) {
+        if self.outstanding.contains_key(&number)
+            && self.outstanding.keys().next_back() == Some(&number)
+        {
             self.probes += 1;
             let lost: Vec<u64> = self.outstanding.keys().copied().collect();
             self.lose(&lost, self.probes > 2);
