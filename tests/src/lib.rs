@@ -4,5 +4,6 @@ pub mod engine;
 pub mod network;
 pub mod profile;
 pub mod random;
+pub mod scenario;
 pub mod traffic;
 pub mod truth;

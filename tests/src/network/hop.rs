@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// What a hop is made of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct HopSettings {
     /// IP-layer rate over time; never zero.
     pub rate: Profile,
