@@ -11,9 +11,9 @@ mod path;
 mod queue;
 mod thinning;
 
-pub use hop::{Counters, Hop, HopSettings};
+pub use hop::{Counters, Finished, Hop, HopSettings, Tally};
 pub use loss::{Loss, LossModel};
 pub use packet::{Datagram, Direction, FlowId, Owner, Packet, Stamp};
-pub use path::{HopId, Network, Route};
+pub use path::{HopId, Network, Onward, Route};
 pub use queue::{Queue, QueueLimit};
 pub use thinning::Thinning;

@@ -44,14 +44,14 @@ pub struct Datagram {
     pub stamp: Stamp,
 }
 
-/// Times carried along for round-trip samples that no endpoint had to estimate.
+/// Carried along for round-trip samples that no endpoint had to estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// When this datagram, or the one it answers, left the server.
-    pub server_sent: Timestamp,
-    /// When the client received the datagram that this one answers; the client's own holding time
-    /// ends when it sends.
-    pub client_received: Option<Timestamp>,
+    /// Counts the server's datagrams from 0; meaningless in those of the client.
+    pub number: u64,
     /// When this datagram left its sender.
     pub sent: Timestamp,
+    /// In a client's datagram: when the server's datagram that came last had left the server, and
+    /// when it came.
+    pub answers: Option<(Timestamp, Timestamp)>,
 }
