@@ -46,6 +46,14 @@ impl Config {
         ConfigBuilder::default()
     }
 
+    /// The defaults without probing: the same controller, as a baseline.
+    pub fn without_measurement() -> Self {
+        Self {
+            measurement: false,
+            ..Self::default()
+        }
+    }
+
     /// Whether probe streams are formed at all; off is the same controller without probing.
     pub fn measurement(&self) -> bool {
         self.measurement
@@ -259,12 +267,15 @@ mod tests {
 
     #[test]
     fn an_error_names_the_setting_and_its_range() {
-        let error = Config::builder().stream_packets(2).build().unwrap_err();
+        let error = Config::builder()
+            .stream_packets(2)
+            .build()
+            .expect_err("out of range");
         assert_eq!(error.to_string(), "stream_packets is 2; it must be 3 to 64");
         let error = Config::builder()
             .store_target(StoreTarget::Fixed(6))
             .build()
-            .unwrap_err();
+            .expect_err("out of range");
         assert_eq!(error.to_string(), "store_target is 6; it must be 2 to 5");
     }
 }

@@ -1,0 +1,14 @@
+//! Echoes: what the acknowledgements of the peer say about single packets.
+
+mod base_delay;
+mod cadence;
+pub mod echo;
+pub mod gap;
+pub mod quality;
+mod tracker;
+
+pub use cadence::CadenceDetector;
+pub use echo::Echo;
+pub use gap::{EchoGap, EchoPoint, LinkState};
+pub use quality::EchoQuality;
+pub use tracker::{AckOutcome, EchoTracker};

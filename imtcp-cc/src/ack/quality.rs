@@ -1,0 +1,43 @@
+//! How far the time of an echo can be trusted.
+
+use std::fmt;
+
+/// What the acknowledgement of a packet is worth as its echo (IM 3.2.3 assumes one
+/// acknowledgement per packet; section 3.5.1 is about peers that do otherwise).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EchoQuality {
+    /// The packet itself caused the acknowledgement: its time is the packet's own.
+    Single,
+    /// A later packet caused the acknowledgement: the packet arrived, but nobody knows when.
+    Aggregated,
+    /// The peer held the acknowledgement back on a timer: its time is the timer's.
+    Delayed,
+    /// The packet was declared lost.
+    Lost,
+    /// A packet sent later was acknowledged earlier: the order was changed on the way.
+    Reordered,
+}
+
+impl EchoQuality {
+    /// Whether the echo's time may enter delays and arrival rates.
+    pub const fn is_timed(self) -> bool {
+        matches!(self, Self::Single)
+    }
+
+    /// Whether the packet reached the peer, at whatever time.
+    pub const fn has_arrived(self) -> bool {
+        !matches!(self, Self::Lost)
+    }
+}
+
+impl fmt::Display for EchoQuality {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Single => "single",
+            Self::Aggregated => "aggregated",
+            Self::Delayed => "delayed",
+            Self::Lost => "lost",
+            Self::Reordered => "reordered",
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! From acknowledgements to echoes: which packet an acknowledgement echoes, how good the echo is,
+//! and the gaps between clean echoes.
+
+use super::base_delay::BaseDelay;
+use super::echo::Echo;
+use super::gap::{EchoGap, EchoPoint, LinkState};
+use super::quality::EchoQuality;
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Most packets remembered at once. A full window of 1 Gbit/s over 250 ms is 26,000 packets; when
+/// more are outstanding the oldest are forgotten and their echoes are not used.
+const MAX_PACKETS: usize = 32_768;
+
+/// Packets for which there is room from the start.
+const INITIAL_PACKETS: usize = 1_024;
+
+/// Departure gaps down to this share of the serialisation time count as spaced. Below it a link
+/// upstream of the tight one, no slower than it, has to stretch the gap.
+const SPACED_SHARE: (u64, u64) = (9, 10);
+
+/// A queue's remaining work may be overestimated by this share of a packet's serialisation time
+/// without harm: clocks and the capacity are not better known.
+const WORK_TOLERANCE_DIVISOR: u32 = 100;
+
+#[derive(Clone, Copy, Debug)]
+struct SentPacket {
+    number: u64,
+    size: Bytes,
+    sent: Timestamp,
+    acknowledged: bool,
+}
+
+/// What one acknowledgement gave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckOutcome {
+    /// The gap from the last clean echo to this one, where there is one.
+    pub gap: Option<EchoGap>,
+    /// Packets that this acknowledgement newly covered.
+    pub packets: u32,
+}
+
+/// Follows the packets that are out and turns acknowledgements into echoes.
+#[derive(Debug)]
+pub struct EchoTracker {
+    packets: VecDeque<SentPacket>,
+    last: Option<EchoPoint>,
+    base: BaseDelay,
+}
+
+impl Default for EchoTracker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl EchoTracker {
+    /// Nothing sent yet.
+    pub fn new() -> Self {
+        Self {
+            packets: VecDeque::with_capacity(INITIAL_PACKETS),
+            last: None,
+            base: BaseDelay::new(),
+        }
+    }
+
+    /// A packet with application data or other content that asks for an acknowledgement left.
+    /// `size` is on the wire.
+    pub fn on_sent(&mut self, number: u64, size: Bytes, now: Timestamp) {
+        if self
+            .packets
+            .back()
+            .is_some_and(|last| last.number >= number)
+        {
+            return; // numbers only ever rise; anything else would break the search below
+        }
+        if self.packets.len() == MAX_PACKETS {
+            self.packets.pop_front();
+        }
+        self.packets.push_back(SentPacket {
+            number,
+            size,
+            sent: now,
+            acknowledged: false,
+        });
+    }
+
+    /// An acknowledgement came at `arrived` (the receiver's own delay already taken off) whose
+    /// largest packet is `largest`; `newly_acked` are the packets it newly covers, ascending.
+    /// Calls `sink` with the echo of each.
+    pub fn on_ack(
+        &mut self,
+        arrived: Timestamp,
+        largest: u64,
+        newly_acked: impl Iterator<Item = u64>,
+        capacity: Option<Bandwidth>,
+        mut sink: impl FnMut(&Echo),
+    ) -> AckOutcome {
+        let mut outcome = AckOutcome::default();
+        let mut held: Option<SentPacket> = None;
+        for number in newly_acked {
+            outcome.packets += 1;
+            let Some(packet) = self.mark_acknowledged(number) else {
+                continue;
+            };
+            if let Some(earlier) = held.replace(packet) {
+                sink(&echo_of(&earlier, arrived, EchoQuality::Aggregated));
+            }
+        }
+        let Some(newest) = held else { return outcome };
+        if newest.number != largest {
+            // The acknowledgement that would have echoed it was lost or overtaken.
+            sink(&echo_of(&newest, arrived, EchoQuality::Reordered));
+            return outcome;
+        }
+        sink(&echo_of(&newest, arrived, EchoQuality::Single));
+        let point = EchoPoint {
+            number: newest.number,
+            size: newest.size,
+            sent: newest.sent,
+            arrived,
+        };
+        outcome.gap = self.gap_to(&point, capacity);
+        self.base.observe(arrived, point.delay(capacity));
+        self.last = Some(point);
+        self.forget_before(point.number);
+        outcome
+    }
+
+    /// The time the last clean echo's packet spent in queues.
+    pub fn queueing(&self, capacity: Option<Bandwidth>) -> Option<Duration> {
+        self.last
+            .map(|point| self.base.excess(point.delay(capacity)))
+    }
+
+    fn position(&self, number: u64) -> Option<usize> {
+        self.packets
+            .binary_search_by_key(&number, |packet| packet.number)
+            .ok()
+    }
+
+    fn mark_acknowledged(&mut self, number: u64) -> Option<SentPacket> {
+        let index = self.position(number)?;
+        let packet = &mut self.packets[index];
+        packet.acknowledged = true;
+        Some(*packet)
+    }
+
+    /// Everything before the newest clean echo is done with: an echo that comes later is out of
+    /// order and belongs to no gap.
+    fn forget_before(&mut self, number: u64) {
+        while self
+            .packets
+            .front()
+            .is_some_and(|packet| packet.number <= number)
+        {
+            self.packets.pop_front();
+        }
+    }
+
+    /// The gap from the last point; `None` unless every packet between the two was acknowledged.
+    fn gap_to(&self, to: &EchoPoint, capacity: Option<Bandwidth>) -> Option<EchoGap> {
+        let from = self.last?;
+        let mut bytes = Bytes::ZERO;
+        let mut packets = 0u32;
+        let mut work = QueueWork::after(&from, self.base.excess(from.delay(capacity)), capacity);
+        for packet in self
+            .packets
+            .iter()
+            .take_while(|packet| packet.number <= to.number)
+        {
+            if !packet.acknowledged {
+                return None; // lost on the way: where it was dropped nobody can tell
+            }
+            work.arrive(packet.sent, packet.size);
+            bytes += packet.size;
+            packets += 1;
+        }
+        (packets > 0).then(|| EchoGap {
+            from,
+            to: *to,
+            bytes,
+            packets,
+            link: work.verdict(),
+        })
+    }
+}
+
+/// Follows the least work that the tight link's queue can hold while packets reach it, counting
+/// only what is known: the waiting time of the last echoed packet, and our own packets since.
+struct QueueWork {
+    capacity: Option<Bandwidth>,
+    /// When the queue would run empty if nobody else sent, on the sender's clock.
+    empty_at: Timestamp,
+    busy: bool,
+    previous: Timestamp,
+    spaced: bool,
+}
+
+impl QueueWork {
+    fn after(from: &EchoPoint, waiting: Duration, capacity: Option<Bandwidth>) -> Self {
+        let serialisation = capacity.map_or(Duration::ZERO, |rate| rate.time_for(from.size));
+        Self {
+            capacity,
+            empty_at: from.sent + waiting + serialisation,
+            busy: capacity.is_some(),
+            previous: from.sent,
+            spaced: true,
+        }
+    }
+
+    fn arrive(&mut self, sent: Timestamp, size: Bytes) {
+        let Some(capacity) = self.capacity else {
+            return;
+        };
+        let serialisation = capacity.time_for(size);
+        if sent > self.empty_at + serialisation / WORK_TOLERANCE_DIVISOR {
+            self.busy = false;
+        }
+        self.empty_at = self.empty_at.max(sent) + serialisation;
+        let least =
+            serialisation.as_nanos() * u128::from(SPACED_SHARE.0) / u128::from(SPACED_SHARE.1);
+        if u128::from((sent.as_nanos()).saturating_sub(self.previous.as_nanos())) < least {
+            self.spaced = false;
+        }
+        self.previous = sent;
+    }
+
+    fn verdict(&self) -> LinkState {
+        match (self.busy, self.spaced) {
+            (false, _) => LinkState::Unknown,
+            (true, true) => LinkState::BusySpaced,
+            (true, false) => LinkState::BusyRushed,
+        }
+    }
+}
+
+fn echo_of(packet: &SentPacket, arrived: Timestamp, quality: EchoQuality) -> Echo {
+    Echo {
+        packet_number: packet.number,
+        size: packet.size,
+        sent: packet.sent,
+        arrived,
+        quality,
+    }
+}

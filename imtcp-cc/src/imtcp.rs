@@ -1,0 +1,388 @@
+//! The composition root: wires acknowledgements, measurement, capacity, scheduler and window. It
+//! owns no arithmetic.
+//!
+//! ```text
+//!   request to send -> probing (streams) -> pacer (between streams) -> release
+//!   packet sent     -> echo tracker, probing, pacer, window
+//!   acknowledgement -> echo tracker -> echoes -> probing -> record -> classic
+//!                                   -> gaps   -> capacity, statistical -> estimate
+//!                   -> window
+//! ```
+
+mod pacing;
+mod reporting;
+
+use crate::ack::{CadenceDetector, Echo, EchoGap, EchoQuality, EchoTracker};
+use crate::capacity::DispersionCapacity;
+use crate::config::Config;
+use crate::estimate::{Estimate, EstimatorKind};
+use crate::event::{Event, Subscriber};
+use crate::measurement::Estimator;
+use crate::measurement::bootstrap::Bootstrap;
+use crate::measurement::classic::ClassicEstimator;
+use crate::measurement::range::SearchRange;
+use crate::measurement::statistical::StatisticalEstimator;
+use crate::probing::{Conditions, Probing};
+use crate::scheduler::{Pace, Pacer, Verdict};
+use crate::transport::{
+    AckInfo, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket,
+};
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::window::{Acked, Phase, Reno, WindowLaw, WindowUsage};
+use reporting::Reporter;
+use std::sync::Arc;
+
+/// The controller of one path.
+#[derive(Debug)]
+pub struct ImTcp {
+    config: Config,
+    reporter: Reporter,
+    window: Box<dyn WindowLaw>,
+    usage: WindowUsage,
+    tracker: EchoTracker,
+    cadence: CadenceDetector,
+    bootstrap: Bootstrap,
+    capacity: DispersionCapacity,
+    classic: ClassicEstimator,
+    statistical: StatisticalEstimator,
+    probing: Probing,
+    pacer: Pacer,
+    /// Known from the first acknowledgement of a 1-RTT packet on.
+    rtt: Option<RoundTrip>,
+    max_datagram: Bytes,
+    /// The tight link was busy practically all the time of late.
+    link_covered: bool,
+}
+
+impl ImTcp {
+    /// A controller for a path whose full datagrams are `max_datagram` bytes of UDP payload.
+    pub fn new(
+        config: Config,
+        max_datagram: Bytes,
+        subscriber: Option<Arc<dyn Subscriber>>,
+    ) -> Self {
+        Self {
+            reporter: Reporter::new(subscriber),
+            window: Box::new(Reno::new(config.initial_window_packets(), max_datagram)),
+            usage: WindowUsage::default(),
+            tracker: EchoTracker::new(),
+            cadence: CadenceDetector::default(),
+            bootstrap: Bootstrap::default(),
+            capacity: DispersionCapacity::new(),
+            classic: ClassicEstimator::new(config.minimum_range()),
+            statistical: StatisticalEstimator::new(config.minimum_range()),
+            probing: Probing::new(&config),
+            pacer: Pacer::new(),
+            rtt: None,
+            max_datagram,
+            link_covered: false,
+            config,
+        }
+    }
+
+    /// The congestion window.
+    pub fn cwnd(&self) -> Bytes {
+        self.window.window()
+    }
+
+    /// The slow-start threshold, once there is one.
+    pub fn ssthresh(&self) -> Option<Bytes> {
+        self.window.slow_start_threshold()
+    }
+
+    /// The rate at which packets leave on average, UDP payload; `None` before the first RTT.
+    pub fn pacing_rate(&self) -> Option<Bandwidth> {
+        self.rtt.as_ref().map(|rtt| self.pacing_rate_for(rtt))
+    }
+
+    /// The latest estimate of the configured estimator.
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.estimate_of(self.config.estimator())
+    }
+
+    /// The latest estimate of either estimator.
+    pub fn estimate_of(&self, estimator: EstimatorKind) -> Option<Estimate> {
+        self.reporter.latest(estimator)
+    }
+
+    /// The IP-layer capacity of the tight link, once known.
+    pub fn capacity(&self) -> Option<Bandwidth> {
+        self.capacity.get()
+    }
+
+    /// What the window law does.
+    pub fn phase(&self) -> Phase {
+        self.window.phase()
+    }
+
+    /// What the control unit does, in the paper's words.
+    pub fn control_unit_state(&self) -> &'static str {
+        self.probing.state_name()
+    }
+
+    /// Keeps events for [`ImTcp::take_logged_event`] from now on.
+    pub fn keep_log(&mut self) {
+        self.reporter.keep_log();
+    }
+
+    /// The oldest event kept.
+    pub fn take_logged_event(&mut self) -> Option<(Timestamp, Event)> {
+        self.reporter.take_logged()
+    }
+
+    /// May the next packet leave? Asking changes nothing that another question at the same time
+    /// would see.
+    pub fn next_release(&mut self, now: Timestamp, request: &SendRequest) -> Release {
+        // Before the first echo there is no path to speak of: the first flight leaves at once, and
+        // what the window then holds back goes out on acknowledgements.
+        let Some(rtt) = self.rtt else {
+            return Release::Now;
+        };
+        if request.retransmission {
+            // Lost data goes first, and everything stored with it ([IM] 3.5.3).
+            self.probing
+                .abandon(now, rtt, &mut |event| self.reporter.emit(now, event));
+        } else if request.queued.is_zero() {
+            self.pacer.on_drained();
+            return Release::Now;
+        }
+        let ready = self.ready(request);
+        if ready.packets == 0 && !request.retransmission {
+            return Release::Hold;
+        }
+        let conditions = self.conditions(rtt);
+        let verdict = self.probing.next(now, ready, &conditions, &mut |event| {
+            self.reporter.emit(now, event)
+        });
+        match verdict {
+            Verdict::Probe => Release::Now,
+            Verdict::At(due) => Release::At(due),
+            Verdict::Hold => Release::Hold,
+            Verdict::Pass => {
+                let plan = self.pacing_plan(&rtt);
+                match self.pacer.next(now, &plan, Self::backlog(ready, request)) {
+                    Pace::Now => Release::Now,
+                    Pace::At(due) => Release::At(due),
+                }
+            }
+        }
+    }
+
+    /// A 1-RTT packet that counts as in flight left.
+    pub fn on_packet_sent(&mut self, now: Timestamp, packet: &SentPacket) {
+        let size = self.on_wire(packet.size);
+        self.tracker.on_sent(packet.number, size, now);
+        self.usage.on_sent(packet.bytes_in_flight);
+        let Some(rtt) = self.rtt else {
+            if packet.released {
+                self.bootstrap.on_sent(packet.number, size, now);
+            }
+            return;
+        };
+        if packet.released {
+            self.probing
+                .on_sent(now, packet.number, size, rtt, &mut |event| {
+                    self.reporter.emit(now, event);
+                });
+        }
+        self.pacer
+            .on_sent(now, packet.size, self.pacing_rate_for(&rtt));
+    }
+
+    /// An acknowledgement came that newly covers `acked`, in ascending order of their numbers.
+    pub fn on_ack(
+        &mut self,
+        now: Timestamp,
+        info: &AckInfo,
+        acked: impl Iterator<Item = AckedPacket> + Clone,
+    ) {
+        self.rtt = Some(info.rtt);
+        // A receiver cannot have held an acknowledgement for longer than the packet was out.
+        let arrived = now - info.ack_delay.min(info.rtt.latest);
+        let numbers = acked.clone().map(|packet| packet.number);
+        let gap = self.follow_echoes(now, arrived, info.largest, numbers);
+        if let Some(gap) = gap {
+            self.on_gap(now, &gap);
+        }
+        self.grow_window(now, info, acked);
+        if self.probing.take_settled(now, info.rtt) {
+            self.conclude(now);
+        }
+        self.report(now, info.rtt);
+    }
+
+    /// Packets were declared lost.
+    pub fn on_loss(&mut self, now: Timestamp, info: &LossInfo, lost: impl Iterator<Item = u64>) {
+        for number in lost {
+            let echo = Echo {
+                packet_number: number,
+                size: Bytes::ZERO,
+                sent: now,
+                arrived: now,
+                quality: EchoQuality::Lost,
+            };
+            let _ = self.probing.on_echo(&echo);
+        }
+        self.window.on_congestion(now, info.newest_sent);
+        if info.persistent_congestion {
+            self.window.on_persistent_congestion();
+        }
+        if let Some(rtt) = self.rtt {
+            self.probing
+                .abandon(now, rtt, &mut |event| self.reporter.emit(now, event));
+        }
+    }
+
+    /// The peer reported packets marked by a congested router (RFC 9002, section 7.1); the newest
+    /// of them left at `newest_sent`.
+    pub fn on_congestion_experienced(&mut self, now: Timestamp, newest_sent: Timestamp) {
+        self.window.on_congestion(now, newest_sent);
+    }
+
+    /// The path carries datagrams of another size.
+    pub fn on_max_datagram(&mut self, max_datagram: Bytes) {
+        self.max_datagram = max_datagram;
+        self.window.on_max_datagram_size(max_datagram);
+    }
+
+    /// The window allows more than the application has.
+    pub fn on_application_limited(&mut self) {
+        self.pacer.on_drained();
+    }
+
+    fn conditions(&self, rtt: RoundTrip) -> Conditions {
+        Conditions {
+            range: if self.config.measurement() {
+                self.range()
+            } else {
+                None
+            },
+            available: self.estimate().map(|estimate| estimate.available),
+            rtt,
+            packet: self.on_wire(self.max_datagram),
+            cadence: self.cadence.get(),
+            allowed: self.window.phase() != Phase::Recovery,
+        }
+    }
+
+    /// Where the next measurement looks.
+    fn range(&self) -> Option<SearchRange> {
+        let bound = self.capacity.get();
+        let driver: &dyn Estimator = match self.config.estimator() {
+            EstimatorKind::Classic => &self.classic,
+            EstimatorKind::Statistical => &self.statistical,
+        };
+        driver
+            .next_range(bound)
+            .or_else(|| self.classic.next_range(bound))
+            .or_else(|| bound.map(SearchRange::first))
+    }
+
+    /// Takes the echoes of an acknowledgement; returns the gap since the last clean one.
+    fn follow_echoes(
+        &mut self,
+        now: Timestamp,
+        arrived: Timestamp,
+        largest: u64,
+        numbers: impl Iterator<Item = u64>,
+    ) -> Option<EchoGap> {
+        let Self {
+            tracker,
+            probing,
+            bootstrap,
+            classic,
+            reporter,
+            ..
+        } = self;
+        let outcome = tracker.on_ack(arrived, largest, numbers, self.capacity.get(), |echo| {
+            if let Some(cprobe) = bootstrap.on_echo(echo) {
+                classic.on_first_train(cprobe);
+            }
+            let Some(stream) = probing.on_echo(echo) else {
+                return;
+            };
+            let record = probing.record();
+            let trend = classic.judge(record, stream);
+            reporter.emit(
+                now,
+                Event::StreamJudged {
+                    measurement: record.measurement(),
+                    stream,
+                    trend: trend.as_number(),
+                },
+            );
+            if classic.may_stop_early(record) {
+                probing.stop_early(now);
+            }
+        });
+        self.cadence.on_ack(outcome.packets);
+        outcome.gap
+    }
+
+    fn on_gap(&mut self, now: Timestamp, gap: &EchoGap) {
+        if let Some(capacity) = self.capacity.on_gap(gap) {
+            self.statistical
+                .on_capacity(capacity, self.on_wire(self.max_datagram));
+            self.reporter.emit(now, Event::CapacityUpdated { capacity });
+        }
+        self.statistical.on_gap(gap);
+    }
+
+    fn grow_window(
+        &mut self,
+        now: Timestamp,
+        info: &AckInfo,
+        acked: impl Iterator<Item = AckedPacket>,
+    ) {
+        self.usage
+            .on_ack(now, info.bytes_in_flight, info.rtt.smoothed);
+        let window = self.window.window();
+        let application_limited =
+            self.usage
+                .is_underused(window, self.window.phase(), self.max_datagram);
+        self.statistical
+            .set_application_limited(application_limited);
+        for AckedPacket { size, sent, .. } in acked {
+            self.window.on_ack(&Acked {
+                size,
+                sent,
+                application_limited,
+            });
+        }
+    }
+
+    /// All echoes of a measurement are in.
+    fn conclude(&mut self, now: Timestamp) {
+        let record = self.probing.record();
+        let measurement = record.measurement();
+        self.reporter
+            .emit(now, Event::MeasurementCompleted { measurement });
+        if let Some(estimate) = self.classic.on_measurement(record) {
+            let estimator = EstimatorKind::Classic;
+            self.reporter.emit(
+                now,
+                Event::EstimateUpdated {
+                    estimator,
+                    estimate,
+                },
+            );
+        }
+    }
+
+    fn report(&mut self, now: Timestamp, rtt: RoundTrip) {
+        self.link_covered = self.statistical.is_link_covered();
+        if !self.reporter.is_report_due(now, rtt.smoothed) {
+            return;
+        }
+        if let Some(estimate) = self.statistical.report(now) {
+            let estimator = EstimatorKind::Statistical;
+            self.reporter.emit(
+                now,
+                Event::EstimateUpdated {
+                    estimator,
+                    estimate,
+                },
+            );
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! From window and path to a pacing plan and to counts of packets.
+
+use super::ImTcp;
+use crate::estimate::EstimatorKind;
+use crate::scheduler::{Backlog, PacingPlan, Ready};
+use crate::transport::{RoundTrip, SendRequest};
+use crate::units::{Bandwidth, Bytes};
+use crate::window::Phase;
+use std::time::Duration;
+
+/// Pacing runs this much ahead of the window's own rate, so that the window stays the limit (RFC
+/// 9002, section 7.7), and twice as fast while it doubles.
+const GAIN: f64 = 1.25;
+const SLOW_START_GAIN: f64 = 2.0;
+
+/// A train holds this share of the window at most: what waits for it to fill is not in flight.
+const TRAIN_SHARE_DIVISOR: u64 = 50;
+/// Two packets make the shortest train that has a gap.
+const SHORTEST_TRAIN: u64 = 2;
+/// A longer train adds little: of 16 packets, 15 gaps of 16 count. It also bounds the queue that a
+/// train builds at the tight link: 16 packets at the capacity, less what leaves meanwhile.
+const LONGEST_TRAIN: u64 = 16;
+
+/// Packets of a train follow each other this much faster than the tight link serves them, in per
+/// cent, so that a capacity that is known to 2 % never leaves the link idle between them.
+const TRAIN_GAP_PERCENT: u32 = 98;
+
+impl ImTcp {
+    /// The mean rate that the window law asks for, on the wire without headers.
+    pub(super) fn pacing_rate_for(&self, rtt: &RoundTrip) -> Bandwidth {
+        let gain = match self.window.phase() {
+            Phase::SlowStart => SLOW_START_GAIN,
+            _ => GAIN,
+        };
+        Bandwidth::from_bytes_over(self.window.window(), rtt.smoothed)
+            .map_or(Bandwidth::MAX, |rate| rate.scaled(gain))
+    }
+
+    pub(super) fn pacing_plan(&self, rtt: &RoundTrip) -> PacingPlan {
+        let mut plan = PacingPlan {
+            rate: self.pacing_rate_for(rtt),
+            train_packets: 1,
+            train_gap: Duration::ZERO,
+        };
+        let wanted = self.config.measurement()
+            && self.config.estimator() == EstimatorKind::Statistical
+            && !self.link_covered;
+        if let Some(capacity) = self.capacity.get().filter(|_| wanted) {
+            let train =
+                (self.window_packets() / TRAIN_SHARE_DIVISOR).clamp(SHORTEST_TRAIN, LONGEST_TRAIN);
+            plan.train_packets = u32::try_from(train).unwrap_or(1);
+            plan.train_gap =
+                capacity.time_for(self.on_wire(self.max_datagram)) * TRAIN_GAP_PERCENT / 100;
+        }
+        plan
+    }
+
+    /// What may leave, in packets. A packet that the window would cut short is not ready: no runts.
+    pub(super) fn ready(&self, request: &SendRequest) -> Ready {
+        let full = request.max_datagram.get().max(1);
+        let packets = if request.window_left >= request.queued {
+            request.queued.get().div_ceil(full)
+        } else {
+            request.window_left.get() / full
+        };
+        Ready {
+            packets: u32::try_from(packets).unwrap_or(u32::MAX),
+            window: u32::try_from(self.window_packets()).unwrap_or(u32::MAX),
+        }
+    }
+
+    pub(super) fn backlog(ready: Ready, request: &SendRequest) -> Backlog {
+        Backlog {
+            ready: ready.packets,
+            window_limited: request.window_left < request.queued,
+        }
+    }
+
+    fn window_packets(&self) -> u64 {
+        self.window.window().get() / self.max_datagram.get().max(1)
+    }
+
+    /// A UDP payload's size on the wire.
+    pub(super) fn on_wire(&self, payload: Bytes) -> Bytes {
+        payload + self.config.header_overhead()
+    }
+}

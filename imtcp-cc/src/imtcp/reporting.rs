@@ -1,0 +1,84 @@
+//! Events go out, and the latest estimates stay.
+
+use crate::estimate::{Estimate, EstimatorKind};
+use crate::event::{Event, Subscriber};
+use crate::units::Timestamp;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Events kept for a log that fetches them now and then; older ones are dropped.
+const LOG_CAPACITY: usize = 256;
+
+/// The longest and the shortest distance between two reports of the statistical estimator; in
+/// between it is half an RTT, since nothing that is learnt can be acted on faster.
+const SLOWEST_REPORT: Duration = Duration::from_millis(250);
+const FASTEST_REPORT: Duration = Duration::from_millis(50);
+
+#[derive(Debug)]
+pub(super) struct Reporter {
+    subscriber: Option<Arc<dyn Subscriber>>,
+    log: Option<VecDeque<(Timestamp, Event)>>,
+    classic: Option<Estimate>,
+    statistical: Option<Estimate>,
+    next_report: Timestamp,
+}
+
+impl Reporter {
+    pub(super) fn new(subscriber: Option<Arc<dyn Subscriber>>) -> Self {
+        Self {
+            subscriber,
+            log: None,
+            classic: None,
+            statistical: None,
+            next_report: Timestamp::ZERO,
+        }
+    }
+
+    pub(super) fn keep_log(&mut self) {
+        self.log
+            .get_or_insert_with(|| VecDeque::with_capacity(LOG_CAPACITY));
+    }
+
+    pub(super) fn take_logged(&mut self) -> Option<(Timestamp, Event)> {
+        self.log.as_mut()?.pop_front()
+    }
+
+    pub(super) fn emit(&mut self, now: Timestamp, event: Event) {
+        if let Event::EstimateUpdated {
+            estimator,
+            estimate,
+        } = event
+        {
+            match estimator {
+                EstimatorKind::Classic => self.classic = Some(estimate),
+                EstimatorKind::Statistical => self.statistical = Some(estimate),
+            }
+        }
+        if let Some(subscriber) = &self.subscriber {
+            subscriber.on_event(now, &event);
+        }
+        if let Some(log) = &mut self.log {
+            if log.len() == LOG_CAPACITY {
+                log.pop_front();
+            }
+            log.push_back((now, event));
+        }
+    }
+
+    pub(super) fn latest(&self, estimator: EstimatorKind) -> Option<Estimate> {
+        match estimator {
+            EstimatorKind::Classic => self.classic,
+            EstimatorKind::Statistical => self.statistical,
+        }
+    }
+
+    /// True when the statistical estimator's next report is due; the one after is then set.
+    pub(super) fn is_report_due(&mut self, now: Timestamp, smoothed_rtt: Duration) -> bool {
+        if now < self.next_report {
+            return false;
+        }
+        self.next_report = now + (smoothed_rtt / 2).clamp(FASTEST_REPORT, SLOWEST_REPORT);
+        true
+    }
+}

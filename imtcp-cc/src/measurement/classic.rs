@@ -1,0 +1,254 @@
+//! The paper's estimator: steps 3 to 6 of IM 3.2 over a completed measurement.
+//!
+//! ```text
+//! record -> trend of each stream -> choice of a -> fit in I_a   -> store -> next range, narrow
+//!                                             \-> out of range -> store emptied, wider
+//! ```
+
+use super::choice::{Choice, choose, early_stop};
+use super::fit::{Fit, fit};
+use super::pairs::most_pairs;
+use super::range::SearchRange;
+use super::record::MeasurementRecord;
+use super::store::ValueStore;
+use super::trend::{Doubt, Thresholds, Trend, judge};
+use super::{Estimator, MAX_SUB_RANGES};
+use crate::ack::EchoGap;
+use crate::estimate::{Estimate, EstimatorKind, Flags};
+use crate::units::{Bandwidth, Bytes, Timestamp};
+
+/// The result of a measurement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// a.
+    pub choice: Choice,
+    /// A and its interval.
+    pub estimate: Estimate,
+    /// (B'_l, B'_u), not yet held below the capacity.
+    pub next_range: SearchRange,
+}
+
+/// The estimator of IM 3.2, as driver or as shadow of another.
+#[derive(Clone, Debug)]
+pub struct ClassicEstimator {
+    minimum_range: Bandwidth,
+    thresholds: Thresholds,
+    store: ValueStore,
+    next_range: Option<SearchRange>,
+    last_outcome: Option<Outcome>,
+}
+
+impl ClassicEstimator {
+    /// An estimator with B_m = `minimum_range`; zero stands for the rule of
+    /// [`default_minimum_range`].
+    pub fn new(minimum_range: Bandwidth) -> Self {
+        Self {
+            minimum_range,
+            thresholds: Thresholds::default(),
+            store: ValueStore::default(),
+            next_range: None,
+            last_outcome: None,
+        }
+    }
+
+    /// The same with other thresholds for the trends.
+    #[must_use]
+    pub fn with_thresholds(mut self, thresholds: Thresholds) -> Self {
+        self.thresholds = thresholds;
+        self
+    }
+
+    /// The result of the last measurement that had one.
+    pub fn last_outcome(&self) -> Option<&Outcome> {
+        self.last_outcome.as_ref()
+    }
+
+    /// T_i of one stream.
+    pub fn judge(&self, record: &MeasurementRecord, stream: u32) -> Trend {
+        record
+            .stream(stream)
+            .map_or(Trend::CannotTell(Doubt::Incomplete), |stream| {
+                judge(stream, record.cadence(), &self.thresholds)
+            })
+    }
+
+    /// Whether the streams still to come would only say what two in a row said already (IM
+    /// 3.2.3).
+    pub fn may_stop_early(&self, record: &MeasurementRecord) -> bool {
+        early_stop(&self.trends(record)[..record.streams().len().min(MAX_SUB_RANGES as usize)])
+    }
+
+    /// T_1 to T_k. Streams left out by the early stop count as not increasing (IM 3.2.3).
+    fn trends(&self, record: &MeasurementRecord) -> [Trend; MAX_SUB_RANGES as usize] {
+        let mut trends = [Trend::CannotTell(Doubt::Incomplete); MAX_SUB_RANGES as usize];
+        for (i, stream) in record.streams().iter().enumerate().take(trends.len()) {
+            trends[i] = if !stream.was_sent() && early_stop(&trends[..i]) {
+                Trend::NotIncreasing
+            } else {
+                judge(stream, record.cadence(), &self.thresholds)
+            };
+        }
+        trends
+    }
+
+    /// Step 5 for 1 <= a <= k: the value in I_a.
+    ///
+    /// Where the fit has no value the trends alone speak. They say that A is in I_a; if then not
+    /// even the slowest pair of stream a arrived unslowed, A is at the lower end, and if the pairs
+    /// are too few to say, the middle is furthest wrong by the least.
+    fn value_in(record: &MeasurementRecord, a: u32) -> Bandwidth {
+        let sub_range = record.range().sub_range(a, record.sub_ranges());
+        match fit_of(record, a) {
+            Fit::Knee(rate) => rate,
+            Fit::NoLineOne => sub_range.low,
+            Fit::TooFewPairs => sub_range.middle(),
+        }
+    }
+
+    /// Step 6 when A was found: (next range's half width).
+    ///
+    /// max(1.96 S / sqrt(q), B_m / 2). A first value has no S: it keeps the width of the previous
+    /// measurement, which is what the paper says of a measurement without stored values.
+    fn half_width(&self, record: &MeasurementRecord, value: Bandwidth) -> Bandwidth {
+        let previous = record.range().width();
+        let spread = self
+            .store
+            .half_width()
+            .unwrap_or(Bandwidth::from_bps(previous.as_bps() / 2));
+        let minimum = if self.minimum_range.is_zero() {
+            default_minimum_range(value, most_pairs(record.stream_packets(), record.cadence()))
+        } else {
+            self.minimum_range
+        };
+        spread.max(Bandwidth::from_bps(minimum.as_bps() / 2))
+    }
+
+    /// Steps 5 and 6.
+    fn conclude(&mut self, record: &MeasurementRecord, choice: Choice) -> Conclusion {
+        let range = record.range();
+        match choice {
+            Choice::SubRange(a) => {
+                let value = Self::value_in(record, a);
+                self.store.push(value);
+                let half_width = self.half_width(record, value);
+                Conclusion {
+                    value,
+                    low: value.saturating_sub(half_width),
+                    high: value.saturating_add(half_width),
+                    next_range: SearchRange::around(value, half_width),
+                }
+            }
+            Choice::Above => {
+                self.store.clear();
+                let next_range = range.raised();
+                Conclusion {
+                    value: range.high(),
+                    low: range.high(),
+                    high: next_range.high(),
+                    next_range,
+                }
+            }
+            Choice::Below => {
+                self.store.clear();
+                let next_range = range.lowered();
+                Conclusion {
+                    value: range.low(),
+                    low: next_range.low(),
+                    high: range.low(),
+                    next_range,
+                }
+            }
+        }
+    }
+}
+
+/// B_m where none is configured: A / (N - 1), or with delayed acknowledgements the value over the
+/// pairs that remain. One packet of cross traffic more or less during a stream changes the rate
+/// that the stream sees by about that much, so a narrower range would only be left again by
+/// accident.
+pub fn default_minimum_range(value: Bandwidth, pairs: usize) -> Bandwidth {
+    let pairs = u64::try_from(pairs.max(1)).unwrap_or(u64::MAX);
+    Bandwidth::from_bps(value.as_bps() / pairs)
+}
+
+fn fit_of(record: &MeasurementRecord, i: u32) -> Fit {
+    record
+        .stream(i)
+        .map_or(Fit::TooFewPairs, |stream| fit(stream, record.cadence()))
+}
+
+struct Conclusion {
+    value: Bandwidth,
+    low: Bandwidth,
+    high: Bandwidth,
+    next_range: SearchRange,
+}
+
+impl Estimator for ClassicEstimator {
+    fn kind(&self) -> EstimatorKind {
+        EstimatorKind::Classic
+    }
+
+    fn on_first_train(&mut self, cprobe: Bandwidth) {
+        self.next_range = Some(SearchRange::first(cprobe));
+    }
+
+    /// The paper knows the capacity only as the bound of the range.
+    fn on_capacity(&mut self, _capacity: Bandwidth, _packet: Bytes) {}
+
+    /// The paper looks at streams alone.
+    fn on_gap(&mut self, _gap: &EchoGap) {}
+
+    /// The paper has a value after each measurement, and none between.
+    fn report(&mut self, _now: Timestamp) -> Option<Estimate> {
+        None
+    }
+
+    /// `None` when no trend could be told, or no packet arrived; the next range is then that of
+    /// this measurement again (IM 3.2.6).
+    fn on_measurement(&mut self, record: &MeasurementRecord) -> Option<Estimate> {
+        let trends = self.trends(record);
+        let k = record.sub_ranges();
+        let reaches_line_one = fit_of(record, k) != Fit::NoLineOne;
+        let trends = trends.get(..record.streams().len())?;
+        let Some((choice, (at, window))) =
+            choose(trends, reaches_line_one).zip(record.arrival_span())
+        else {
+            self.next_range = Some(record.range());
+            return None;
+        };
+        let conclusion = self.conclude(record, choice);
+        let estimate = Estimate {
+            at,
+            available: conclusion.value,
+            low: conclusion.low,
+            high: conclusion.high,
+            window,
+            flags: Flags {
+                aggregated_acks: record.has_aggregated_echoes(),
+                out_of_range: !matches!(choice, Choice::SubRange(_)),
+                ..Flags::default()
+            },
+        };
+        self.next_range = Some(conclusion.next_range);
+        self.last_outcome = Some(Outcome {
+            choice,
+            estimate,
+            next_range: conclusion.next_range,
+        });
+        Some(estimate)
+    }
+
+    fn next_range(&self, bound: Option<Bandwidth>) -> Option<SearchRange> {
+        self.next_range.map(|range| range.bounded(bound))
+    }
+
+    fn reset(&mut self) {
+        self.store.clear();
+        self.next_range = None;
+        self.last_outcome = None;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+//! The default estimator: what the others send, from every gap in which the tight link was busy.
+//!
+//! While the link works without a pause between two echoed packets of ours, what it carried is its
+//! capacity times the gap; what was not ours was somebody else's. Averaged over time this is the
+//! others' traffic, and the capacity less that is available. Nothing about the traffic's pattern is
+//! assumed: whether the link was busy is proven for each gap from the queueing that the earlier
+//! packet met ([`crate::ack::EchoGap`]), never guessed from the later packet's own delay, which
+//! would choose the gaps by their outcome.
+
+mod change;
+mod slices;
+mod window;
+
+use super::Estimator;
+use super::range::SearchRange;
+use super::record::MeasurementRecord;
+use crate::ack::EchoGap;
+use crate::estimate::{Estimate, EstimatorKind, Flags};
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use slices::{SliceView, Slices};
+use std::time::Duration;
+
+/// The longest averaging window.
+const LONGEST_WINDOW: Duration = Duration::from_secs(4);
+
+/// The shortest window that makes an estimate.
+const SHORTEST_WINDOW: Duration = Duration::from_millis(100);
+
+/// Usual length of a slice; longer on slow links, where a slice must hold several packets.
+const SLICE: Duration = Duration::from_millis(20);
+
+/// Packets that a slice must have room for at the capacity.
+const PACKETS_PER_SLICE: u64 = 8;
+
+/// No slice is longer, lest a window hold too few.
+const LONGEST_SLICE: Duration = Duration::from_millis(320);
+
+/// Most slices remembered.
+const MOST_SLICES: usize = 256;
+
+/// Fewest slices with samples that make an estimate.
+const FEWEST_SLICES: usize = 3;
+
+/// An interval is never narrower than this share of the estimate: the capacity is known to about
+/// half a per cent, and the window's edges cut packets.
+const SYSTEMATIC_SHARE: f64 = 0.015;
+
+/// B_m as a share of the value where none is configured: streams then reach 15 % to either side,
+/// beyond what the value is in doubt by after a few hundred gaps.
+const MINIMUM_RANGE_SHARE: f64 = 0.3;
+
+/// Fuses busy gaps into estimates.
+#[derive(Debug)]
+pub struct StatisticalEstimator {
+    minimum_range: Bandwidth,
+    capacity: Option<Bandwidth>,
+    latest: Option<Estimate>,
+    slices: Slices,
+    scratch: Vec<SliceView>,
+    /// The first slice of the present level, and whether a change put it there.
+    level_start: u64,
+    changed: bool,
+    application_limited: bool,
+}
+
+impl StatisticalEstimator {
+    /// An estimator with B_m = `minimum_range`; zero stands for a share of the value.
+    pub fn new(minimum_range: Bandwidth) -> Self {
+        Self {
+            minimum_range,
+            capacity: None,
+            latest: None,
+            slices: Slices::new(SLICE, MOST_SLICES),
+            scratch: Vec::with_capacity(MOST_SLICES),
+            level_start: 0,
+            changed: false,
+            application_limited: false,
+        }
+    }
+
+    /// Whether the sender now sends less than it may.
+    pub fn set_application_limited(&mut self, limited: bool) {
+        self.application_limited = limited;
+    }
+
+    /// Whether the link was busy practically all the time of late, so that every gap counts and
+    /// nothing is gained by forming trains.
+    pub fn is_link_covered(&self) -> bool {
+        const RECENT: usize = 5;
+        self.slices.busy_share(RECENT) > 0.9
+    }
+
+    fn estimate(&self, now: Timestamp, capacity: Bandwidth) -> Option<Estimate> {
+        let slice_s = self.slices.length().as_secs_f64();
+        let oldest = self.scratch.first()?.index;
+        let newest = self.scratch.last()?.index;
+        let span = usize::try_from(newest + 1 - oldest).unwrap_or(usize::MAX);
+        let window = self.slices.length() * u32::try_from(span).unwrap_or(u32::MAX);
+        if window < SHORTEST_WINDOW || self.scratch.len() < FEWEST_SLICES {
+            return None;
+        }
+        let mean = window::mean(&self.scratch, span, slice_s)?;
+        Some(self.report_of(now, newest, window, capacity, &mean))
+    }
+
+    /// Views of all complete slices of the present level.
+    fn collect(&mut self, capacity: Bandwidth, current: u64) {
+        self.scratch.clear();
+        self.scratch.extend(
+            self.slices
+                .views(capacity)
+                .filter(|view| view.index < current),
+        );
+    }
+
+    /// Keeps only the newest `count` of the slices that say something.
+    fn start_level_at(&mut self, count: usize) {
+        self.level_start = self.scratch[self.scratch.len() - count].index;
+        self.changed = true;
+        self.slices.forget_before(self.level_start);
+    }
+
+    fn report_of(
+        &self,
+        now: Timestamp,
+        newest: u64,
+        window: Duration,
+        capacity: Bandwidth,
+        mean: &window::WindowMean,
+    ) -> Estimate {
+        let length = u64::try_from(self.slices.length().as_nanos()).unwrap_or(u64::MAX);
+        let end = Timestamp::from_nanos((newest + 1).saturating_mul(length)).min(now);
+        let available = (capacity.as_bps_f64() - mean.rate).max(0.0);
+        let systematic = SYSTEMATIC_SHARE * available;
+        let half = libm::sqrt(mean.half_width * mean.half_width + systematic * systematic);
+        Estimate {
+            at: end,
+            available: Bandwidth::from_bps_f64(available),
+            low: Bandwidth::from_bps_f64(available - half),
+            high: Bandwidth::from_bps_f64(available + half).min(capacity),
+            window,
+            flags: Flags {
+                application_limited: self.application_limited,
+                changed: self.changed && window < LONGEST_WINDOW / 2,
+                ..Flags::default()
+            },
+        }
+    }
+}
+
+impl Estimator for StatisticalEstimator {
+    fn kind(&self) -> EstimatorKind {
+        EstimatorKind::Statistical
+    }
+
+    /// The train's packets come in as gaps, like all others.
+    fn on_first_train(&mut self, _cprobe: Bandwidth) {}
+
+    /// Slices are cut so that each holds several packets, in steps of a factor of two, so that
+    /// small revisions do not cut time anew.
+    fn on_capacity(&mut self, capacity: Bandwidth, packet: Bytes) {
+        let room = capacity.time_for(packet.times(PACKETS_PER_SLICE));
+        let mut length = SLICE;
+        while length < room && length < LONGEST_SLICE {
+            length *= 2;
+        }
+        self.slices.set_length(length);
+        self.capacity = Some(capacity);
+    }
+
+    fn on_gap(&mut self, gap: &EchoGap) {
+        self.slices.add(gap);
+    }
+
+    /// Streams are packets like all others.
+    fn on_measurement(&mut self, _record: &MeasurementRecord) -> Option<Estimate> {
+        None
+    }
+
+    fn report(&mut self, now: Timestamp) -> Option<Estimate> {
+        let capacity = self.capacity?;
+        let current = self.slices.index_of(now);
+        let reach = LONGEST_WINDOW.as_nanos() / self.slices.length().as_nanos().max(1);
+        let first = current.saturating_sub(u64::try_from(reach).unwrap_or(u64::MAX));
+        self.slices.forget_before(first.max(self.level_start));
+        self.collect(capacity, current);
+        if let Some(newest) = change::newest_level(&self.scratch, capacity.as_bps_f64()) {
+            self.start_level_at(newest);
+            self.collect(capacity, current);
+        }
+        self.latest = self.estimate(now, capacity).or(self.latest);
+        self.latest
+            .filter(|estimate| estimate.at + self.slices.length() >= now)
+    }
+
+    /// The 95 % interval, as [IM] 3.2.6 has it, but at least B_m wide.
+    fn next_range(&self, bound: Option<Bandwidth>) -> Option<SearchRange> {
+        let latest = self.latest?;
+        let minimum = if self.minimum_range.is_zero() {
+            latest.available.scaled(MINIMUM_RANGE_SHARE)
+        } else {
+            self.minimum_range
+        };
+        let interval = latest.high.saturating_sub(latest.low);
+        let half_width = interval.max(minimum).scaled(0.5);
+        Some(SearchRange::around(latest.available, half_width).bounded(bound))
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new(self.minimum_range);
+    }
+}

@@ -1,0 +1,35 @@
+//! The pairwise comparison test.
+
+use crate::units::TimeDelta;
+
+/// What independent delays without a trend give on average: each is as likely above the one before
+/// as below it.
+pub const WITHOUT_TREND: f64 = 0.5;
+
+/// S_PCT = sum of I(D_j > D_(j-1)) / (number of pairs), Pathload: the share of pairs whose delay
+/// rises, from 0 to 1. About [`WITHOUT_TREND`] in noise, 0 on a path that does not queue. `None`
+/// without a pair.
+pub fn statistic(rises: &[TimeDelta]) -> Option<f64> {
+    if rises.is_empty() {
+        return None;
+    }
+    let rising = rises.iter().filter(|rise| **rise > TimeDelta::ZERO).count();
+    Some(rising as f64 / rises.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_of_four_pairs_rise() {
+        let rises = [5, 7, -1, 2].map(TimeDelta::from_nanos);
+        assert_eq!(statistic(&rises), Some(0.75));
+    }
+
+    #[test]
+    fn a_level_pair_does_not_rise() {
+        assert_eq!(statistic(&[TimeDelta::ZERO; 4]), Some(0.0));
+        assert_eq!(statistic(&[]), None);
+    }
+}

@@ -1,0 +1,304 @@
+//! One measurement after another: which streams are sent, what came of them ([IM] 3.2, 3.3).
+//!
+//! Wires the control unit (when) to the measurement record (what happened). It knows neither
+//! window nor estimators: the search range comes in, the finished record goes out.
+
+use crate::ack::Echo;
+use crate::config::{Config, StoreTimer};
+use crate::event::Event;
+use crate::measurement::pairs::EchoCadence;
+use crate::measurement::plan::StreamPlan;
+use crate::measurement::range::SearchRange;
+use crate::measurement::record::{Arrival, MeasurementRecord, PacketRecord};
+use crate::scheduler::{ControlUnit, Ready, Transition, Verdict};
+use crate::transport::RoundTrip;
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::time::Duration;
+
+/// T is never longer than this, whatever the path's rate and jitter: a person notices.
+const LONGEST_STORE: Duration = Duration::from_millis(200);
+
+/// Echoes still missing this many smoothed RTTs after the last packet of a measurement will not
+/// come: loss detection has had its time (RFC 9002, section 6.1.2: 9/8, twice, and some).
+const ECHO_PATIENCE: u32 = 3;
+
+/// What is needed to begin a measurement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conditions {
+    /// Where to look; none while nothing is known of the path.
+    pub(crate) range: Option<SearchRange>,
+    /// A, for the store timer.
+    pub(crate) available: Option<Bandwidth>,
+    pub(crate) rtt: RoundTrip,
+    /// A full packet on the wire.
+    pub(crate) packet: Bytes,
+    /// How the peer acknowledges.
+    pub(crate) cadence: EchoCadence,
+    /// False in loss recovery ([IM] 3.5.3).
+    pub(crate) allowed: bool,
+}
+
+/// Where the present measurement stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// None runs; the next one is due at this time.
+    Idle { due: Timestamp },
+    /// Streams are being sent; this one is next or under way.
+    Sending { stream: u32, started: Timestamp },
+    /// The last stream is out.
+    AwaitingEchoes {
+        since: Timestamp,
+        started: Timestamp,
+    },
+}
+
+/// Runs measurements.
+#[derive(Debug)]
+pub(crate) struct Probing {
+    unit: ControlUnit,
+    record: MeasurementRecord,
+    progress: Progress,
+    count: u64,
+    limit: Duration,
+    packet: Bytes,
+    /// N for a peer that acknowledges each packet, and for this peer.
+    base_packets: u32,
+    stream_packets: u32,
+    sub_ranges: u32,
+    interval_rtts: u32,
+    timer: StoreTimer,
+}
+
+impl Probing {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            unit: ControlUnit::new(config.stream_packets(), config.store_target()),
+            record: MeasurementRecord::new(config.sub_ranges(), config.stream_packets()),
+            progress: Progress::Idle {
+                due: Timestamp::ZERO,
+            },
+            count: 0,
+            limit: Duration::ZERO,
+            packet: Bytes::ZERO,
+            base_packets: config.stream_packets(),
+            stream_packets: config.stream_packets(),
+            sub_ranges: config.sub_ranges(),
+            interval_rtts: config.measurement_interval_rtts(),
+            timer: config.store_timer(),
+        }
+    }
+
+    pub(crate) fn record(&self) -> &MeasurementRecord {
+        &self.record
+    }
+
+    pub(crate) fn state_name(&self) -> &'static str {
+        self.unit.state_name()
+    }
+
+    /// The stream whose packets are being sent or stored for.
+    pub(crate) fn current_stream(&self) -> Option<u32> {
+        match self.progress {
+            Progress::Sending { stream, .. } => Some(stream),
+            _ => None,
+        }
+    }
+
+    /// May the next packet leave? Begins a measurement when one is due.
+    pub(crate) fn next(
+        &mut self,
+        now: Timestamp,
+        ready: Ready,
+        conditions: &Conditions,
+        emit: &mut dyn FnMut(Event),
+    ) -> Verdict {
+        self.begin_if_due(now, ready, conditions, emit);
+        let verdict = self.unit.next(now, ready);
+        self.follow(now, conditions.rtt, emit);
+        verdict
+    }
+
+    fn begin_if_due(
+        &mut self,
+        now: Timestamp,
+        ready: Ready,
+        conditions: &Conditions,
+        emit: &mut dyn FnMut(Event),
+    ) {
+        let Progress::Idle { due } = self.progress else {
+            return;
+        };
+        let Some(range) = conditions.range else {
+            return;
+        };
+        let stream_packets = conditions.cadence.stream_packets(self.base_packets);
+        if now < due || !conditions.allowed || ready.packets == 0 || ready.window < stream_packets {
+            return;
+        }
+        if stream_packets != self.stream_packets {
+            self.stream_packets = stream_packets;
+            self.record.set_stream_packets(stream_packets);
+        }
+        self.count += 1;
+        self.packet = conditions.packet;
+        self.limit = self.store_limit(conditions, &range);
+        self.record.begin(self.count, range, conditions.cadence);
+        self.progress = Progress::Sending {
+            stream: 1,
+            started: now,
+        };
+        self.unit.begin(self.plan(1), self.limit);
+        emit(Event::MeasurementStarted {
+            measurement: self.count,
+            low: range.low(),
+            high: range.high(),
+        });
+    }
+
+    /// T = (M / A)(N - 1) + 4 D_RTT ([IM] 3.4.2).
+    fn store_limit(&self, conditions: &Conditions, range: &SearchRange) -> Duration {
+        match self.timer {
+            StoreTimer::Fixed(limit) => limit,
+            StoreTimer::Adaptive => {
+                let available = conditions.available.unwrap_or(range.low()).max(range.low());
+                let gap = available.time_for(conditions.packet);
+                let filling = gap.saturating_mul(self.stream_packets - 1);
+                filling
+                    .saturating_add(4 * conditions.rtt.variation)
+                    .min(LONGEST_STORE)
+            }
+        }
+    }
+
+    fn plan(&self, stream: u32) -> StreamPlan {
+        let range = self.record.range();
+        StreamPlan::new(
+            &range,
+            self.sub_ranges,
+            stream,
+            self.stream_packets,
+            self.packet,
+        )
+    }
+
+    /// Reports what the control unit did and moves on with it.
+    fn follow(&mut self, now: Timestamp, rtt: RoundTrip, emit: &mut dyn FnMut(Event)) {
+        let Some(transition) = self.unit.take_transition() else {
+            return;
+        };
+        let Progress::Sending { stream, started } = self.progress else {
+            return;
+        };
+        let measurement = self.count;
+        match transition {
+            Transition::StreamStarted { waited, limit } => {
+                self.record.begin_stream(stream);
+                emit(Event::StreamStarted {
+                    measurement,
+                    stream,
+                    waited,
+                    limit,
+                });
+            }
+            Transition::StreamAbandoned { sent } => {
+                self.record.begin_stream(stream);
+                emit(Event::StreamAbandoned {
+                    measurement,
+                    stream,
+                    sent,
+                });
+            }
+            Transition::StreamSent if stream < self.sub_ranges => {
+                self.progress = Progress::Sending {
+                    stream: stream + 1,
+                    started,
+                };
+                self.unit.continue_with(self.plan(stream + 1), self.limit);
+            }
+            Transition::StreamSent => {
+                self.unit.on_success();
+                self.progress = Progress::AwaitingEchoes {
+                    since: now,
+                    started,
+                };
+            }
+            Transition::MeasurementGivenUp => self.abandon(now, rtt, emit),
+        }
+    }
+
+    /// A packet with application data left.
+    pub(crate) fn on_sent(
+        &mut self,
+        now: Timestamp,
+        number: u64,
+        size: Bytes,
+        rtt: RoundTrip,
+        emit: &mut dyn FnMut(Event),
+    ) {
+        let stream = self.current_stream();
+        if self.unit.on_sent()
+            && let Some(stream) = stream
+        {
+            self.record
+                .on_sent(stream, PacketRecord::sent(number, size, now));
+        }
+        self.follow(now, rtt, emit);
+    }
+
+    /// The echo of a packet came. Returns the stream that it completed, if it did.
+    pub(crate) fn on_echo(&mut self, echo: &Echo) -> Option<u32> {
+        if matches!(self.progress, Progress::Idle { .. }) {
+            return None;
+        }
+        let arrival = Arrival {
+            at: echo.arrived,
+            quality: echo.quality,
+        };
+        let stream = self.record.on_echo(echo.packet_number, arrival)?;
+        let record = self.record.stream(stream)?;
+        (record.is_complete() && record.is_settled()).then_some(stream)
+    }
+
+    /// The remaining streams need not be sent ([IM] 3.2.3).
+    pub(crate) fn stop_early(&mut self, now: Timestamp) {
+        if let Progress::Sending { started, .. } = self.progress {
+            self.unit.pass();
+            self.unit.on_success();
+            self.progress = Progress::AwaitingEchoes {
+                since: now,
+                started,
+            };
+        }
+    }
+
+    /// True once when all echoes of the measurement are in, or are not to be expected any more.
+    pub(crate) fn take_settled(&mut self, now: Timestamp, rtt: RoundTrip) -> bool {
+        let Progress::AwaitingEchoes { since, started } = self.progress else {
+            return false;
+        };
+        let patience = ECHO_PATIENCE * rtt.smoothed;
+        if !self.record.is_settled() && now.saturating_since(since) < patience {
+            return false;
+        }
+        self.rest(now, started, rtt);
+        true
+    }
+
+    /// Loss, or a source too slow: the measurement ends without a result.
+    pub(crate) fn abandon(&mut self, now: Timestamp, rtt: RoundTrip, emit: &mut dyn FnMut(Event)) {
+        if matches!(self.progress, Progress::Idle { .. }) {
+            return;
+        }
+        self.unit.pass();
+        self.rest(now, now, rtt);
+        emit(Event::MeasurementAbandoned {
+            measurement: self.count,
+        });
+    }
+
+    /// At most one measurement per RTT ([IM] 3.3), counted from start to start.
+    fn rest(&mut self, now: Timestamp, started: Timestamp, rtt: RoundTrip) {
+        let due = started + rtt.smoothed.saturating_mul(self.interval_rtts);
+        self.progress = Progress::Idle { due: due.max(now) };
+    }
+}

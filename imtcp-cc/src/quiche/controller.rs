@@ -1,0 +1,157 @@
+//! quiche's controller trait over [`ImTcp`].
+
+use super::convert::{Origin, round_trip, send_request};
+use crate::config::Config;
+use crate::event::Subscriber;
+use crate::imtcp::ImTcp;
+use crate::transport::{AckInfo, LossInfo, Release, SentPacket};
+use crate::units::{Bandwidth, Bytes};
+use quiche::cc::{
+    AckReceived, CongestionController, PacketSent, PacketSpace, PacketsLost, PathContext,
+    SendContext,
+};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The controller of one path, as quiche sees it. Reach it through
+/// [`quiche::Connection::congestion_controller`].
+#[derive(Debug)]
+pub struct Controller {
+    core: ImTcp,
+    origin: Origin,
+    /// Packets marked by congested routers, as last reported.
+    congestion_marks: u64,
+}
+
+impl Controller {
+    pub(super) fn new(
+        config: Config,
+        path: &PathContext,
+        subscriber: Option<Arc<dyn Subscriber>>,
+    ) -> Self {
+        let max_datagram = Bytes::from_usize(path.max_datagram_size);
+        Self {
+            core: ImTcp::new(config, max_datagram, subscriber),
+            origin: Origin(path.now),
+            congestion_marks: 0,
+        }
+    }
+
+    /// The controller itself: estimates, capacity, state.
+    pub fn core(&self) -> &ImTcp {
+        &self.core
+    }
+
+    /// The origin of the core's timestamps.
+    pub fn origin(&self) -> Instant {
+        self.origin.0
+    }
+
+    #[cfg(feature = "qlog")]
+    pub(super) fn core_mut(&mut self) -> &mut ImTcp {
+        &mut self.core
+    }
+
+    #[cfg(feature = "qlog")]
+    pub(super) fn instant(&self, at: crate::units::Timestamp) -> Instant {
+        self.origin.instant(at)
+    }
+}
+
+impl CongestionController for Controller {
+    fn cwnd(&self) -> usize {
+        usize::try_from(self.core.cwnd().get()).unwrap_or(usize::MAX)
+    }
+
+    fn next_release(&mut self, context: &SendContext) -> quiche::cc::Release {
+        let now = self.origin.timestamp(context.now);
+        match self.core.next_release(now, &send_request(context)) {
+            Release::Now => quiche::cc::Release::Now,
+            Release::At(due) => quiche::cc::Release::At(self.origin.instant(due)),
+            Release::Hold => quiche::cc::Release::Hold,
+        }
+    }
+
+    fn on_packet_sent(&mut self, sent: &PacketSent) {
+        if sent.space != PacketSpace::Application || !sent.in_flight {
+            return;
+        }
+        let packet = SentPacket {
+            number: sent.packet_number,
+            size: Bytes::from_usize(sent.size),
+            released: sent.released,
+            bytes_in_flight: Bytes::from_usize(sent.bytes_in_flight),
+        };
+        self.core
+            .on_packet_sent(self.origin.timestamp(sent.now), &packet);
+    }
+
+    fn on_ack(&mut self, ack: &AckReceived<'_>) {
+        if ack.space != PacketSpace::Application {
+            return;
+        }
+        let now = self.origin.timestamp(ack.now);
+        let info = AckInfo {
+            largest: ack.largest_acked,
+            ack_delay: ack.ack_delay,
+            rtt: round_trip(&ack.rtt),
+            bytes_in_flight: Bytes::from_usize(ack.bytes_in_flight),
+        };
+        let acked = ack
+            .acked
+            .iter()
+            .filter(|packet| packet.size > 0)
+            .map(|packet| self.origin.acked(packet));
+        self.core.on_ack(now, &info, acked);
+        let marks = ack.ecn_ce.unwrap_or(self.congestion_marks);
+        if marks > self.congestion_marks {
+            self.congestion_marks = marks;
+            if let Some(newest) = ack.acked.last() {
+                let sent = self.origin.timestamp(newest.time_sent);
+                self.core.on_congestion_experienced(now, sent);
+            }
+        }
+    }
+
+    fn on_loss(&mut self, loss: &PacketsLost<'_>) {
+        if loss.space != PacketSpace::Application {
+            return;
+        }
+        let Some(newest) = loss.lost.last() else {
+            return;
+        };
+        let info = LossInfo {
+            newest_sent: self.origin.timestamp(newest.time_sent),
+            persistent_congestion: loss.persistent_congestion,
+        };
+        let numbers = loss.lost.iter().map(|packet| packet.packet_number);
+        self.core
+            .on_loss(self.origin.timestamp(loss.now), &info, numbers);
+    }
+
+    fn on_max_datagram_size(&mut self, size: usize) {
+        self.core.on_max_datagram(Bytes::from_usize(size));
+    }
+
+    fn on_app_limited(&mut self, _now: Instant) {
+        self.core.on_application_limited();
+    }
+
+    fn state(&self) -> &'static str {
+        self.core.phase().name()
+    }
+
+    fn ssthresh(&self) -> Option<usize> {
+        let threshold = self.core.ssthresh()?;
+        Some(usize::try_from(threshold.get()).unwrap_or(usize::MAX))
+    }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        self.core.pacing_rate().map(Bandwidth::as_bps)
+    }
+
+    #[cfg(feature = "qlog")]
+    fn drain_qlog_events(&mut self, emit: &mut dyn FnMut(Instant, &str, serde_json::Value)) {
+        super::qlog::drain(self, emit);
+    }
+}

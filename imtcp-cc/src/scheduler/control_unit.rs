@@ -1,0 +1,338 @@
+//! The control unit: turns application packets into probe streams ([IM] 3.3, 3.4, 3.5.3).
+//!
+//! ```text
+//!                 m packets ready                N packets sent, last stream
+//!   StorePacket ------------------> SendStream ------------------------------> PassPacket
+//!     |    ^                           |                                           |
+//!     | T expired,                     | N packets sent, or packets did not come   |
+//!     | window < N                     v in time                                   |
+//!     '----------------------> EmptyBuffer                                         |
+//!          ^                        |                                              |
+//!          '------------------------'                                              |
+//!          everything stored is out                                                |
+//!          <-----------------------------------------------------------------------'
+//!               echoes are back and the next measurement is due
+//! ```
+//!
+//! Nothing is stored as built packets: application data waits in the transport's stream buffers,
+//! and the unit only says when the next packet may be built. "Stored" is what data and window
+//! would let leave now.
+
+use crate::config::StoreTarget;
+use crate::measurement::plan::StreamPlan;
+use crate::units::Timestamp;
+use std::time::Duration;
+
+/// Measurements in a row that must succeed before m falls ([IM] 3.4.1).
+const SUCCESSES_TO_LOWER: u32 = 2;
+
+/// m never falls below this ([IM] 3.4.1).
+const LEAST_STORE_TARGET: u32 = 2;
+
+/// A stream may be tried this often before the measurement is given up until the next is due: a
+/// source that sends a packet now and then would else have each of them held for T.
+const MOST_ATTEMPTS: u32 = 8;
+
+/// What may leave, counted in packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// Packets that both data and window allow now.
+    pub packets: u32,
+    /// The congestion window.
+    pub window: u32,
+}
+
+/// What the unit says of the next packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It passes: the pacer decides.
+    Pass,
+    /// It leaves now, as a packet of the stream.
+    Probe,
+    /// It waits until this time, or until something happens.
+    At(Timestamp),
+    /// It waits until something happens.
+    Hold,
+}
+
+/// A change of state that others have to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// Enough packets are ready: a stream begins.
+    StreamStarted {
+        /// How long the first packet had waited.
+        waited: Duration,
+        /// T.
+        limit: Duration,
+    },
+    /// Packets did not come in time.
+    StreamAbandoned {
+        /// How many of its packets had left.
+        sent: u32,
+    },
+    /// All N packets of the stream have left.
+    StreamSent,
+    /// The stream could not be filled too often.
+    MeasurementGivenUp,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    /// Everything passes.
+    PassPacket,
+    /// Packets are held until enough of them are ready.
+    StorePacket {
+        plan: StreamPlan,
+        since: Option<Timestamp>,
+        limit: Duration,
+    },
+    /// Packets leave at the times of the plan.
+    SendStream {
+        plan: StreamPlan,
+        started: Timestamp,
+        sent: u32,
+        on_time: bool,
+        limit: Duration,
+    },
+    /// What was held leaves; then the stream in `plan` is stored for, if there is one.
+    EmptyBuffer {
+        left: Option<u32>,
+        next: Option<StreamPlan>,
+        limit: Duration,
+    },
+}
+
+/// Decides when the packets of probe streams leave.
+#[derive(Debug)]
+pub struct ControlUnit {
+    state: State,
+    stream_packets: u32,
+    policy: StoreTarget,
+    /// m.
+    store_target: u32,
+    successes: u32,
+    attempts: u32,
+    transition: Option<Transition>,
+}
+
+impl ControlUnit {
+    /// Passes everything until a measurement begins. `stream_packets` is N.
+    pub fn new(stream_packets: u32, policy: StoreTarget) -> Self {
+        let store_target = match policy {
+            StoreTarget::Dynamic => stream_packets,
+            StoreTarget::Fixed(m) => m,
+        };
+        Self {
+            state: State::PassPacket,
+            stream_packets,
+            policy,
+            store_target,
+            successes: 0,
+            attempts: 0,
+            transition: None,
+        }
+    }
+
+    /// m, the packets that start a stream.
+    pub fn store_target(&self) -> u32 {
+        self.store_target
+    }
+
+    /// Whether everything passes.
+    pub fn is_passing(&self) -> bool {
+        matches!(self.state, State::PassPacket)
+    }
+
+    /// The name of the state, in the paper's words.
+    pub fn state_name(&self) -> &'static str {
+        match self.state {
+            State::PassPacket => "pass_packet",
+            State::StorePacket { .. } => "store_packet",
+            State::SendStream { .. } => "send_stream",
+            State::EmptyBuffer { .. } => "empty_buffer",
+        }
+    }
+
+    /// Begins to store for the first stream of a measurement; `limit` is T.
+    pub fn begin(&mut self, plan: StreamPlan, limit: Duration) {
+        self.attempts = 0;
+        self.state = State::StorePacket {
+            plan,
+            since: None,
+            limit,
+        };
+    }
+
+    /// The stream was sent and another one of the same measurement follows.
+    pub fn continue_with(&mut self, plan: StreamPlan, limit: Duration) {
+        self.attempts = 0;
+        self.state = State::EmptyBuffer {
+            left: None,
+            next: Some(plan),
+            limit,
+        };
+    }
+
+    /// The measurement is over, for whatever reason: everything stored passes.
+    pub fn pass(&mut self) {
+        self.state = State::PassPacket;
+    }
+
+    /// What changed since the last question, if anything.
+    pub fn take_transition(&mut self) -> Option<Transition> {
+        self.transition.take()
+    }
+
+    /// May the next packet leave? Asked whenever there is something to send; asking again at the
+    /// same time gives the same answer.
+    pub fn next(&mut self, now: Timestamp, ready: Ready) -> Verdict {
+        // Each state is left at most once per question.
+        for _ in 0..4 {
+            if let Some(verdict) = self.step(now, ready) {
+                return verdict;
+            }
+        }
+        Verdict::Pass
+    }
+
+    /// `None` if the state changed and is to be asked again.
+    fn step(&mut self, now: Timestamp, ready: Ready) -> Option<Verdict> {
+        let target = self.store_target;
+        match &mut self.state {
+            State::PassPacket => Some(Verdict::Pass),
+            State::StorePacket { plan, since, limit } => {
+                if ready.packets == 0 {
+                    return Some(Verdict::Hold);
+                }
+                let started = *since.get_or_insert(now);
+                let waited = now.saturating_since(started);
+                let (plan, limit) = (plan.clone(), *limit);
+                if ready.window < plan.packets() {
+                    self.miss(plan, limit);
+                } else if ready.packets >= target {
+                    self.transition = Some(Transition::StreamStarted { waited, limit });
+                    self.state = State::SendStream {
+                        plan,
+                        started: now,
+                        sent: 0,
+                        on_time: true,
+                        limit,
+                    };
+                } else if waited >= limit {
+                    self.miss(plan, limit);
+                } else {
+                    return Some(Verdict::At(started + limit));
+                }
+                None
+            }
+            State::SendStream {
+                plan,
+                started,
+                sent,
+                on_time,
+                limit,
+            } => {
+                let due = *started + plan.offset(*sent + 1).unwrap_or(Duration::ZERO);
+                if now <= due {
+                    *on_time |= ready.packets > 0;
+                }
+                if now < due {
+                    return Some(Verdict::At(due));
+                }
+                // A packet that was there and left late is the timer's fault: its real send time
+                // counts. One that was not there in time breaks the stream.
+                if *on_time || now.saturating_since(due) <= gap_before(plan, *sent + 1) {
+                    return Some(if ready.packets > 0 {
+                        Verdict::Probe
+                    } else {
+                        Verdict::Hold
+                    });
+                }
+                self.transition = Some(Transition::StreamAbandoned { sent: *sent });
+                let (plan, limit) = (plan.clone(), *limit);
+                if self.policy == StoreTarget::Dynamic {
+                    self.store_target = (self.store_target + 1).min(self.stream_packets);
+                }
+                self.miss(plan, limit);
+                None
+            }
+            State::EmptyBuffer { left, next, limit } => {
+                let remaining = *left.get_or_insert(ready.packets);
+                if remaining > 0 && ready.packets > 0 {
+                    return Some(Verdict::Pass);
+                }
+                self.state = match next.take() {
+                    Some(plan) => State::StorePacket {
+                        plan,
+                        since: None,
+                        limit: *limit,
+                    },
+                    None => State::PassPacket,
+                };
+                None
+            }
+        }
+    }
+
+    /// The stream could not be made: what is stored leaves, then it is tried again, within reason.
+    fn miss(&mut self, plan: StreamPlan, limit: Duration) {
+        self.successes = 0;
+        self.attempts += 1;
+        let next = (self.attempts < MOST_ATTEMPTS).then_some(plan);
+        if next.is_none() {
+            self.transition = Some(Transition::MeasurementGivenUp);
+        }
+        self.state = State::EmptyBuffer {
+            left: None,
+            next,
+            limit,
+        };
+    }
+
+    /// A packet with application data left. True if it was a packet of a stream.
+    pub fn on_sent(&mut self) -> bool {
+        match &mut self.state {
+            State::SendStream {
+                plan,
+                sent,
+                on_time,
+                ..
+            } => {
+                *sent += 1;
+                *on_time = false;
+                if *sent == plan.packets() {
+                    self.transition = Some(Transition::StreamSent);
+                    self.state = State::PassPacket;
+                }
+                true
+            }
+            State::EmptyBuffer {
+                left: Some(left), ..
+            } => {
+                *left = left.saturating_sub(1);
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// All streams of a measurement could be sent: m may fall.
+    pub fn on_success(&mut self) {
+        self.successes += 1;
+        if self.successes == SUCCESSES_TO_LOWER {
+            self.successes = 0;
+            if self.policy == StoreTarget::Dynamic {
+                self.store_target = (self.store_target - 1).max(LEAST_STORE_TARGET);
+            }
+        }
+    }
+}
+
+/// How late packet `j` may come for the stream to go on: as long as the gap before it was to be, so
+/// that its real rate is at least half of the planned one.
+fn gap_before(plan: &StreamPlan, j: u32) -> Duration {
+    match (plan.offset(j - 1), plan.offset(j)) {
+        (Some(before), Some(own)) => own.saturating_sub(before),
+        _ => Duration::MAX,
+    }
+}

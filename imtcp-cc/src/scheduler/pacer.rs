@@ -1,0 +1,184 @@
+//! When packets may leave while no stream is being sent.
+//!
+//! The pacer keeps the mean rate at what the window law asks for (RFC 9002, section 7.7). It can
+//! gather packets into short trains without changing that mean: inside a train packets follow each
+//! other at the tight link's own pace, so that the link stays busy from the first to the last and
+//! each gap tells what others sent meanwhile.
+
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::time::Duration;
+
+/// Time that may be made up for after a late timer or a pause. A loop with a timer of one
+/// millisecond keeps its rate; the burst it sends is at most this long.
+const CREDIT: Duration = Duration::from_millis(1);
+
+/// How a packet may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// At once.
+    Now,
+    /// Not before this time.
+    At(Timestamp),
+}
+
+/// How the pacer shall space packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacingPlan {
+    /// The mean rate.
+    pub rate: Bandwidth,
+    /// Packets of a train; 1 spaces all packets evenly.
+    pub train_packets: u32,
+    /// From packet to packet inside a train.
+    pub train_gap: Duration,
+}
+
+/// What waits to be sent, in packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets that both data and window allow now.
+    pub ready: u32,
+    /// Whether the window, not the data, sets that limit.
+    pub window_limited: bool,
+}
+
+/// Spaces packets.
+#[derive(Debug, Default)]
+pub struct Pacer {
+    /// When the mean rate allows the next packet, or the next train.
+    budget_at: Timestamp,
+    last_sent: Timestamp,
+    /// Packets that the present train still has to send.
+    train_left: u32,
+    /// Since when a train waits to be filled.
+    filling_since: Option<Timestamp>,
+}
+
+impl Pacer {
+    /// Ready to send at once.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// When the next packet may leave. May be asked any number of times.
+    pub fn next(&mut self, now: Timestamp, plan: &PacingPlan, backlog: Backlog) -> Pace {
+        if self.train_left > 0 {
+            return at_or_now(now, self.last_sent + plan.train_gap);
+        }
+        if now < self.budget_at {
+            return Pace::At(self.budget_at);
+        }
+        if plan.train_packets <= 1 {
+            return Pace::Now;
+        }
+        self.start_train(now, plan, backlog)
+    }
+
+    fn start_train(&mut self, now: Timestamp, plan: &PacingPlan, backlog: Backlog) -> Pace {
+        let short = backlog.ready < plan.train_packets;
+        if short && backlog.window_limited {
+            // Acknowledgements will bring the rest, in about the time the mean rate needs for it.
+            let since = *self.filling_since.get_or_insert(now);
+            let size = Bytes::new(1500).times(u64::from(plan.train_packets));
+            let give_up = since + plan.rate.time_for(size);
+            if now < give_up {
+                return Pace::At(give_up);
+            }
+        }
+        self.filling_since = None;
+        self.train_left = plan.train_packets.min(backlog.ready.max(1));
+        Pace::Now
+    }
+
+    /// A packet left.
+    pub fn on_sent(&mut self, now: Timestamp, size: Bytes, rate: Bandwidth) {
+        self.budget_at = self.budget_at.max(now - CREDIT) + rate.time_for(size).min(MAX_PAUSE);
+        self.last_sent = now;
+        self.train_left = self.train_left.saturating_sub(1);
+    }
+
+    /// Nothing is left to send: what remains of a train is given up.
+    pub fn on_drained(&mut self) {
+        self.train_left = 0;
+        self.filling_since = None;
+    }
+}
+
+/// No packet waits longer than this for the pacer: a rate that low is no rate.
+const MAX_PAUSE: Duration = Duration::from_secs(1);
+
+fn at_or_now(now: Timestamp, due: Timestamp) -> Pace {
+    if now < due { Pace::At(due) } else { Pace::Now }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKET: Bytes = Bytes::new(1250);
+
+    fn at_micros(us: u64) -> Timestamp {
+        Timestamp::from_nanos(us * 1000)
+    }
+
+    /// 10 Mbit/s: 1 ms a packet.
+    fn plan(train_packets: u32) -> PacingPlan {
+        PacingPlan {
+            rate: Bandwidth::from_mbps(10),
+            train_packets,
+            train_gap: Duration::from_micros(100),
+        }
+    }
+
+    /// Sends `count` packets as early as the pacer lets them go.
+    fn departures(train: u32, count: usize, backlog: Backlog) -> Vec<u64> {
+        let mut pacer = Pacer::new();
+        let mut now = at_micros(10_000);
+        let mut times = Vec::new();
+        while times.len() < count {
+            match pacer.next(now, &plan(train), backlog) {
+                Pace::At(later) => now = later,
+                Pace::Now => {
+                    times.push((now.as_nanos() / 1000) - 10_000);
+                    pacer.on_sent(now, PACKET, plan(train).rate);
+                }
+            }
+        }
+        times
+    }
+
+    const PLENTY: Backlog = Backlog {
+        ready: 100,
+        window_limited: true,
+    };
+
+    #[test]
+    fn packets_keep_the_rate_after_the_credit_is_used() {
+        assert_eq!(departures(1, 5, PLENTY), [0, 0, 1000, 2000, 3000]);
+    }
+
+    #[test]
+    fn trains_keep_the_same_mean_rate() {
+        let times = departures(4, 12, PLENTY);
+        assert_eq!(
+            times,
+            [
+                0, 100, 200, 300, 3000, 3100, 3200, 3300, 7000, 7100, 7200, 7300
+            ]
+        );
+    }
+
+    #[test]
+    fn a_short_train_leaves_when_the_data_ends_and_waits_when_the_window_does() {
+        let data = Backlog {
+            ready: 2,
+            window_limited: false,
+        };
+        assert_eq!(departures(4, 2, data), [0, 100]);
+        let window = Backlog {
+            ready: 2,
+            window_limited: true,
+        };
+        // 4 packets of 1500 bytes take 4.8 ms at the mean rate; then it goes short.
+        assert_eq!(departures(4, 2, window), [4800, 4900]);
+    }
+}

@@ -1,0 +1,88 @@
+//! What the transport tells the controller, and what it asks: plain data, no quiche types.
+
+use crate::units::{Bytes, Timestamp};
+use std::time::Duration;
+
+/// The transport's RTT estimate (RFC 9002, section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// The last sample.
+    pub latest: Duration,
+    /// The least one on this path.
+    pub min: Duration,
+    /// smoothed_rtt.
+    pub smoothed: Duration,
+    /// rttvar: the mean deviation, D_RTT of [IM] 3.4.2.
+    pub variation: Duration,
+}
+
+/// A 1-RTT packet left that counts as in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentPacket {
+    /// Packet number.
+    pub number: u64,
+    /// UDP payload.
+    pub size: Bytes,
+    /// Whether it left because [`crate::ImTcp::next_release`] let it; false for packets that do not
+    /// ask: probes after a timeout, control frames on an idle connection.
+    pub released: bool,
+    /// In flight with this packet.
+    pub bytes_in_flight: Bytes,
+}
+
+/// A packet that an acknowledgement newly covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckedPacket {
+    /// Packet number.
+    pub number: u64,
+    /// UDP payload.
+    pub size: Bytes,
+    /// When it left.
+    pub sent: Timestamp,
+}
+
+/// An acknowledgement came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckInfo {
+    /// The largest packet number that it acknowledges.
+    pub largest: u64,
+    /// The delay that the receiver says it added (RFC 9000, section 19.3), not clamped.
+    pub ack_delay: Duration,
+    /// The RTT estimate with this acknowledgement.
+    pub rtt: RoundTrip,
+    /// In flight after it.
+    pub bytes_in_flight: Bytes,
+}
+
+/// Packets were declared lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossInfo {
+    /// When the last of them had left.
+    pub newest_sent: Timestamp,
+    /// Whether they make persistent congestion (RFC 9002, section 7.6).
+    pub persistent_congestion: bool,
+}
+
+/// The question: may the next packet leave?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendRequest {
+    /// Application data that waits.
+    pub queued: Bytes,
+    /// Whether data that was lost waits to be sent again.
+    pub retransmission: bool,
+    /// What the window still allows.
+    pub window_left: Bytes,
+    /// A full datagram.
+    pub max_datagram: Bytes,
+}
+
+/// The answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// It may.
+    Now,
+    /// Not before this time; ask again then, or when something happens.
+    At(Timestamp),
+    /// Ask again when something happens.
+    Hold,
+}

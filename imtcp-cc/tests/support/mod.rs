@@ -1,0 +1,330 @@
+//! A sender without a transport over one link without a network: just enough around the core to
+//! ask it everything that a transport asks, with loss, reordered and missing acknowledgements, and
+//! any pattern of data. Real quiche is the simulator's business.
+
+use imtcp_cc::transport::{AckInfo, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket};
+use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
+use imtcp_cc::ImTcp;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::time::Duration;
+
+pub const DATAGRAM: u64 = 1200;
+pub const HEADERS: u64 = 28;
+
+/// SplitMix64.
+#[derive(Clone)]
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// In [0, 1).
+    pub fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub fn chance(&mut self, probability: f64) -> bool {
+        self.unit() < probability
+    }
+}
+
+/// The link and the receiver.
+#[derive(Clone)]
+pub struct Path {
+    pub capacity: Bandwidth,
+    /// Each way.
+    pub delay: Duration,
+    pub queue: Duration,
+    /// Poisson traffic of 1200-byte packets.
+    pub cross: Bandwidth,
+    pub loss: f64,
+    pub ack_loss: f64,
+    /// Acknowledge every n-th packet.
+    pub ack_every: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Happening {
+    Data(u64),
+    Acknowledgement { largest: u64, received: u64 },
+    Wake,
+    ProbeTimer(u64),
+}
+
+/// What is written down about a run.
+#[derive(Default)]
+pub struct Tally {
+    pub sent: u64,
+    pub delivered: u64,
+    pub lost: u64,
+    pub releases: Vec<Timestamp>,
+    /// The longest that data and window waited for the core.
+    pub longest_hold: Duration,
+}
+
+pub struct Run {
+    pub core: ImTcp,
+    pub tally: Tally,
+    pub now: Timestamp,
+    path: Path,
+    random: Random,
+    events: BinaryHeap<Reverse<(u64, u64, Happening)>>,
+    order: u64,
+    outstanding: BTreeMap<u64, (u64, Timestamp)>,
+    received: BTreeMap<u64, bool>,
+    queued: u64,
+    retransmission: bool,
+    next_number: u64,
+    link_free: u64,
+    next_cross: f64,
+    unacked: u32,
+    smoothed: Duration,
+    variation: Duration,
+    least: Duration,
+    held_since: Option<Timestamp>,
+    probes: u32,
+}
+
+impl Run {
+    pub fn new(core: ImTcp, path: Path, seed: u64) -> Self {
+        Self {
+            core,
+            tally: Tally::default(),
+            now: Timestamp::ZERO,
+            path,
+            random: Random(seed),
+            events: BinaryHeap::new(),
+            order: 0,
+            outstanding: BTreeMap::new(),
+            received: BTreeMap::new(),
+            queued: 0,
+            retransmission: false,
+            next_number: 0,
+            link_free: 0,
+            next_cross: 0.0,
+            unacked: 0,
+            smoothed: Duration::ZERO,
+            variation: Duration::ZERO,
+            least: Duration::MAX,
+            held_since: None,
+            probes: 0,
+        }
+    }
+
+    fn at(&mut self, nanos: u64, what: Happening) {
+        self.order += 1;
+        self.events.push(Reverse((nanos, self.order, what)));
+    }
+
+    /// The application writes `bytes` at `at`.
+    pub fn write_at(&mut self, at: Duration, bytes: u64) {
+        self.at(Timestamp::from_origin(at).as_nanos(), Happening::Data(bytes));
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.queued == 0 && self.outstanding.is_empty()
+    }
+
+    pub fn bytes_in_flight(&self) -> u64 {
+        self.outstanding.values().map(|(size, _)| size).sum()
+    }
+
+    /// Runs until nothing is left to happen or `end` has come.
+    pub fn until(&mut self, end: Duration) {
+        let end = Timestamp::from_origin(end).as_nanos();
+        while let Some(Reverse((at, _, what))) = self.events.pop() {
+            if at > end {
+                self.events.push(Reverse((at, 0, what)));
+                break;
+            }
+            self.now = Timestamp::from_nanos(at);
+            match what {
+                Happening::Data(bytes) => self.queued += bytes,
+                Happening::Acknowledgement { largest, received } => self.acknowledge(largest, received),
+                Happening::Wake => {}
+                Happening::ProbeTimer(sent) => self.probe(sent),
+            }
+            self.send();
+        }
+    }
+
+    fn send(&mut self) {
+        loop {
+            let in_flight = self.bytes_in_flight();
+            let window_left = self.core.cwnd().get().saturating_sub(in_flight);
+            if self.queued == 0 || window_left < DATAGRAM.min(self.queued) {
+                if self.queued == 0 {
+                    self.core.on_application_limited();
+                }
+                self.held_since = None;
+                return;
+            }
+            let request = SendRequest {
+                queued: Bytes::new(self.queued),
+                retransmission: self.retransmission,
+                window_left: Bytes::new(window_left),
+                max_datagram: Bytes::new(DATAGRAM),
+            };
+            match self.core.next_release(self.now, &request) {
+                Release::Now => self.put(DATAGRAM.min(self.queued), true),
+                Release::At(due) => {
+                    assert!(due > self.now, "a release in the past at {}", self.now);
+                    self.hold();
+                    self.at(due.as_nanos(), Happening::Wake);
+                    return;
+                }
+                Release::Hold => {
+                    self.hold();
+                    assert!(in_flight > 0, "held with nothing in flight: nothing would ever ask again");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn hold(&mut self) {
+        let since = *self.held_since.get_or_insert(self.now);
+        self.tally.longest_hold = self.tally.longest_hold.max(self.now.saturating_since(since));
+    }
+
+    fn put(&mut self, size: u64, released: bool) {
+        if let Some(since) = self.held_since.take() {
+            self.tally.longest_hold = self.tally.longest_hold.max(self.now.saturating_since(since));
+        }
+        let number = self.next_number;
+        self.next_number += 1;
+        self.queued -= size;
+        self.retransmission = false;
+        self.outstanding.insert(number, (size, self.now));
+        self.tally.sent += size;
+        self.tally.releases.push(self.now);
+        let sent = SentPacket {
+            number,
+            size: Bytes::new(size),
+            released,
+            bytes_in_flight: Bytes::new(self.bytes_in_flight()),
+        };
+        self.core.on_packet_sent(self.now, &sent);
+        self.cross_link(number, size);
+        let timeout = (3 * self.smoothed).max(Duration::from_millis(500)) * 2u32.pow(self.probes.min(8));
+        let at = (self.now + timeout).as_nanos();
+        self.at(at, Happening::ProbeTimer(number));
+    }
+
+    /// The packet meets the link; its acknowledgement is set off.
+    fn cross_link(&mut self, number: u64, size: u64) {
+        let arrival = (self.now + self.path.delay / 2).as_nanos();
+        let cross_size = Bytes::new(DATAGRAM + HEADERS);
+        if !self.path.cross.is_zero() {
+            let gap = self.path.cross.time_for(cross_size).as_nanos() as f64;
+            while self.next_cross <= arrival as f64 {
+                let start = self.link_free.max(self.next_cross as u64);
+                self.link_free = start + self.serialisation(cross_size);
+                self.next_cross -= gap * (1.0 - self.random.unit()).ln();
+            }
+        }
+        let start = self.link_free.max(arrival);
+        if start - arrival > u64::try_from(self.path.queue.as_nanos()).expect("short queue") {
+            return;
+        }
+        self.link_free = start + self.serialisation(Bytes::new(size + HEADERS));
+        if self.random.chance(self.path.loss) {
+            return;
+        }
+        self.received.insert(number, true);
+        self.unacked += 1;
+        if self.unacked >= self.path.ack_every {
+            self.unacked = 0;
+            if !self.random.chance(self.path.ack_loss) {
+                let back = self.link_free + (self.path.delay * 3 / 2).as_nanos() as u64;
+                self.at(back, Happening::Acknowledgement { largest: number, received: number });
+            }
+        }
+    }
+
+    fn serialisation(&self, size: Bytes) -> u64 {
+        self.path.capacity.time_for(size).as_nanos() as u64
+    }
+
+    fn acknowledge(&mut self, largest: u64, received: u64) {
+        let newly: Vec<(u64, u64, Timestamp)> = self
+            .outstanding
+            .range(..=received)
+            .filter(|(number, _)| self.received.contains_key(number))
+            .map(|(number, (size, sent))| (*number, *size, *sent))
+            .collect();
+        let Some(newest) = newly.last().copied() else { return };
+        self.probes = 0;
+        for (number, size, _) in &newly {
+            self.outstanding.remove(number);
+            self.tally.delivered += size;
+        }
+        let latest = self.now.saturating_since(newest.2);
+        self.sample(latest);
+        self.declare_lost(newest.0);
+        let info = AckInfo {
+            largest,
+            ack_delay: Duration::ZERO,
+            rtt: RoundTrip {
+                latest,
+                min: self.least,
+                smoothed: self.smoothed,
+                variation: self.variation,
+            },
+            bytes_in_flight: Bytes::new(self.bytes_in_flight()),
+        };
+        let acked = newly.iter().map(|(number, size, sent)| AckedPacket {
+            number: *number,
+            size: Bytes::new(*size),
+            sent: *sent,
+        });
+        self.core.on_ack(self.now, &info, acked);
+    }
+
+    fn sample(&mut self, latest: Duration) {
+        self.least = self.least.min(latest);
+        if self.smoothed.is_zero() {
+            self.smoothed = latest;
+            self.variation = latest / 2;
+        }
+        self.variation = (3 * self.variation + self.smoothed.abs_diff(latest)) / 4;
+        self.smoothed = (7 * self.smoothed + latest) / 8;
+    }
+
+    fn declare_lost(&mut self, acked: u64) {
+        let lost: Vec<u64> =
+            self.outstanding.range(..acked.saturating_sub(2)).map(|(number, _)| *number).collect();
+        self.lose(&lost, false);
+    }
+
+    fn lose(&mut self, lost: &[u64], persistent_congestion: bool) {
+        let Some(newest) = lost.last() else { return };
+        let newest_sent = self.outstanding[newest].1;
+        for number in lost {
+            if let Some((size, _)) = self.outstanding.remove(number) {
+                self.tally.lost += size;
+                self.queued += size;
+                self.retransmission = true;
+            }
+        }
+        let info = LossInfo { newest_sent, persistent_congestion };
+        self.core.on_loss(self.now, &info, lost.iter().copied());
+    }
+
+    /// Everything out was lost, or its acknowledgements were.
+    fn probe(&mut self, number: u64) {
+        if self.outstanding.contains_key(&number) && self.outstanding.keys().next_back() == Some(&number) {
+            self.probes += 1;
+            let lost: Vec<u64> = self.outstanding.keys().copied().collect();
+            self.lose(&lost, self.probes > 2);
+            self.put(DATAGRAM.min(self.queued), false);
+        }
+    }
+}
