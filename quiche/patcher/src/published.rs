@@ -1,0 +1,36 @@
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::{Error, Result};
+
+/// The folder of the published quiche in cargo's registry cache, as pinned by `manifest` and the
+/// lock file beside it. Cargo fetches it when it is not there.
+///
+/// # Errors
+/// Cargo cannot be run, or does not find the crate.
+pub fn published_source(manifest: &Path) -> Result<PathBuf> {
+    let fail = |reason: String| Error::Metadata { manifest: manifest.to_owned(), reason };
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let output = Command::new(cargo)
+        .args(["metadata", "--locked", "--format-version", "1", "--manifest-path"])
+        .arg(manifest)
+        .output()
+        .map_err(|error| fail(error.to_string()))?;
+    if !output.status.success() {
+        return Err(fail(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+    }
+    let metadata: Value =
+        serde_json::from_slice(&output.stdout).map_err(|error| fail(error.to_string()))?;
+    manifest_of(&metadata, "quiche")
+        .and_then(|path| path.parent().map(Path::to_owned))
+        .ok_or_else(|| fail("its answer names no package `quiche`".to_owned()))
+}
+
+fn manifest_of(metadata: &Value, name: &str) -> Option<PathBuf> {
+    let packages = metadata["packages"].as_array()?;
+    let package = packages.iter().find(|package| package["name"] == name)?;
+    package["manifest_path"].as_str().map(PathBuf::from)
+}

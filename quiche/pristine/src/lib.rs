@@ -1,0 +1,1 @@
+//! Holds the version of the upstream crate; see `Cargo.toml`.

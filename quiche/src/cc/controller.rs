@@ -1,0 +1,106 @@
+//! The two traits that an application implements.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::time::Duration;
+use std::time::Instant;
+
+use super::AckReceived;
+use super::PacketSent;
+use super::PacketSpace;
+use super::PacketsLost;
+use super::Release;
+use super::SendContext;
+
+/// A congestion controller of one path.
+///
+/// It answers two questions, *how much* may be in flight ([`cwnd`](Self::cwnd)) and *when* the next
+/// packet may leave ([`next_release`](Self::next_release)), and is told what happened. Loss
+/// detection, round trip times and probe timeouts stay quiche's.
+///
+/// It has no clock: every event carries the time. It must not block, and nothing the peer does may
+/// make it panic.
+pub trait CongestionController: Debug + Send + Sync + Any {
+    /// The congestion window, in bytes. Values below two datagrams are taken as two datagrams (RFC
+    /// 9002, section 7.2).
+    fn cwnd(&self) -> usize;
+
+    /// When may the next packet leave?
+    ///
+    /// Asked for each packet, when application data is queued and the window has room for it. A
+    /// packet that fills less than the path allows only because the window is nearly full is not
+    /// asked for: quiche waits until it fits. Acknowledgements, probe packets after a timeout, the
+    /// handshake and the close of the connection leave without asking.
+    fn next_release(&mut self, context: &SendContext) -> Release;
+
+    /// The largest size of the next packet in bytes, for packets of equal size; `None` for what
+    /// the path allows. Asked together with [`next_release`](Self::next_release).
+    fn next_packet_size(&self) -> Option<usize> {
+        None
+    }
+
+    /// A packet left.
+    fn on_packet_sent(&mut self, sent: &PacketSent);
+
+    /// New packets were acknowledged. Losses that the same ACK frame revealed are reported first.
+    fn on_ack(&mut self, ack: &AckReceived<'_>);
+
+    /// Packets were declared lost.
+    fn on_loss(&mut self, loss: &PacketsLost<'_>);
+
+    /// A packet that had been declared lost was acknowledged after all.
+    fn on_spurious_loss(&mut self, _now: Instant, _space: PacketSpace, _packet_number: u64) {}
+
+    /// The probe timer ran out for the `count`-th time in a row. No packet is lost by that.
+    fn on_pto(&mut self, _now: Instant, _count: u32) {}
+
+    /// The keys of a space are gone: `bytes` in flight will neither be acknowledged nor lost.
+    fn on_space_discarded(&mut self, _now: Instant, _space: PacketSpace, _bytes: usize) {}
+
+    /// The path takes datagrams of this size from now on.
+    fn on_max_datagram_size(&mut self, size: usize);
+
+    /// quiche had room in the window and nothing to send.
+    fn on_app_limited(&mut self, _now: Instant) {}
+
+    /// A short name of the present state, for qlog's `congestion_state_updated`.
+    fn state(&self) -> &'static str;
+
+    /// The slow start threshold in bytes, for qlog.
+    fn ssthresh(&self) -> Option<usize> {
+        None
+    }
+
+    /// The pacing rate in bits per second, for qlog.
+    fn pacing_rate(&self) -> Option<u64> {
+        None
+    }
+
+    /// Hands over the controller's own qlog events since the last call: time, name
+    /// (`namespace:event`) and data. Called after every event while the connection writes a qlog,
+    /// and never otherwise, so a controller has to bound what it keeps.
+    #[cfg(feature = "qlog")]
+    fn drain_qlog_events(&mut self, _emit: &mut dyn FnMut(Instant, &str, serde_json::Value)) {}
+}
+
+/// What is known about a path when its controller is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathContext {
+    /// The present.
+    pub now: Instant,
+    /// Bytes of the largest datagram until the path or the peer says otherwise.
+    pub max_datagram_size: usize,
+    /// [`Config::set_initial_congestion_window_packets()`](crate::Config::set_initial_congestion_window_packets).
+    pub initial_window_packets: usize,
+    /// [`Config::set_initial_rtt()`](crate::Config::set_initial_rtt).
+    pub initial_rtt: Duration,
+}
+
+/// Builds controllers, one per path.
+///
+/// quiche may build a controller and drop it unused: callbacks inside the handshake can still
+/// change the configuration.
+pub trait Factory: Debug + Send + Sync {
+    /// A controller for a new path.
+    fn build(&self, path: &PathContext) -> Box<dyn CongestionController>;
+}

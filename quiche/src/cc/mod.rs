@@ -1,0 +1,47 @@
+//! Congestion controllers of the application's own.
+//!
+//! A [`CongestionController`] decides how much may be in flight and when each packet may leave. It
+//! is chosen with [`Config::set_congestion_controller()`](crate::Config::set_congestion_controller)
+//! or, after [`register`], by name.
+//!
+//! ```text
+//!             stream and datagram queues
+//!                        | queued bytes
+//!   next_release?        v
+//!   Now | At | Hold   the gate ---> packet ---> on_packet_sent
+//!                        ^
+//!        window less bytes in flight
+//!
+//!   ACK frame ---> quiche's loss detection ---> on_loss, on_ack
+//! ```
+//!
+//! The gate stands in front of packets with application data only. Acknowledgements, probe packets
+//! after a timeout, the handshake, control frames on an otherwise idle connection and the close of
+//! the connection pass it.
+//!
+//! A release time is part of [`Connection::timeout_instant()`](crate::Connection::timeout_instant),
+//! so an event loop that sleeps until then, calls `on_timeout()` and then `send()` paces without
+//! knowing it. No packet is built before its time: what is stored is data, never a datagram, and
+//! the send time that goes into the round trip is the real one.
+
+mod config;
+mod controller;
+mod event;
+mod registry;
+
+pub(crate) use config::FactoryHandle;
+pub use controller::CongestionController;
+pub use controller::Factory;
+pub use controller::PathContext;
+pub use event::AckReceived;
+pub use event::AckedPacket;
+pub use event::LostPacket;
+pub use event::PacketSent;
+pub use event::PacketSpace;
+pub use event::PacketsLost;
+pub use event::Release;
+pub use event::Rtt;
+pub use event::SendContext;
+pub use registry::RegisterError;
+pub use registry::register;
+pub use registry::registered;

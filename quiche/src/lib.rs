@@ -1,0 +1,22 @@
+//! quiche with a seam: congestion controllers of the application's own ([`cc`]), a clock that can
+//! be set ([`clock`]) and randomness that can be seeded ([`entropy`]).
+//!
+//! Everything else is the [published crate](https://docs.rs/quiche/0.30.0/quiche/), whose source is
+//! patched when this crate is built.
+
+#![allow(
+    clippy::all,
+    missing_docs,
+    mismatched_lifetime_syntaxes,
+    reason = "upstream's source, held to upstream's lints; this project's own modules set theirs again"
+)]
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    rustdoc::bare_urls,
+    rustdoc::redundant_explicit_links,
+    rustdoc::private_intra_doc_links,
+    reason = "upstream's documentation links to pages of its own, by address"
+)]
+
+include!(concat!(env!("OUT_DIR"), "/quiche/src/lib.rs"));

@@ -1,0 +1,44 @@
+//! A transfer that always has more to send.
+
+use imtcp_cc::units::Bytes;
+
+/// The least that may be written and not yet read by the client.
+const LEAST_AHEAD: u64 = 256_000;
+/// The same in congestion windows: one in flight, one to repair a loss at its head, one to send.
+const WINDOWS_AHEAD: u64 = 3;
+
+/// Writes whatever the connection takes, a few windows ahead of the reader, like a socket whose
+/// send buffer follows the window. Without that bound a paced connection would buffer more and
+/// more: quiche limits what it takes at once and not what it holds.
+#[derive(Debug)]
+pub(super) struct Bulk {
+    size: Option<u64>,
+    written: u64,
+}
+
+impl Bulk {
+    pub(super) fn new(size: Option<Bytes>) -> Self {
+        Self {
+            size: size.map(Bytes::get),
+            written: 0,
+        }
+    }
+
+    pub(super) fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    pub(super) fn drive(&mut self, connection: &mut quiche::Connection, delivered: u64) {
+        let window = connection
+            .path_stats()
+            .next()
+            .map_or(0, |path| path.cwnd as u64);
+        let ahead = (WINDOWS_AHEAD * window).max(LEAST_AHEAD);
+        let room = (delivered + ahead).saturating_sub(self.written);
+        let left = self.size.map_or(u64::MAX, |size| size - self.written);
+        let bytes = room.min(left);
+        if bytes > 0 {
+            self.written += super::write(connection, bytes, bytes == left);
+        }
+    }
+}

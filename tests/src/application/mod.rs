@@ -1,0 +1,90 @@
+//! What the server's application does with its connection.
+
+mod bulk;
+mod datagrams;
+mod periodic;
+
+use crate::scenario::Application;
+use bulk::Bulk;
+use datagrams::Datagrams;
+use imtcp_cc::units::Timestamp;
+use periodic::Periodic;
+
+/// The one stream that servers send on: their first unidirectional one (RFC 9000, section 2.1).
+pub(crate) const STREAM: u64 = 3;
+
+/// A running application. It begins with the first [`Driver::drive`].
+#[derive(Debug)]
+pub(crate) struct Driver(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Bulk(Bulk),
+    Periodic(Periodic),
+    Datagrams(Datagrams),
+}
+
+impl Driver {
+    pub(crate) fn new(application: Application) -> Self {
+        Self(match application {
+            Application::Bulk { size } => Kind::Bulk(Bulk::new(size)),
+            Application::Periodic { rate, period } => Kind::Periodic(Periodic::new(rate, period)),
+            Application::Datagrams { rate, size } => Kind::Datagrams(Datagrams::new(rate, size)),
+        })
+    }
+
+    /// Gives the connection what is due by now, as far as it takes it. `delivered` is how many
+    /// bytes the client has read.
+    pub(crate) fn drive(
+        &mut self,
+        now: Timestamp,
+        connection: &mut quiche::Connection,
+        delivered: u64,
+    ) {
+        match &mut self.0 {
+            Kind::Bulk(bulk) => bulk.drive(connection, delivered),
+            Kind::Periodic(periodic) => periodic.drive(now, connection),
+            Kind::Datagrams(datagrams) => datagrams.drive(now, connection),
+        }
+    }
+
+    /// When the application has something new to give.
+    pub(crate) fn next(&self) -> Option<Timestamp> {
+        match &self.0 {
+            Kind::Bulk(_) => None,
+            Kind::Periodic(periodic) => periodic.next(),
+            Kind::Datagrams(datagrams) => datagrams.next(),
+        }
+    }
+
+    /// How many bytes the client will have read when the transfer is complete, if it has an end.
+    pub(crate) fn size(&self) -> Option<u64> {
+        match &self.0 {
+            Kind::Bulk(bulk) => bulk.size(),
+            Kind::Periodic(_) | Kind::Datagrams(_) => None,
+        }
+    }
+}
+
+/// Application data; nobody looks at it.
+static DATA: [u8; 65_536] = [0; 65_536];
+
+/// Writes up to `bytes` on the stream; returns how many the connection took. An error means that
+/// it takes none now.
+fn write(connection: &mut quiche::Connection, bytes: u64, end: bool) -> u64 {
+    let mut written = 0;
+    loop {
+        let left = bytes - written;
+        let length = usize::try_from(left).map_or(DATA.len(), |left| left.min(DATA.len()));
+        let last = end && length as u64 == left;
+        match connection.stream_send(STREAM, &DATA[..length], last) {
+            Ok(taken) => {
+                written += taken as u64;
+                if taken < length || written == bytes {
+                    return written;
+                }
+            }
+            Err(_) => return written,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! What reached the client's application, and how long round trips took.
+
+use crate::statistics::quantile_of_sorted;
+use imtcp_cc::units::Timestamp;
+use std::time::Duration;
+
+/// Counts of a flow's outcome.
+#[derive(Clone, Debug, Default)]
+pub struct Delivery {
+    /// Application bytes read by the client, each once, in order on streams.
+    pub bytes: u64,
+    /// When the last of a transfer of known size was read.
+    pub completed: Option<Timestamp>,
+    /// Datagrams from the client that reached the server.
+    pub acknowledgements: u64,
+    /// Round trips in nanoseconds, without the time that the client held back.
+    round_trips: Vec<u64>,
+}
+
+impl Delivery {
+    pub(super) fn round_trip(&mut self, sample: Duration) {
+        self.round_trips
+            .push(u64::try_from(sample.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// The given quantiles (0 to 1) of the round trips, by nearest rank; none without a round trip.
+    pub fn round_trip_quantiles<const N: usize>(&self, at: [f64; N]) -> Option<[Duration; N]> {
+        let mut sorted = self.round_trips.clone();
+        sorted.sort_unstable();
+        let quantile = |at| quantile_of_sorted(&sorted, at).map(Duration::from_nanos);
+        quantile(0.0)?;
+        Some(at.map(|at| quantile(at).unwrap_or_default()))
+    }
+}

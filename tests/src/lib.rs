@@ -1,0 +1,17 @@
+//! Real quiche endpoints over simulated paths in virtual time, with a known truth.
+
+mod application;
+pub mod endpoint;
+pub mod engine;
+pub mod network;
+pub mod profile;
+pub mod random;
+pub mod record;
+pub mod result;
+pub mod run;
+pub mod scenario;
+pub mod score;
+pub mod simulation;
+pub mod statistics;
+pub mod traffic;
+pub mod truth;

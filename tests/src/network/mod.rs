@@ -1,0 +1,19 @@
+//! The simulated path: links in a row, each with a forward and a reverse hop.
+//!
+//! A hop is a queue, a transmitter and a pipe. A packet waits in the queue, is transmitted at the
+//! hop's rate, may then be lost, and leaves the pipe one propagation delay later. Rates, sizes and
+//! queues are those of IP packets.
+
+mod hop;
+mod loss;
+mod packet;
+mod path;
+mod queue;
+mod thinning;
+
+pub use hop::{Counters, Finished, Hop, HopSettings, Tally};
+pub use loss::{Loss, LossModel};
+pub use packet::{Datagram, Direction, FlowId, Owner, Packet, Stamp};
+pub use path::{HopId, Network, Onward, Route};
+pub use queue::{Queue, QueueLimit};
+pub use thinning::Thinning;

@@ -1,0 +1,51 @@
+//! The state of the flows, sampled at even intervals.
+
+use crate::endpoint::Pair;
+use imtcp_cc::units::Timestamp;
+
+/// All samples, by flow.
+#[derive(Clone, Debug)]
+pub struct Record {
+    flows: Vec<Vec<Snapshot>>,
+}
+
+/// The state of a flow at an instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Snapshot {
+    /// When.
+    pub at: Timestamp,
+    /// Congestion window in bytes of UDP payload.
+    pub window: u64,
+    /// quiche's smoothed round-trip time in milliseconds.
+    pub smoothed_rtt_ms: f64,
+    /// Application bytes that the client has read.
+    pub delivered: u64,
+    /// Packets that the server has declared lost.
+    pub lost: u64,
+}
+
+impl Record {
+    pub(crate) fn new(flows: usize) -> Self {
+        Self {
+            flows: vec![Vec::new(); flows],
+        }
+    }
+
+    /// Samples a flow whose server has a connection.
+    pub(crate) fn sample(&mut self, flow: usize, at: Timestamp, pair: &Pair) {
+        let path = pair.server().and_then(|server| server.path_stats().next());
+        let snapshot = path.map(|path| Snapshot {
+            at,
+            window: path.cwnd as u64,
+            smoothed_rtt_ms: path.rtt.as_secs_f64() * 1e3,
+            delivered: pair.delivery().bytes,
+            lost: path.lost as u64,
+        });
+        self.flows[flow].extend(snapshot);
+    }
+
+    /// The samples of a flow, in order of time.
+    pub fn of(&self, flow: usize) -> &[Snapshot] {
+        &self.flows[flow]
+    }
+}

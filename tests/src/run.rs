@@ -1,0 +1,59 @@
+//! From a scenario to its result.
+
+use crate::endpoint::PairError;
+use crate::result::RunResult;
+use crate::scenario::Scenario;
+use crate::simulation::Simulation;
+use imtcp_cc::units::Timestamp;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How often progress is reported, in virtual time.
+const PROGRESS: Duration = Duration::from_millis(250);
+
+/// What a run does besides running.
+#[derive(Default)]
+pub struct RunOptions<'o> {
+    /// Where the servers' qlogs go, if anywhere: `<scenario>-seed<N>-<flow>.sqlog` in this folder.
+    pub qlog: Option<PathBuf>,
+    /// Is shown the simulation every 250 ms of virtual time.
+    pub progress: Option<&'o mut dyn FnMut(&Simulation<'_>, Timestamp)>,
+}
+
+/// A run that did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A flow cannot be set up.
+    #[error(transparent)]
+    Pair(#[from] PairError),
+    /// A qlog cannot be written.
+    #[error("cannot write {file}: {error}; choose another folder with --out")]
+    Qlog {
+        /// Which.
+        file: String,
+        /// Why.
+        error: std::io::Error,
+    },
+}
+
+impl Scenario {
+    /// Simulates the scenario from beginning to end.
+    ///
+    /// # Errors
+    /// A flow cannot be set up, or a qlog cannot be written.
+    pub fn run(&self, seed: u64, options: RunOptions<'_>) -> Result<RunResult, RunError> {
+        let mut simulation = Simulation::new(self, seed)?;
+        if let Some(folder) = &options.qlog {
+            simulation.write_qlogs(folder)?;
+        }
+        let mut progress = options.progress;
+        let mut until = Timestamp::ZERO + PROGRESS;
+        while simulation.advance(until) {
+            if let Some(progress) = &mut progress {
+                progress(&simulation, until);
+            }
+            until = until + PROGRESS;
+        }
+        Ok(RunResult::of(&simulation))
+    }
+}

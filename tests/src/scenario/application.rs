@@ -1,0 +1,89 @@
+//! `application = { ... }`: what a flow has to send, and when.
+
+use super::error::ScenarioError;
+use super::quantity;
+use super::reader::Entry;
+use imtcp_cc::units::{Bandwidth, Bytes};
+use std::time::Duration;
+
+/// What the server's application sends. Rates and sizes are those of application data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Application {
+    /// As much as the connection takes, up to a size if there is one.
+    Bulk {
+        /// Where the transfer ends.
+        size: Option<Bytes>,
+    },
+    /// A burst every period on one stream: frames of a live source, or chunks of a stored video.
+    /// What the connection does not take at once waits at the sender.
+    Periodic {
+        /// Mean rate.
+        rate: Bandwidth,
+        /// From one burst to the next.
+        period: Duration,
+    },
+    /// QUIC DATAGRAM frames, evenly spaced, never sent again.
+    Datagrams {
+        /// Mean rate.
+        rate: Bandwidth,
+        /// Size of each; the largest that fits into a packet if none is given.
+        size: Option<Bytes>,
+    },
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Bulk,
+    Frames,
+    Chunks,
+    Datagrams,
+}
+
+const KINDS: &[(&str, Kind)] = &[
+    ("bulk", Kind::Bulk),
+    ("frames", Kind::Frames),
+    ("chunks", Kind::Chunks),
+    ("datagrams", Kind::Datagrams),
+];
+
+pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
+    let mut section = entry.section()?;
+    let kind = section.required("kind", "\"bulk\"")?.choice(KINDS)?;
+    let size = |section: &mut super::Section<'_>| {
+        let entry = section.optional("size");
+        entry
+            .map(|entry| entry.quantity(quantity::size))
+            .transpose()
+    };
+    let rate = |section: &mut super::Section<'_>| {
+        let entry = section.required("rate", "\"2 Mbit/s\"")?;
+        entry.quantity(quantity::rate_above_zero)
+    };
+    let application = match kind {
+        Kind::Bulk => Application::Bulk {
+            size: size(&mut section)?,
+        },
+        Kind::Frames => {
+            let rate = rate(&mut section)?;
+            let per_second = section
+                .required("per_second", "30")?
+                .number(0.1..=10_000.0)?;
+            Application::Periodic {
+                rate,
+                period: Duration::from_secs_f64(1.0 / per_second),
+            }
+        }
+        Kind::Chunks => Application::Periodic {
+            rate: rate(&mut section)?,
+            period: section
+                .required("period", "\"4 s\"")?
+                .quantity(quantity::span_above_zero)?,
+        },
+        Kind::Datagrams => Application::Datagrams {
+            rate: rate(&mut section)?,
+            size: size(&mut section)?,
+        },
+    };
+    section.finish()?;
+    Ok(application)
+}

@@ -1,0 +1,267 @@
+//! `[[flow]]`: a connection with real endpoints.
+
+use super::application::{self, Application};
+use super::error::{Complaint, ScenarioError};
+use super::link::Link;
+use super::reader::{Entry, Section};
+use super::{life, link_named, quantity};
+use crate::network::Route;
+use imtcp_cc::config::{ConfigBuilder, StoreTarget, StoreTimer};
+use imtcp_cc::units::{Bytes, Timestamp};
+use imtcp_cc::{Config, EstimatorKind};
+use std::time::Duration;
+
+/// A connection: a server that sends and a client that acknowledges.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Names its output files and its share of the truth.
+    pub name: String,
+    /// The server's congestion controller.
+    pub controller: Controller,
+    /// What the server sends.
+    pub application: Application,
+    /// When the client connects.
+    pub start: Timestamp,
+    /// When the server closes the connection, if before the end.
+    pub stop: Option<Timestamp>,
+    /// The links it crosses.
+    pub route: Route,
+    /// How the client acknowledges.
+    pub receiver: Receiver,
+    /// Largest UDP payload.
+    pub packet: Bytes,
+    /// Flow-control window of the connection and of its stream.
+    pub flow_control: Bytes,
+    /// The measuring controller's settings; the other controllers ignore them.
+    pub imtcp: Config,
+}
+
+/// A congestion controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controller {
+    /// This project's.
+    Imtcp,
+    /// quiche's Reno.
+    Reno,
+    /// quiche's CUBIC.
+    Cubic,
+    /// quiche's BBRv2.
+    Bbr2,
+}
+
+const CONTROLLERS: &[(&str, Controller)] = &[
+    ("imtcp", Controller::Imtcp),
+    ("reno", Controller::Reno),
+    ("cubic", Controller::Cubic),
+    ("bbr2", Controller::Bbr2),
+];
+
+impl Controller {
+    /// Its name in scenarios and results.
+    pub fn name(self) -> &'static str {
+        CONTROLLERS
+            .iter()
+            .find(|(_, controller)| *controller == self)
+            .map_or("", |(name, _)| name)
+    }
+}
+
+/// How a client acknowledges once the handshake is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receiver {
+    /// After how much.
+    pub acknowledge: Acknowledge,
+    /// The longest an acknowledgement waits; announced as the client's max_ack_delay.
+    pub delay: Duration,
+}
+
+/// What makes a client acknowledge, apart from its timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acknowledge {
+    /// So many datagrams, at least 1.
+    Every(u32),
+    /// The timer alone.
+    Timer,
+}
+
+pub(super) fn read_all(root: &mut Section<'_>, links: &[Link]) -> Result<Vec<Flow>, ScenarioError> {
+    super::read_named(root, "flow", |name, section| read(name, section, links))
+}
+
+fn read(name: String, mut section: Section<'_>, links: &[Link]) -> Result<Flow, ScenarioError> {
+    let controller = section
+        .required("controller", "\"imtcp\"")?
+        .choice(CONTROLLERS)?;
+    let application = section.required("application", "{ kind = \"bulk\" }")?;
+    let application = application::read(&application)?;
+    let (start, stop) = life(&mut section)?;
+    let route = route(&mut section, links)?;
+    let receiver = receiver(section.optional("receiver"))?;
+    let packet = section.optional("packet");
+    let packet = packet.map_or(Ok(Bytes::new(1350)), |entry| entry.quantity(packet_size))?;
+    let window = section.optional("flow_control");
+    let flow_control = window.map_or(Ok(Bytes::new(64_000_000)), |e| e.quantity(quantity::size))?;
+    let imtcp = imtcp(section.optional("imtcp"))?;
+    section.finish()?;
+    Ok(Flow {
+        name,
+        controller,
+        application,
+        start,
+        stop,
+        route,
+        receiver,
+        packet,
+        flow_control,
+        imtcp,
+    })
+}
+
+/// `from` and `to`: the first and the last link; all without a word on it.
+fn route(section: &mut Section<'_>, links: &[Link]) -> Result<Route, ScenarioError> {
+    let first = section.optional("from");
+    let first = first.map_or(Ok(0), |entry| link_named(&entry, links))?;
+    let Some(entry) = section.optional("to") else {
+        return Ok(Route {
+            first,
+            last: links.len() - 1,
+        });
+    };
+    let last = link_named(&entry, links)?;
+    if last < first {
+        let problem = "the last link comes before the first";
+        let remedy = "links are listed from the servers to the clients";
+        return Err(entry.reject(Complaint::new(problem, remedy)));
+    }
+    Ok(Route { first, last })
+}
+
+/// `receiver = { acknowledge = "every" | 2 | "timer", delay = "25 ms" }`.
+fn receiver(entry: Option<Entry<'_>>) -> Result<Receiver, ScenarioError> {
+    let mut receiver = Receiver {
+        acknowledge: Acknowledge::Every(1),
+        delay: Duration::from_millis(25),
+    };
+    let Some(entry) = entry else {
+        return Ok(receiver);
+    };
+    let mut section = entry.section()?;
+    if let Some(entry) = section.optional("acknowledge") {
+        receiver.acknowledge = if entry.is_text() {
+            entry.choice(&[
+                ("every", Acknowledge::Every(1)),
+                ("timer", Acknowledge::Timer),
+            ])?
+        } else {
+            Acknowledge::Every(entry.count(1..=1000)?)
+        };
+    }
+    if let Some(entry) = section.optional("delay") {
+        receiver.delay = entry.quantity(acknowledgement_delay)?;
+    }
+    section.finish()?;
+    Ok(receiver)
+}
+
+/// The transport parameter counts whole milliseconds below 2^14 (RFC 9000, section 18.2).
+fn acknowledgement_delay(text: &str) -> Result<Duration, Complaint> {
+    let delay = quantity::span_above_zero(text)?;
+    let whole = delay.subsec_nanos().is_multiple_of(1_000_000);
+    if !whole || delay >= Duration::from_millis(1 << 14) {
+        let problem = format!("{text} is no delay that QUIC can announce");
+        return Err(Complaint::new(
+            problem,
+            "whole milliseconds, 1 ms to 16383 ms",
+        ));
+    }
+    Ok(delay)
+}
+
+/// QUIC needs 1200 bytes (RFC 9000, section 14); 1472 is what fits into an Ethernet frame.
+fn packet_size(text: &str) -> Result<Bytes, Complaint> {
+    let size = quantity::size(text)?;
+    if !(1200..=1472).contains(&size.get()) {
+        let problem = format!("{text} is no UDP payload for QUIC here");
+        return Err(Complaint::new(problem, "1200 B to 1472 B"));
+    }
+    Ok(size)
+}
+
+fn imtcp(entry: Option<Entry<'_>>) -> Result<Config, ScenarioError> {
+    let Some(entry) = entry else {
+        return Ok(Config::default());
+    };
+    let mut section = entry.section()?;
+    let mut builder = Config::builder();
+    if let Some(entry) = section.optional("measurement") {
+        builder = builder.measurement(entry.boolean()?);
+    }
+    if let Some(entry) = section.optional("estimator") {
+        builder = builder.estimator(entry.choice(&[
+            ("statistical", EstimatorKind::Statistical),
+            ("classic", EstimatorKind::Classic),
+        ])?);
+    }
+    builder = counts(&mut section, builder)?;
+    builder = storing(&mut section, builder)?;
+    if let Some(entry) = section.optional("minimum_range") {
+        builder = builder.minimum_range(entry.quantity(quantity::rate)?);
+    }
+    section.finish()?;
+    builder.build().map_err(|error| {
+        let problem = error.to_string();
+        entry.reject(Complaint::new(
+            problem,
+            format!("mend `{}`", error.setting()),
+        ))
+    })
+}
+
+/// The settings that are plain numbers; the builder knows their ranges.
+fn counts(
+    section: &mut Section<'_>,
+    mut builder: ConfigBuilder,
+) -> Result<ConfigBuilder, ScenarioError> {
+    type Setter = fn(ConfigBuilder, u32) -> ConfigBuilder;
+    let setters: [(&'static str, Setter); 4] = [
+        ("stream_packets", ConfigBuilder::stream_packets),
+        ("sub_ranges", ConfigBuilder::sub_ranges),
+        (
+            "measurement_interval_rtts",
+            ConfigBuilder::measurement_interval_rtts,
+        ),
+        (
+            "initial_window_packets",
+            ConfigBuilder::initial_window_packets,
+        ),
+    ];
+    for (key, set) in setters {
+        if let Some(entry) = section.optional(key) {
+            builder = set(builder, entry.count(0..=u32::MAX)?);
+        }
+    }
+    Ok(builder)
+}
+
+/// m and T: "dynamic" or a number, "adaptive" or a time.
+fn storing(
+    section: &mut Section<'_>,
+    mut builder: ConfigBuilder,
+) -> Result<ConfigBuilder, ScenarioError> {
+    if let Some(entry) = section.optional("store_target") {
+        builder = builder.store_target(if entry.is_text() {
+            entry.choice(&[("dynamic", StoreTarget::Dynamic)])?
+        } else {
+            StoreTarget::Fixed(entry.count(0..=u32::MAX)?)
+        });
+    }
+    if let Some(entry) = section.optional("store_timer") {
+        let adaptive = entry.text()? == "adaptive";
+        builder = builder.store_timer(if adaptive {
+            StoreTimer::Adaptive
+        } else {
+            StoreTimer::Fixed(entry.quantity(quantity::span)?)
+        });
+    }
+    Ok(builder)
+}

@@ -1,0 +1,176 @@
+//! A scenario is data: links, cross traffic and flows, read from TOML and checked before it runs.
+//!
+//! The schema is in the crate's README. Quantities carry their units; every error names file, line,
+//! column, key, problem and remedy.
+
+mod application;
+mod document;
+mod error;
+mod flow;
+mod library;
+mod link;
+mod nominal;
+mod quantity;
+mod reader;
+mod traffic;
+
+pub use application::Application;
+pub use error::ScenarioError;
+pub use flow::{Acknowledge, Controller, Flow, Receiver};
+pub use library::{Listed, listed};
+pub use link::Link;
+pub use nominal::Nominal;
+pub use traffic::Traffic;
+
+use document::Document;
+use error::Complaint;
+use imtcp_cc::units::Timestamp;
+use reader::{Section, unknown_name};
+use std::path::Path;
+use std::time::Duration;
+
+/// What to simulate. Plain data: a test may change any of it before running.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Names the output files.
+    pub name: String,
+    /// One line for lists and plots.
+    pub title: String,
+    /// Simulated time.
+    pub duration: Duration,
+    /// In forward order, from the servers to the clients.
+    pub links: Vec<Link>,
+    /// Sources of cross traffic.
+    pub traffic: Vec<Traffic>,
+    /// Connections with real endpoints.
+    pub flows: Vec<Flow>,
+}
+
+impl Scenario {
+    /// Reads a file, or one of the built-in scenarios by its name, and applies overrides such as
+    /// `("flow.main.imtcp.stream_packets", "8")`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn load(file: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
+        if !Path::new(file).exists()
+            && let Some(text) = library::text(file)
+        {
+            return Self::parse(&format!("{file}.toml"), text, overrides);
+        }
+        let text = std::fs::read_to_string(file).map_err(|error| ScenarioError {
+            origin: file.to_owned(),
+            position: None,
+            key: String::new(),
+            problem: format!("cannot be read: {error}"),
+            remedy: "give a file, or a name that `imtcp-sim list` shows".to_owned(),
+        })?;
+        Self::parse(file, &text, overrides)
+    }
+
+    /// Reads a scenario from its text; `origin` names it in errors.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn parse(
+        origin: &str,
+        text: &str,
+        overrides: &[(String, String)],
+    ) -> Result<Self, ScenarioError> {
+        let mut document = Document::parse(origin, text)?;
+        for (path, value) in overrides {
+            document.set(path, value)?;
+        }
+        Self::read(document.root())
+    }
+
+    fn read(mut root: Section<'_>) -> Result<Self, ScenarioError> {
+        let name = name_of(&mut root)?;
+        let title = root.required("title", "\"one line\"")?.text()?.to_owned();
+        let duration = root
+            .required("duration", "\"60 s\"")?
+            .quantity(quantity::span_above_zero)?;
+        let links = link::read_all(&mut root)?;
+        let traffic = traffic::read_all(&mut root, &links)?;
+        let flows = flow::read_all(&mut root, &links)?;
+        root.finish()?;
+        Ok(Self {
+            name,
+            title,
+            duration,
+            links,
+            traffic,
+            flows,
+        })
+    }
+
+    /// The end of the run.
+    pub fn end(&self) -> Timestamp {
+        Timestamp::from_origin(self.duration)
+    }
+}
+
+/// The section's `name`, fit for file names and for paths of keys.
+fn name_of(section: &mut Section<'_>) -> Result<String, ScenarioError> {
+    let entry = section.required("name", "\"a-name\"")?;
+    let name = entry.text()?;
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || !name.chars().all(fits) {
+        let problem = format!("`{name}` cannot name files and keys");
+        return Err(entry.reject(Complaint::new(
+            problem,
+            "use letters, digits, `-` and `_` only",
+        )));
+    }
+    Ok(name.to_owned())
+}
+
+/// Reads `[[key]]` tables whose names must differ.
+fn read_named<T>(
+    root: &mut Section<'_>,
+    key: &'static str,
+    read: impl Fn(String, Section<'_>) -> Result<T, ScenarioError>,
+) -> Result<Vec<T>, ScenarioError> {
+    let mut names: Vec<String> = Vec::new();
+    let mut all = Vec::new();
+    for mut section in root.tables(key)? {
+        let name = name_of(&mut section)?;
+        if names.contains(&name) {
+            let problem = format!("a second {key} is named `{name}`");
+            return Err(section.reject(Complaint::new(problem, "give each a name of its own")));
+        }
+        names.push(name.clone());
+        all.push(read(name, section)?);
+    }
+    Ok(all)
+}
+
+/// The index of the link that an entry names.
+fn link_named(entry: &reader::Entry<'_>, links: &[Link]) -> Result<usize, ScenarioError> {
+    let name = entry.text()?;
+    let position = links.iter().position(|link| link.name == name);
+    position.ok_or_else(|| {
+        let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+        entry.reject(unknown_name("link", name, &names))
+    })
+}
+
+/// `start` and `stop`, in this order.
+fn life(section: &mut Section<'_>) -> Result<(Timestamp, Option<Timestamp>), ScenarioError> {
+    let start = match section.optional("start") {
+        Some(entry) => Timestamp::from_origin(entry.quantity(quantity::span)?),
+        None => Timestamp::ZERO,
+    };
+    let Some(entry) = section.optional("stop") else {
+        return Ok((start, None));
+    };
+    let stop = Timestamp::from_origin(entry.quantity(quantity::span)?);
+    if stop <= start {
+        let problem = "it stops before it starts";
+        return Err(entry.reject(Complaint::new(problem, "let `stop` be later than `start`")));
+    }
+    Ok((start, Some(stop)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! Quantities with their units written out: `"50 Mbit/s"`, `"90 ms"`, `"150 KB"`, `"5 %"`.
+
+use super::error::Complaint;
+use crate::network::QueueLimit;
+use imtcp_cc::units::{Bandwidth, Bytes};
+use std::time::Duration;
+
+type Units = &'static [(&'static str, u64)];
+
+const RATES: Units = &[
+    ("bit/s", 1),
+    ("kbit/s", 1_000),
+    ("Mbit/s", 1_000_000),
+    ("Gbit/s", 1_000_000_000),
+];
+const SPANS: Units = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("min", 60_000_000_000),
+];
+const SIZES: Units = &[
+    ("B", 1),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+];
+const QUEUES: Units = &[
+    ("B", 1),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("packets", 1),
+];
+/// Shares are kept in millionths of a per cent.
+const SHARES: Units = &[("%", 1_000_000)];
+
+/// Beyond this the truth's bins would overflow.
+const GREATEST_RATE: Bandwidth = Bandwidth::from_mbps(100_000);
+/// Beyond this a run would not end.
+const LONGEST_SPAN: Duration = Duration::from_secs(86_400);
+
+pub(super) fn rate(text: &str) -> Result<Bandwidth, Complaint> {
+    let (bps, _) = parse(text, RATES, "\"50 Mbit/s\"")?;
+    let rate = Bandwidth::from_bps(bps);
+    if rate > GREATEST_RATE {
+        return Err(Complaint::new(
+            format!("{text} is more than can be simulated"),
+            format!("at most {GREATEST_RATE}"),
+        ));
+    }
+    Ok(rate)
+}
+
+pub(super) fn rate_above_zero(text: &str) -> Result<Bandwidth, Complaint> {
+    match rate(text)? {
+        Bandwidth::ZERO => Err(Complaint::new("a rate of zero", "it must be above zero")),
+        rate => Ok(rate),
+    }
+}
+
+pub(super) fn span(text: &str) -> Result<Duration, Complaint> {
+    let (nanos, _) = parse(text, SPANS, "\"90 ms\"")?;
+    let span = Duration::from_nanos(nanos);
+    if span > LONGEST_SPAN {
+        return Err(Complaint::new(
+            format!("{text} is more than a day"),
+            "a run lasts a day at most",
+        ));
+    }
+    Ok(span)
+}
+
+pub(super) fn span_above_zero(text: &str) -> Result<Duration, Complaint> {
+    match span(text)? {
+        Duration::ZERO => Err(Complaint::new("a time of zero", "it must be above zero")),
+        span => Ok(span),
+    }
+}
+
+pub(super) fn size(text: &str) -> Result<Bytes, Complaint> {
+    let (bytes, _) = parse(text, SIZES, "\"150 KB\"")?;
+    match bytes {
+        0 => Err(Complaint::new("a size of zero", "it must be above zero")),
+        bytes => Ok(Bytes::new(bytes)),
+    }
+}
+
+pub(super) fn queue(text: &str) -> Result<QueueLimit, Complaint> {
+    let (amount, unit) = parse(text, QUEUES, "\"150 KB\" or \"200 packets\"")?;
+    if amount == 0 {
+        return Err(Complaint::new(
+            "a queue of zero",
+            "room for at least one packet is needed",
+        ));
+    }
+    Ok(match unit {
+        "packets" => QueueLimit::Packets(amount),
+        _ => QueueLimit::Bytes(Bytes::new(amount)),
+    })
+}
+
+/// A share as a ratio, 0 to 1.
+pub(super) fn share(text: &str) -> Result<f64, Complaint> {
+    let (millionths, _) = parse(text, SHARES, "\"5 %\"")?;
+    let ratio = millionths as f64 / 100e6;
+    if ratio > 1.0 {
+        return Err(Complaint::new(
+            format!("{text} is more than all"),
+            "0 % to 100 %",
+        ));
+    }
+    Ok(ratio)
+}
+
+/// A number and its unit, in the smallest unit of the table, rounded down; exact in decimals.
+fn parse(text: &str, units: Units, example: &str) -> Result<(u64, &'static str), Complaint> {
+    let write = || format!("write a number and its unit, such as {example}");
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = (&text[..end], text[end..].trim());
+    if number.is_empty() {
+        return Err(Complaint::new(
+            format!("`{text}` does not begin with a number"),
+            write(),
+        ));
+    }
+    if unit.is_empty() {
+        return Err(Complaint::new(format!("`{text}` has no unit"), write()));
+    }
+    let Some((name, scale)) = units.iter().find(|(name, _)| *name == unit) else {
+        let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+        let remedy = format!("known here: {}", known.join(", "));
+        return Err(Complaint::new(format!("unknown unit `{unit}`"), remedy));
+    };
+    match scaled(number, *scale) {
+        Some(amount) => Ok((amount, name)),
+        None => Err(Complaint::new(
+            format!("`{number}` is not a number that fits"),
+            write(),
+        )),
+    }
+}
+
+fn scaled(number: &str, scale: u64) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let places = u32::try_from(fraction.len())
+        .ok()
+        .filter(|places| *places <= 18)?;
+    let digits: u128 = format!("{whole}{fraction}").parse().ok()?;
+    let amount = digits.checked_mul(u128::from(scale))? / 10u128.pow(places);
+    u64::try_from(amount).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(rate("0.1 Mbit/s"), Ok(Bandwidth::from_kbps(100)));
+        assert_eq!(rate("2.5 Gbit/s"), Ok(Bandwidth::from_mbps(2500)));
+        assert_eq!(span("0.3 us"), Ok(Duration::from_nanos(300)));
+        assert_eq!(size("1.5KB"), Ok(Bytes::new(1500)));
+        assert_eq!(share("0.5 %"), Ok(0.005));
+        assert_eq!(queue("200 packets"), Ok(QueueLimit::Packets(200)));
+        assert_eq!(queue("125 KB"), Ok(QueueLimit::Bytes(Bytes::new(125_000))));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_an_example() {
+        let problem = |complaint: Complaint| format!("{}; {}", complaint.problem, complaint.remedy);
+        for (text, expected) in [
+            (
+                "50",
+                "`50` has no unit; write a number and its unit, such as \"50 Mbit/s\"",
+            ),
+            (
+                "50 Mbps",
+                "unknown unit `Mbps`; known here: bit/s, kbit/s, Mbit/s, Gbit/s",
+            ),
+            (
+                "fast",
+                "`fast` does not begin with a number; write a number and its unit, such as \"50 Mbit/s\"",
+            ),
+            (
+                "-5 Mbit/s",
+                "`-5 Mbit/s` does not begin with a number; write a number and its unit, such as \"50 Mbit/s\"",
+            ),
+            (
+                "1.2.3 Mbit/s",
+                "`1.2.3` is not a number that fits; write a number and its unit, such as \"50 Mbit/s\"",
+            ),
+            ("0 Mbit/s", "a rate of zero; it must be above zero"),
+            (
+                "200 Gbit/s",
+                "200 Gbit/s is more than can be simulated; at most 100.000 Gbit/s",
+            ),
+        ] {
+            assert_eq!(
+                rate_above_zero(text).map_err(problem),
+                Err(expected.to_owned())
+            );
+        }
+        assert_eq!(
+            share("101 %").map_err(problem),
+            Err("101 % is more than all; 0 % to 100 %".to_owned())
+        );
+    }
+}

@@ -1,0 +1,41 @@
+//! Order statistics.
+
+/// The quantile `at` (0 to 1) of ascending values, by nearest rank: always one of the values.
+pub fn quantile_of_sorted<T: Copy>(sorted: &[T], at: f64) -> Option<T> {
+    let last = sorted.len().checked_sub(1)?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturates; the index is bounded below"
+    )]
+    let rank = libm::round(at * last as f64) as usize;
+    Some(sorted[rank.min(last)])
+}
+
+/// The median of values in any order: the mean of the middle two where their number is even.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(values[middle]),
+        _ => Some((values[middle - 1] + values[middle]) / 2.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_and_medians_may_lie_between() {
+        let sorted = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+        assert_eq!(quantile_of_sorted(&sorted, 0.0), Some(1));
+        assert_eq!(quantile_of_sorted(&sorted, 0.5), Some(6));
+        assert_eq!(quantile_of_sorted(&sorted, 0.95), Some(11));
+        assert_eq!(quantile_of_sorted::<u8>(&[], 0.5), None);
+        assert_eq!(median(vec![4.0, 1.0, 3.0]), Some(3.0));
+        assert_eq!(median(vec![4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        assert_eq!(median(Vec::new()), None);
+    }
+}
