@@ -52,8 +52,6 @@ pub struct ImTcp {
     max_datagram: Bytes,
     /// The tight link was busy practically all the time of late.
     link_covered: bool,
-    /// The application leaves room in the window.
-    underused: bool,
 }
 
 impl ImTcp {
@@ -78,7 +76,6 @@ impl ImTcp {
             rtt: None,
             max_datagram,
             link_covered: false,
-            underused: false,
             config,
         }
     }
@@ -162,8 +159,9 @@ impl ImTcp {
             Verdict::At(due) => Release::At(due),
             Verdict::Hold => Release::Hold,
             Verdict::Pass => {
-                let plan = self.pacing_plan(&rtt);
-                match self.pacer.next(now, &plan, Self::backlog(ready, request)) {
+                let backlog = Self::backlog(ready, request);
+                let plan = self.pacing_plan(&rtt, backlog);
+                match self.pacer.next(now, &plan, backlog) {
                     Pace::Now => Release::Now,
                     Pace::At(due) => Release::At(due),
                 }

@@ -35,17 +35,17 @@ impl ImTcp {
             .map_or(Bandwidth::MAX, |rate| rate.scaled(gain))
     }
 
-    pub(super) fn pacing_plan(&self, rtt: &RoundTrip) -> PacingPlan {
+    pub(super) fn pacing_plan(&self, rtt: &RoundTrip, backlog: Backlog) -> PacingPlan {
         let mut plan = PacingPlan {
             rate: self.pacing_rate_for(rtt),
             train_packets: 1,
             train_fill: 1,
             train_gap: Duration::ZERO,
         };
-        // While the window doubles, trains would only make its overshoot worse.
+        // While the window doubles and is what limits, trains would only worsen its overshoot.
         let wanted = self.config.measurement()
             && self.config.estimator() == EstimatorKind::Statistical
-            && (self.underused || self.window.phase() != Phase::SlowStart)
+            && !(backlog.window_limited && self.window.phase() == Phase::SlowStart)
             && !self.link_covered;
         if let Some(capacity) = self.capacity.get().filter(|_| wanted) {
             let fill = u32::try_from(self.window_packets() / TRAIN_SHARE_DIVISOR);

@@ -14,6 +14,9 @@ use std::time::Duration;
 pub const DATAGRAM: u64 = 1200;
 pub const HEADERS: u64 = 28;
 
+/// The longest that the receiver holds an acknowledgement.
+const ACK_DELAY: Duration = Duration::from_millis(25);
+
 /// SplitMix64.
 #[derive(Clone)]
 pub struct Random(pub u64);
@@ -38,7 +41,7 @@ impl Random {
 }
 
 /// The link and the receiver.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Path {
     pub capacity: Bandwidth,
     /// Each way.
@@ -55,7 +58,7 @@ pub struct Path {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     Data(u64),
-    Acknowledgement { largest: u64, received: u64 },
+    Acknowledgement { number: u64 },
     Wake,
     ProbeTimer(u64),
 }
@@ -67,8 +70,9 @@ pub struct Tally {
     pub delivered: u64,
     pub lost: u64,
     pub releases: Vec<Timestamp>,
-    /// The longest that data and window waited for the core.
+    /// The longest that data and window waited for the core, and the longest round trip.
     pub longest_hold: Duration,
+    pub longest_rtt: Duration,
 }
 
 pub struct Run {
@@ -152,9 +156,7 @@ impl Run {
             self.now = Timestamp::from_nanos(at);
             match what {
                 Happening::Data(bytes) => self.queued += bytes,
-                Happening::Acknowledgement { largest, received } => {
-                    self.acknowledge(largest, received)
-                }
+                Happening::Acknowledgement { number } => self.acknowledge(number),
                 Happening::Wake => {}
                 Happening::ProbeTimer(sent) => self.probe(sent),
             }
@@ -256,19 +258,17 @@ impl Run {
             return;
         }
         self.received.insert(number, true);
+        // Every n-th packet is acknowledged at once, the others after the usual delay; whatever
+        // was acknowledged already is not news then.
         self.unacked += 1;
+        let mut held = ACK_DELAY;
         if self.unacked >= self.path.ack_every {
             self.unacked = 0;
-            if !self.random.chance(self.path.ack_loss) {
-                let back = self.link_free + (self.path.delay * 3 / 2).as_nanos() as u64;
-                self.at(
-                    back,
-                    Happening::Acknowledgement {
-                        largest: number,
-                        received: number,
-                    },
-                );
-            }
+            held = Duration::ZERO;
+        }
+        if !self.random.chance(self.path.ack_loss) {
+            let back = Timestamp::from_nanos(self.link_free) + self.path.delay * 3 / 2 + held;
+            self.at(back.as_nanos(), Happening::Acknowledgement { number });
         }
     }
 
@@ -276,10 +276,10 @@ impl Run {
         self.path.capacity.time_for(size).as_nanos() as u64
     }
 
-    fn acknowledge(&mut self, largest: u64, received: u64) {
+    fn acknowledge(&mut self, largest: u64) {
         let newly: Vec<(u64, u64, Timestamp)> = self
             .outstanding
-            .range(..=received)
+            .range(..=largest)
             .filter(|(number, _)| self.received.contains_key(number))
             .map(|(number, (size, sent))| (*number, *size, *sent))
             .collect();
@@ -314,6 +314,7 @@ impl Run {
     }
 
     fn sample(&mut self, latest: Duration) {
+        self.tally.longest_rtt = self.tally.longest_rtt.max(latest);
         self.least = self.least.min(latest);
         if self.smoothed.is_zero() {
             self.smoothed = latest;
@@ -351,13 +352,18 @@ impl Run {
 
     /// Everything out was lost, or its acknowledgements were.
     fn probe(&mut self, number: u64) {
-        if self.outstanding.contains_key(&number)
-            && self.outstanding.keys().next_back() == Some(&number)
-        {
-            self.probes += 1;
-            let lost: Vec<u64> = self.outstanding.keys().copied().collect();
-            self.lose(&lost, self.probes > 2);
-            self.put(DATAGRAM.min(self.queued), false);
+        let newest = self.outstanding.keys().next_back().copied();
+        if !self.outstanding.contains_key(&number) || newest.is_none() {
+            return;
         }
+        if newest != Some(number) {
+            let later = (self.now + Duration::from_millis(500)).as_nanos();
+            self.at(later, Happening::ProbeTimer(number));
+            return;
+        }
+        self.probes += 1;
+        let lost: Vec<u64> = self.outstanding.keys().copied().collect();
+        self.lose(&lost, self.probes > 2);
+        self.put(DATAGRAM.min(self.queued), false);
     }
 }
