@@ -4,6 +4,7 @@ mod application;
 pub mod endpoint;
 pub mod engine;
 pub mod network;
+pub mod output;
 pub mod profile;
 pub mod random;
 pub mod record;

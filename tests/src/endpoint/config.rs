@@ -5,6 +5,7 @@ use crate::scenario::{Controller, Flow};
 use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod};
 use boring::x509::X509;
+use imtcp_cc::quiche::Factory;
 use std::sync::Arc;
 
 /// A self-signed RSA certificate for tests. RSA signatures have one length, elliptic ones vary by a
@@ -35,7 +36,10 @@ pub(super) fn server(flow: &Flow, tap: &Arc<Tap>) -> Result<quiche::Config, quic
         Controller::Reno => config.set_cc_algorithm_name("reno")?,
         Controller::Cubic => config.set_cc_algorithm_name("cubic")?,
         Controller::Bbr2 => config.set_cc_algorithm_name("bbr2_gcongestion")?,
-        Controller::Imtcp => {}
+        Controller::Imtcp => {
+            let factory = Factory::new(flow.imtcp.clone()).with_subscriber(tap.clone());
+            config.set_congestion_controller(Arc::new(factory));
+        }
     }
     config.set_send_capacity_factor(SEND_CAPACITY_FACTOR);
     Ok(config)

@@ -1,0 +1,110 @@
+//! The command line.
+
+mod explain;
+mod list;
+mod run;
+mod seeds;
+mod summary;
+
+use clap::{Args, Parser, Subcommand};
+use imtcp_sim::scenario::Scenario;
+use seeds::Seeds;
+use std::error::Error;
+use std::path::PathBuf;
+
+/// Real QUIC endpoints over simulated paths in virtual time, with a known truth.
+#[derive(Debug, Parser)]
+#[command(name = "imtcp-sim", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a scenario; write qlogs, CSV series and figures; print the scores.
+    Run(RunArguments),
+    /// List the built-in scenarios.
+    List,
+    /// Show a scenario's topology, round trips, bandwidth-delay product and nominal truth.
+    Explain(ScenarioArguments),
+}
+
+#[derive(Debug, Args)]
+struct ScenarioArguments {
+    /// A TOML file, or the name of a built-in scenario.
+    scenario: String,
+    /// Change a key, such as flow.main.imtcp.stream_packets=8; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    overrides: Vec<(String, String)>,
+}
+
+#[derive(Debug, Args)]
+struct RunArguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+    /// The seed of a single run.
+    #[arg(long, default_value_t = 1, conflicts_with = "seeds")]
+    seed: u64,
+    /// Run all seeds from A to B, both included.
+    #[arg(long, value_name = "A..B")]
+    seeds: Option<Seeds>,
+    /// Folder for qlogs, series and figures [default: out/<scenario>].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Write the results to this file, as an array with one object per seed.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Of which seeds to write qlogs; they are large.
+    #[arg(long, value_enum, default_value_t = QlogOf::First)]
+    qlog: QlogOf,
+    /// How many seeds to run at the same time.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum QlogOf {
+    /// Of no seed.
+    None,
+    /// Of the first one.
+    First,
+    /// Of each.
+    All,
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// Does what the arguments ask for.
+///
+/// # Errors
+/// Whatever stopped it, in words for the user.
+pub fn main() -> Result<(), Box<dyn Error>> {
+    match Cli::parse().command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::List => {
+            list::print();
+            Ok(())
+        }
+        Command::Explain(arguments) => {
+            explain::print(&load(&arguments)?);
+            Ok(())
+        }
+    }
+}
+
+fn load(arguments: &ScenarioArguments) -> Result<Scenario, Box<dyn Error>> {
+    Ok(Scenario::load(&arguments.scenario, &arguments.overrides)?)
+}
+
+/// A table in the one style of this program.
+fn table<const N: usize>(header: [&str; N]) -> comfy_table::Table {
+    let mut table = comfy_table::Table::new();
+    table
+        .load_preset(comfy_table::presets::UTF8_HORIZONTAL_ONLY)
+        .set_header(header);
+    table
+}

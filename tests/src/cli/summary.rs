@@ -1,0 +1,143 @@
+//! The scores, as a table.
+
+use imtcp_sim::result::{FlowResult, RunResult, Scores};
+use imtcp_sim::statistics::{median, quantile_of_sorted};
+use std::fmt::Write;
+
+/// A table per estimator over all seeds: medians, and 95th percentiles where there are several.
+pub fn of(results: &[RunResult]) -> String {
+    let Some(first) = results.first() else {
+        return String::new();
+    };
+    let mut text = String::new();
+    let seeds = results.len();
+    let over = if seeds > 1 {
+        format!(", {seeds} seeds: median (p95)")
+    } else {
+        format!(", seed {}", first.seed)
+    };
+    // Writing into a string cannot fail.
+    let _ = writeln!(text, "{}{over}\n{}", first.scenario, flows(results));
+    if first.flows.iter().any(|flow| !flow.estimates.is_empty()) {
+        let _ = writeln!(text, "{}", estimates(results));
+    }
+    text
+}
+
+fn flows(results: &[RunResult]) -> comfy_table::Table {
+    let header = [
+        "flow",
+        "controller",
+        "goodput Mbit/s",
+        "lost %",
+        "RTT p50 ms",
+        "RTT p95 ms",
+    ];
+    let mut table = super::table(header);
+    for (index, flow) in results[0].flows.iter().enumerate() {
+        let across = |value: fn(&FlowResult) -> Option<f64>| {
+            cell(
+                results
+                    .iter()
+                    .map(|result| value(&result.flows[index]))
+                    .collect(),
+                3,
+            )
+        };
+        table.add_row([
+            flow.name.clone(),
+            flow.controller.to_owned(),
+            across(|flow| Some(flow.goodput_bps as f64 / 1e6)),
+            across(|flow| Some(flow.lost_packets as f64 / flow.sent_packets.max(1) as f64 * 100.0)),
+            across(|flow| flow.rtt_ms.map(|rtt| rtt.p50)),
+            across(|flow| flow.rtt_ms.map(|rtt| rtt.p95)),
+        ]);
+    }
+    table
+}
+
+fn estimates(results: &[RunResult]) -> comfy_table::Table {
+    let header = [
+        "flow",
+        "estimator",
+        "estimates",
+        "MARE %",
+        "bias %",
+        "coverage95 %",
+        "settle s",
+        "longest gap s",
+    ];
+    let mut table = super::table(header);
+    for (index, flow) in results[0].flows.iter().enumerate() {
+        if flow.estimates.is_empty() && flow.estimates_classic.is_empty() {
+            continue;
+        }
+        type Pick = fn(&FlowResult) -> (&Scores, usize);
+        let estimators: [(&str, Pick); 2] = [
+            ("default", |flow| (&flow.score, flow.estimates.len())),
+            ("classic", |flow| {
+                (&flow.score_classic, flow.estimates_classic.len())
+            }),
+        ];
+        for (name, pick) in estimators {
+            let picked = || results.iter().map(|result| pick(&result.flows[index]));
+            let percent = |value: fn(&Scores) -> Option<f64>| {
+                cell(
+                    picked()
+                        .map(|(scores, _)| value(scores).map(|v| v * 100.0))
+                        .collect(),
+                    2,
+                )
+            };
+            table.add_row([
+                flow.name.clone(),
+                name.to_owned(),
+                cell(picked().map(|(_, count)| Some(count as f64)).collect(), 0),
+                percent(|scores| scores.mare),
+                percent(|scores| scores.bias),
+                percent(|scores| scores.coverage95),
+                settle(picked().map(|(scores, _)| scores).collect()),
+                cell(
+                    picked().map(|(scores, _)| scores.longest_gap_s).collect(),
+                    2,
+                ),
+            ]);
+        }
+    }
+    table
+}
+
+/// Median and 95th percentile, or the one value there is. Runs without a value are left out.
+fn cell(values: Vec<Option<f64>>, digits: usize) -> String {
+    let mut values: Vec<f64> = values.into_iter().flatten().collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let p95 = quantile_of_sorted(&values, 0.95);
+    match (median(values.clone()), p95) {
+        (Some(median), Some(p95)) if values.len() > 1 => {
+            format!("{} ({})", number(median, digits), number(p95, digits))
+        }
+        (Some(only), _) => number(only, digits),
+        _ => "-".to_owned(),
+    }
+}
+
+fn number(value: f64, digits: usize) -> String {
+    if value.is_finite() {
+        format!("{value:.digits$}")
+    } else {
+        "never".to_owned()
+    }
+}
+
+/// Each step's settling over the seeds.
+fn settle(scores: Vec<&Scores>) -> String {
+    let steps = scores.first().map_or(0, |scores| scores.settle_s.len());
+    let step = |index: usize| {
+        let settled = scores.iter().map(|scores| {
+            let settled = scores.settle_s.get(index).copied().flatten();
+            Some(settled.unwrap_or(f64::INFINITY))
+        });
+        cell(settled.collect(), 2)
+    };
+    (0..steps).map(step).collect::<Vec<_>>().join(", ")
+}
