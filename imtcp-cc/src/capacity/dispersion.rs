@@ -36,6 +36,10 @@ const PILE_SHARE: f64 = 0.05;
 /// least this many times further apart than the packets were sent.
 const STRETCH: u128 = 2;
 
+/// Once a capacity is known, only packets count that were sent at most this much further apart than
+/// it serves them, in per cent.
+const CLOSE_PERCENT: u32 = 110;
+
 /// Follows the capacity of the tight link. Rates are on the wire (IP layer).
 #[derive(Debug)]
 pub struct DispersionCapacity {
@@ -71,8 +75,7 @@ impl DispersionCapacity {
     /// Takes a gap between clean echoes. Returns the capacity if it changed.
     pub fn on_gap(&mut self, gap: &EchoGap) -> Option<Bandwidth> {
         let arrival = gap.arrival_gap()?.as_nanos();
-        let stretched = arrival > STRETCH * gap.sent_gap().as_nanos();
-        if gap.packets > MOST_PACKETS || arrival == 0 || !(gap.link.is_busy() || stretched) {
+        if gap.packets > MOST_PACKETS || arrival == 0 || !self.can_tell(gap, arrival) {
             return None;
         }
         if self.dispersions.len() == MEMORY {
@@ -92,6 +95,18 @@ impl DispersionCapacity {
         self.unseen = 0;
         let capacity = self.least_pile()?;
         (self.capacity.replace(capacity) != Some(capacity)).then_some(capacity)
+    }
+
+    /// Packets that were sent further apart than the link serves them have foreign packets between
+    /// them sooner or later, and then say nothing against a capacity that others have shown.
+    fn can_tell(&self, gap: &EchoGap, arrival_ns: u128) -> bool {
+        let sent = gap.sent_gap();
+        match self.capacity {
+            None => arrival_ns > STRETCH * sent.as_nanos(),
+            Some(capacity) => {
+                gap.link.is_busy() && sent <= capacity.time_for(gap.bytes) * CLOSE_PERCENT / 100
+            }
+        }
     }
 
     /// The rate of the least pile that is big enough.

@@ -12,6 +12,15 @@ use std::time::Duration;
 /// millisecond keeps its rate; the burst it sends is at most this long.
 const CREDIT: Duration = Duration::from_millis(1);
 
+/// No packet waits longer than this for the pacer: a rate that low is no rate.
+const MAX_PAUSE: Duration = Duration::from_secs(1);
+
+/// After a packet that waited in vain for a second one, this many go at once.
+const SKIP_AFTER_FAILURE: u32 = 16;
+
+/// For the time that acknowledgements need to make room for a packet.
+const FULL_PACKET: Bytes = Bytes::new(1500);
+
 /// How a packet may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
@@ -32,6 +41,8 @@ pub struct PacingPlan {
     pub train_fill: u32,
     /// From packet to packet inside a train.
     pub train_gap: Duration,
+    /// The longest that a packet waits for a second one when the application is what is slow.
+    pub longest_wait: Duration,
 }
 
 /// What waits to be sent, in packets.
@@ -53,6 +64,8 @@ pub struct Pacer {
     train_left: u32,
     /// Since when a train waits to be filled.
     filling_since: Option<Timestamp>,
+    /// Packets that do not wait for a second one.
+    skip: u32,
 }
 
 impl Pacer {
@@ -76,19 +89,46 @@ impl Pacer {
     }
 
     fn start_train(&mut self, now: Timestamp, plan: &PacingPlan, backlog: Backlog) -> Pace {
-        let short = backlog.ready < plan.train_fill;
-        if short && backlog.window_limited {
-            // Acknowledgements will bring the rest, in about the time the mean rate needs for it.
+        if backlog.ready < plan.train_fill {
+            let longest = self.filling_time(plan, backlog);
             let since = *self.filling_since.get_or_insert(now);
-            let size = Bytes::new(1500).times(u64::from(plan.train_fill));
-            let give_up = since + plan.rate.time_for(size);
-            if now < give_up {
-                return Pace::At(give_up);
+            if now < since + longest {
+                return Pace::At(since + longest);
             }
+        }
+        if !backlog.window_limited {
+            self.learn_from_wait(backlog.ready);
         }
         self.filling_since = None;
         self.train_left = plan.train_packets.min(backlog.ready.max(1));
         Pace::Now
+    }
+
+    /// How long a train may wait to be filled.
+    fn filling_time(&self, plan: &PacingPlan, backlog: Backlog) -> Duration {
+        if backlog.window_limited {
+            // Acknowledgements will bring the rest, in about the time the mean rate needs for it.
+            return plan
+                .rate
+                .time_for(FULL_PACKET.times(u64::from(plan.train_fill)));
+        }
+        // The application may bring a second packet, if it has shown that it does.
+        if backlog.ready == 1 && self.skip == 0 {
+            plan.longest_wait
+        } else {
+            Duration::ZERO
+        }
+    }
+
+    /// A wait for the application that brought nothing is not tried again for some packets.
+    fn learn_from_wait(&mut self, ready: u32) {
+        if ready > 1 {
+            self.skip = 0;
+        } else if self.filling_since.is_some() && self.skip == 0 {
+            self.skip = SKIP_AFTER_FAILURE;
+        } else {
+            self.skip = self.skip.saturating_sub(1);
+        }
     }
 
     /// A packet left.
@@ -104,9 +144,6 @@ impl Pacer {
         self.filling_since = None;
     }
 }
-
-/// No packet waits longer than this for the pacer: a rate that low is no rate.
-const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 fn at_or_now(now: Timestamp, due: Timestamp) -> Pace {
     if now < due { Pace::At(due) } else { Pace::Now }
@@ -129,6 +166,7 @@ mod tests {
             train_packets,
             train_fill: train_packets,
             train_gap: Duration::from_micros(100),
+            longest_wait: Duration::from_micros(500),
         }
     }
 
@@ -168,6 +206,16 @@ mod tests {
                 0, 100, 200, 300, 3000, 3100, 3200, 3300, 7000, 7100, 7200, 7300
             ]
         );
+    }
+
+    #[test]
+    fn a_single_packet_waits_for_a_second_and_after_a_failure_does_not() {
+        let single = Backlog {
+            ready: 1,
+            window_limited: false,
+        };
+        // The second goes at once, on the credit of the time that the first waited.
+        assert_eq!(departures(4, 3, single), [500, 500, 1500]);
     }
 
     #[test]
