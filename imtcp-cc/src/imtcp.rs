@@ -159,8 +159,9 @@ impl ImTcp {
             Verdict::At(due) => Release::At(due),
             Verdict::Hold => Release::Hold,
             Verdict::Pass => {
-                let plan = self.pacing_plan(&rtt);
-                match self.pacer.next(now, &plan, Self::backlog(ready, request)) {
+                let backlog = Self::backlog(ready, request);
+                let plan = self.pacing_plan(&rtt, backlog);
+                match self.pacer.next(now, &plan, backlog) {
                     Pace::Now => Release::Now,
                     Pace::At(due) => Release::At(due),
                 }

@@ -22,6 +22,14 @@ const LONGEST_STORE: Duration = Duration::from_millis(200);
 /// come: loss detection has had its time (RFC 9002, section 6.1.2: 9/8, twice, and some).
 const ECHO_PATIENCE: u32 = 3;
 
+/// Of this many packets, one is a probe at most, as far as [`LONGEST_ADAPTIVE_PAUSE`] lets it:
+/// waiting for a stream to fill then costs well below a per cent of the throughput.
+const PACKETS_PER_PROBE: u32 = 5;
+
+/// The window's size stretches the pause between measurements to this at most: four results a
+/// second are enough to notice a change within one.
+const LONGEST_ADAPTIVE_PAUSE: Duration = Duration::from_millis(250);
+
 /// What is needed to begin a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conditions {
@@ -66,6 +74,8 @@ pub(crate) struct Probing {
     stream_packets: u32,
     sub_ranges: u32,
     interval_rtts: u32,
+    /// The congestion window when the measurement began, in packets.
+    window: u32,
     timer: StoreTimer,
 }
 
@@ -84,6 +94,7 @@ impl Probing {
             stream_packets: config.stream_packets(),
             sub_ranges: config.sub_ranges(),
             interval_rtts: config.measurement_interval_rtts(),
+            window: 0,
             timer: config.store_timer(),
         }
     }
@@ -140,6 +151,7 @@ impl Probing {
             self.record.set_stream_packets(stream_packets);
         }
         self.count += 1;
+        self.window = ready.window;
         self.packet = conditions.packet;
         self.limit = self.store_limit(conditions, &range);
         self.record.begin(self.count, range, conditions.cadence);
@@ -296,9 +308,16 @@ impl Probing {
         });
     }
 
-    /// At most one measurement per RTT ([IM] 3.3), counted from start to start.
+    /// At most one measurement per RTT ([IM] 3.3), counted from start to start, and fewer while the
+    /// window is small: what a stream waits for is not in flight meanwhile.
     fn rest(&mut self, now: Timestamp, started: Timestamp, rtt: RoundTrip) {
-        let due = started + rtt.smoothed.saturating_mul(self.interval_rtts);
+        let probes = self.sub_ranges * self.stream_packets;
+        let sparse = (probes * PACKETS_PER_PROBE).div_ceil(self.window.max(1));
+        let pause = rtt
+            .smoothed
+            .saturating_mul(sparse)
+            .min(LONGEST_ADAPTIVE_PAUSE);
+        let due = started + pause.max(rtt.smoothed.saturating_mul(self.interval_rtts));
         self.progress = Progress::Idle { due: due.max(now) };
     }
 }

@@ -13,13 +13,12 @@ use std::time::Duration;
 const GAIN: f64 = 1.25;
 const SLOW_START_GAIN: f64 = 2.0;
 
-/// A train holds this share of the window at most: what waits for it to fill is not in flight.
-const TRAIN_SHARE_DIVISOR: u64 = 50;
-/// Two packets make the shortest train that has a gap.
-const SHORTEST_TRAIN: u64 = 2;
+/// Packets are held back until a train has this share of the window, no more: what waits is not in
+/// flight, and half of it on average is lost to throughput while the link is not full.
+const TRAIN_SHARE_DIVISOR: u64 = 100;
 /// A longer train adds little: of 16 packets, 15 gaps of 16 count. It also bounds the queue that a
 /// train builds at the tight link: 16 packets at the capacity, less what leaves meanwhile.
-const LONGEST_TRAIN: u64 = 16;
+const LONGEST_TRAIN: u32 = 16;
 
 /// Packets of a train follow each other this much faster than the tight link serves them, in per
 /// cent, so that a capacity that is known to 2 % never leaves the link idle between them.
@@ -36,19 +35,22 @@ impl ImTcp {
             .map_or(Bandwidth::MAX, |rate| rate.scaled(gain))
     }
 
-    pub(super) fn pacing_plan(&self, rtt: &RoundTrip) -> PacingPlan {
+    pub(super) fn pacing_plan(&self, rtt: &RoundTrip, backlog: Backlog) -> PacingPlan {
         let mut plan = PacingPlan {
             rate: self.pacing_rate_for(rtt),
             train_packets: 1,
+            train_fill: 1,
             train_gap: Duration::ZERO,
         };
+        // While the window doubles and is what limits, trains would only worsen its overshoot.
         let wanted = self.config.measurement()
             && self.config.estimator() == EstimatorKind::Statistical
+            && !(backlog.window_limited && self.window.phase() == Phase::SlowStart)
             && !self.link_covered;
         if let Some(capacity) = self.capacity.get().filter(|_| wanted) {
-            let train =
-                (self.window_packets() / TRAIN_SHARE_DIVISOR).clamp(SHORTEST_TRAIN, LONGEST_TRAIN);
-            plan.train_packets = u32::try_from(train).unwrap_or(1);
+            let fill = u32::try_from(self.window_packets() / TRAIN_SHARE_DIVISOR);
+            plan.train_packets = LONGEST_TRAIN;
+            plan.train_fill = fill.unwrap_or(LONGEST_TRAIN).clamp(1, LONGEST_TRAIN);
             plan.train_gap =
                 capacity.time_for(self.on_wire(self.max_datagram)) * TRAIN_GAP_PERCENT / 100;
         }

@@ -26,8 +26,10 @@ pub enum Pace {
 pub struct PacingPlan {
     /// The mean rate.
     pub rate: Bandwidth,
-    /// Packets of a train; 1 spaces all packets evenly.
+    /// Most packets of a train; 1 spaces all packets evenly.
     pub train_packets: u32,
+    /// Packets that a train waits for when the window is what holds them back.
+    pub train_fill: u32,
     /// From packet to packet inside a train.
     pub train_gap: Duration,
 }
@@ -74,11 +76,11 @@ impl Pacer {
     }
 
     fn start_train(&mut self, now: Timestamp, plan: &PacingPlan, backlog: Backlog) -> Pace {
-        let short = backlog.ready < plan.train_packets;
+        let short = backlog.ready < plan.train_fill;
         if short && backlog.window_limited {
             // Acknowledgements will bring the rest, in about the time the mean rate needs for it.
             let since = *self.filling_since.get_or_insert(now);
-            let size = Bytes::new(1500).times(u64::from(plan.train_packets));
+            let size = Bytes::new(1500).times(u64::from(plan.train_fill));
             let give_up = since + plan.rate.time_for(size);
             if now < give_up {
                 return Pace::At(give_up);
@@ -125,6 +127,7 @@ mod tests {
         PacingPlan {
             rate: Bandwidth::from_mbps(10),
             train_packets,
+            train_fill: train_packets,
             train_gap: Duration::from_micros(100),
         }
     }

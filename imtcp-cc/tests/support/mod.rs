@@ -2,15 +2,20 @@
 //! ask it everything that a transport asks, with loss, reordered and missing acknowledgements, and
 //! any pattern of data. Real quiche is the simulator's business.
 
-use imtcp_cc::transport::{AckInfo, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket};
-use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use imtcp_cc::ImTcp;
+use imtcp_cc::transport::{
+    AckInfo, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket,
+};
+use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
 pub const DATAGRAM: u64 = 1200;
 pub const HEADERS: u64 = 28;
+
+/// The longest that the receiver holds an acknowledgement.
+const ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// SplitMix64.
 #[derive(Clone)]
@@ -36,7 +41,7 @@ impl Random {
 }
 
 /// The link and the receiver.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Path {
     pub capacity: Bandwidth,
     /// Each way.
@@ -53,7 +58,7 @@ pub struct Path {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     Data(u64),
-    Acknowledgement { largest: u64, received: u64 },
+    Acknowledgement { number: u64 },
     Wake,
     ProbeTimer(u64),
 }
@@ -65,8 +70,9 @@ pub struct Tally {
     pub delivered: u64,
     pub lost: u64,
     pub releases: Vec<Timestamp>,
-    /// The longest that data and window waited for the core.
+    /// The longest that data and window waited for the core, and the longest round trip.
     pub longest_hold: Duration,
+    pub longest_rtt: Duration,
 }
 
 pub struct Run {
@@ -125,7 +131,10 @@ impl Run {
 
     /// The application writes `bytes` at `at`.
     pub fn write_at(&mut self, at: Duration, bytes: u64) {
-        self.at(Timestamp::from_origin(at).as_nanos(), Happening::Data(bytes));
+        self.at(
+            Timestamp::from_origin(at).as_nanos(),
+            Happening::Data(bytes),
+        );
     }
 
     pub fn is_idle(&self) -> bool {
@@ -147,7 +156,7 @@ impl Run {
             self.now = Timestamp::from_nanos(at);
             match what {
                 Happening::Data(bytes) => self.queued += bytes,
-                Happening::Acknowledgement { largest, received } => self.acknowledge(largest, received),
+                Happening::Acknowledgement { number } => self.acknowledge(number),
                 Happening::Wake => {}
                 Happening::ProbeTimer(sent) => self.probe(sent),
             }
@@ -182,7 +191,10 @@ impl Run {
                 }
                 Release::Hold => {
                     self.hold();
-                    assert!(in_flight > 0, "held with nothing in flight: nothing would ever ask again");
+                    assert!(
+                        in_flight > 0,
+                        "held with nothing in flight: nothing would ever ask again"
+                    );
                     return;
                 }
             }
@@ -191,12 +203,18 @@ impl Run {
 
     fn hold(&mut self) {
         let since = *self.held_since.get_or_insert(self.now);
-        self.tally.longest_hold = self.tally.longest_hold.max(self.now.saturating_since(since));
+        self.tally.longest_hold = self
+            .tally
+            .longest_hold
+            .max(self.now.saturating_since(since));
     }
 
     fn put(&mut self, size: u64, released: bool) {
         if let Some(since) = self.held_since.take() {
-            self.tally.longest_hold = self.tally.longest_hold.max(self.now.saturating_since(since));
+            self.tally.longest_hold = self
+                .tally
+                .longest_hold
+                .max(self.now.saturating_since(since));
         }
         let number = self.next_number;
         self.next_number += 1;
@@ -213,7 +231,8 @@ impl Run {
         };
         self.core.on_packet_sent(self.now, &sent);
         self.cross_link(number, size);
-        let timeout = (3 * self.smoothed).max(Duration::from_millis(500)) * 2u32.pow(self.probes.min(8));
+        let timeout =
+            (3 * self.smoothed).max(Duration::from_millis(500)) * 2u32.pow(self.probes.min(8));
         let at = (self.now + timeout).as_nanos();
         self.at(at, Happening::ProbeTimer(number));
     }
@@ -239,13 +258,17 @@ impl Run {
             return;
         }
         self.received.insert(number, true);
+        // Every n-th packet is acknowledged at once, the others after the usual delay; whatever
+        // was acknowledged already is not news then.
         self.unacked += 1;
+        let mut held = ACK_DELAY;
         if self.unacked >= self.path.ack_every {
             self.unacked = 0;
-            if !self.random.chance(self.path.ack_loss) {
-                let back = self.link_free + (self.path.delay * 3 / 2).as_nanos() as u64;
-                self.at(back, Happening::Acknowledgement { largest: number, received: number });
-            }
+            held = Duration::ZERO;
+        }
+        if !self.random.chance(self.path.ack_loss) {
+            let back = Timestamp::from_nanos(self.link_free) + self.path.delay * 3 / 2 + held;
+            self.at(back.as_nanos(), Happening::Acknowledgement { number });
         }
     }
 
@@ -253,14 +276,16 @@ impl Run {
         self.path.capacity.time_for(size).as_nanos() as u64
     }
 
-    fn acknowledge(&mut self, largest: u64, received: u64) {
+    fn acknowledge(&mut self, largest: u64) {
         let newly: Vec<(u64, u64, Timestamp)> = self
             .outstanding
-            .range(..=received)
+            .range(..=largest)
             .filter(|(number, _)| self.received.contains_key(number))
             .map(|(number, (size, sent))| (*number, *size, *sent))
             .collect();
-        let Some(newest) = newly.last().copied() else { return };
+        let Some(newest) = newly.last().copied() else {
+            return;
+        };
         self.probes = 0;
         for (number, size, _) in &newly {
             self.outstanding.remove(number);
@@ -289,6 +314,7 @@ impl Run {
     }
 
     fn sample(&mut self, latest: Duration) {
+        self.tally.longest_rtt = self.tally.longest_rtt.max(latest);
         self.least = self.least.min(latest);
         if self.smoothed.is_zero() {
             self.smoothed = latest;
@@ -299,8 +325,11 @@ impl Run {
     }
 
     fn declare_lost(&mut self, acked: u64) {
-        let lost: Vec<u64> =
-            self.outstanding.range(..acked.saturating_sub(2)).map(|(number, _)| *number).collect();
+        let lost: Vec<u64> = self
+            .outstanding
+            .range(..acked.saturating_sub(2))
+            .map(|(number, _)| *number)
+            .collect();
         self.lose(&lost, false);
     }
 
@@ -314,17 +343,27 @@ impl Run {
                 self.retransmission = true;
             }
         }
-        let info = LossInfo { newest_sent, persistent_congestion };
+        let info = LossInfo {
+            newest_sent,
+            persistent_congestion,
+        };
         self.core.on_loss(self.now, &info, lost.iter().copied());
     }
 
     /// Everything out was lost, or its acknowledgements were.
     fn probe(&mut self, number: u64) {
-        if self.outstanding.contains_key(&number) && self.outstanding.keys().next_back() == Some(&number) {
-            self.probes += 1;
-            let lost: Vec<u64> = self.outstanding.keys().copied().collect();
-            self.lose(&lost, self.probes > 2);
-            self.put(DATAGRAM.min(self.queued), false);
+        let newest = self.outstanding.keys().next_back().copied();
+        if !self.outstanding.contains_key(&number) || newest.is_none() {
+            return;
         }
+        if newest != Some(number) {
+            let later = (self.now + Duration::from_millis(500)).as_nanos();
+            self.at(later, Happening::ProbeTimer(number));
+            return;
+        }
+        self.probes += 1;
+        let lost: Vec<u64> = self.outstanding.keys().copied().collect();
+        self.lose(&lost, self.probes > 2);
+        self.put(DATAGRAM.min(self.queued), false);
     }
 }

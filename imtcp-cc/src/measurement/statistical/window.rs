@@ -61,7 +61,8 @@ pub(super) fn mean(views: &[SliceView], span: usize, slice_s: f64) -> Option<Win
     if time <= 0.0 {
         return None;
     }
-    let rate = bits / time;
+    // Single slices may come out below zero by chance; their mean can not.
+    let rate = (bits / time).max(0.0);
     // Slices in which nothing was seen belong to the window's truth all the same.
     let missing = span.saturating_sub(views.len()) as f64 * slice_s;
     let of_slices = spread(views, rate);
