@@ -1,0 +1,123 @@
+//! The truth is what crossed the links, to the last byte, and a run is a function of its seed.
+
+mod common;
+
+use common::{Path, run};
+use imtcp_sim::result::RunResult;
+
+fn busy() -> Path {
+    Path::default()
+        .lasting(10)
+        .link("loss = { rate = \"0.1 %\", burst_packets = 3 }")
+        .traffic("name = \"cross\"\nkind = \"poisson\"\nrate = \"4 Mbit/s\"\nsizes = \"mix\"")
+        .traffic("name = \"back\"\nkind = \"cbr\"\nrate = \"2 Mbit/s\"\ndirection = \"reverse\"")
+        .flow("main", "imtcp", "{ kind = \"bulk\" }", "")
+        .flow("reno", "reno", "{ kind = \"bulk\" }", "start = \"2 s\"")
+}
+
+fn json(result: &RunResult) -> String {
+    serde_json::to_string(result).expect("a result can be serialised")
+}
+
+#[test]
+fn what_entered_crossed_or_was_dropped_or_waits() {
+    let result = run(&busy(), 3);
+    let link = result
+        .link("bottleneck")
+        .expect("the link is in the result");
+    for (counters, queue) in [(link.forward, 50_000), (link.reverse, 100_000_000)] {
+        let gone = counters.crossed.bytes + counters.overflowed.bytes + counters.thinned.bytes;
+        let waiting = counters.offered.bytes - gone;
+        // The queue, and the packet in the transmitter.
+        assert!(waiting <= queue + 1500, "{waiting} bytes wait");
+        assert!(counters.crossed.packets > 1000);
+    }
+    assert!(
+        link.forward.overflowed.packets > 0,
+        "the queue should overflow at times"
+    );
+    assert!(link.forward.lost.packets > 0, "some packets should be lost");
+}
+
+#[test]
+fn the_bins_hold_every_byte_that_crossed() {
+    let result = run(&busy(), 3);
+    let bits: f64 = result
+        .truth
+        .iter()
+        .map(|row| (row.cross_bps + row.flow_bps.values().sum::<u64>()) as f64 * 0.1)
+        .sum();
+    let link = result
+        .link("bottleneck")
+        .expect("the link is in the result");
+    let crossed = link.forward.crossed.bytes as f64 * 8.0;
+    // Each of three users in each of 100 bins is rounded down to a whole bit per second.
+    assert!(
+        (0.0..30.0).contains(&(crossed - bits)),
+        "{crossed} crossed, {bits} in bins"
+    );
+}
+
+#[test]
+fn no_bin_holds_more_than_its_capacity() {
+    for row in run(&busy(), 4).truth {
+        let used = row.cross_bps + row.flow_bps.values().sum::<u64>();
+        // A packet's head may be done a fraction of a nanosecond before its instant.
+        assert!(used <= row.capacity_bps + 10, "{row:?}");
+        assert_eq!(row.capacity_bps, 10_000_000);
+    }
+}
+
+#[test]
+fn available_bandwidth_leaves_out_the_own_flow_and_counts_the_others() {
+    let path = Path::default()
+        .traffic("name = \"cross\"\nkind = \"cbr\"\nrate = \"3 Mbit/s\"\nsizes = \"500 B\"")
+        .flow("main", "reno", "{ kind = \"bulk\" }", "")
+        .flow(
+            "video",
+            "reno",
+            "{ kind = \"frames\", rate = \"1 Mbit/s\", per_second = 30 }",
+            "",
+        );
+    let result = run(&path, 1);
+    let mean = |name: &str| {
+        let truth = &result
+            .flow(name)
+            .expect("the flow is in the result")
+            .reference
+            .truth;
+        let at = |s| imtcp_cc::units::Timestamp::from_origin(std::time::Duration::from_secs(s));
+        truth.mean(at(5), at(15)).expect("there is a truth") / 1e6
+    };
+    // 10 - 3 - the video's 1 Mbit/s with 5 to 10 % of headers; and what Reno leaves of 10 - 3.
+    assert!((5.85..5.97).contains(&mean("main")), "{}", mean("main"));
+    assert!((1.0..1.5).contains(&mean("video")), "{}", mean("video"));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let first = json(&run(&busy(), 7));
+    assert_eq!(first, json(&run(&busy(), 7)), "in the same thread");
+    let other = std::thread::spawn(|| json(&run(&busy(), 7)));
+    assert_eq!(
+        first,
+        other.join().expect("the thread ends"),
+        "in another thread"
+    );
+    assert_ne!(first, json(&run(&busy(), 8)), "another seed");
+}
+
+#[test]
+fn a_flow_that_does_nothing_leaves_cross_traffic_alone() {
+    // Components draw from streams of their own: an idle flow more must not move a single packet.
+    let cross = |path: Path| {
+        let result = run(&path, 5);
+        let cross = result.truth.iter().map(|row| row.cross_bps);
+        cross.collect::<Vec<_>>()
+    };
+    let with_traffic =
+        || Path::default().traffic("name = \"cross\"\nkind = \"poisson\"\nrate = \"4 Mbit/s\"");
+    let late = "start = \"100 s\"";
+    let with_flow = with_traffic().flow("late", "reno", "{ kind = \"bulk\" }", late);
+    assert_eq!(cross(with_traffic()), cross(with_flow));
+}
