@@ -20,9 +20,8 @@ const TRAIN_SHARE_DIVISOR: u32 = 100;
 /// per cent: half a packet on average.
 const PAIR: u32 = 2;
 const WINDOW_FOR_PAIRS: u32 = 64;
-/// A longer train adds little: of 16 packets, 15 gaps of 16 count. It also bounds the queue that a
-/// train builds at the tight link: 16 packets at the capacity, less what leaves meanwhile.
-const LONGEST_TRAIN: u32 = 16;
+/// A longer train adds little: of 32 packets, 31 gaps count.
+const LONGEST_TRAIN: u32 = 32;
 
 /// Packets of a train follow each other this much faster than the tight link serves them, in per
 /// cent, so that a capacity that is known to 2 % never leaves the link idle between them.
@@ -44,7 +43,8 @@ impl ImTcp {
             rate: self.pacing_rate_for(rtt),
             train_packets: 1,
             train_fill: 1,
-            train_gap: Duration::ZERO,
+            head_gap: Duration::ZERO,
+            tail_gap: Duration::ZERO,
             longest_wait: Duration::ZERO,
         };
         // While the window doubles and is what limits, trains would only worsen its overshoot.
@@ -54,10 +54,22 @@ impl ImTcp {
         if let Some(capacity) = self.capacity.get().filter(|_| wanted) {
             (plan.train_packets, plan.train_fill) = self.train();
             plan.longest_wait = self.probing.store_limit();
-            plan.train_gap =
-                capacity.time_for(self.on_wire(self.max_datagram)) * TRAIN_GAP_PERCENT / 100;
+            let packet = self.on_wire(self.max_datagram);
+            plan.head_gap = capacity.time_for(packet) * TRAIN_GAP_PERCENT / 100;
+            plan.tail_gap = plan
+                .head_gap
+                .max(self.tail_rate(plan.rate).time_for(packet));
         }
         plan
+    }
+
+    /// A tail keeps the queue while it is faster than the available bandwidth, and must not be what
+    /// slows the connection down.
+    fn tail_rate(&self, mean: Bandwidth) -> Bandwidth {
+        let available = self
+            .estimate()
+            .map_or(Bandwidth::MAX, |estimate| estimate.available);
+        available.scaled(GAIN).max(mean)
     }
 
     /// The longest train, and the packets that it waits for.

@@ -15,6 +15,10 @@ const CREDIT: Duration = Duration::from_millis(1);
 /// No packet waits longer than this for the pacer: a rate that low is no rate.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
+/// Packets at the head of a train, at the tight link's own pace. Of what others send meanwhile a
+/// queue of some packets remains, on which the tail can draw: half the head at a load of one half.
+const HEAD: u32 = 8;
+
 /// After a packet that waited in vain for a second one, this many go at once.
 const SKIP_AFTER_FAILURE: u32 = 16;
 
@@ -39,8 +43,11 @@ pub struct PacingPlan {
     pub train_packets: u32,
     /// Packets that a train waits for when the window is what holds them back.
     pub train_fill: u32,
-    /// From packet to packet inside a train.
-    pub train_gap: Duration,
+    /// From packet to packet at the head of a train, which builds a short queue at the tight link,
+    /// and after it, slow enough to watch the link for long and fast enough to keep the queue.
+    pub head_gap: Duration,
+    /// See `head_gap`.
+    pub tail_gap: Duration,
     /// The longest that a packet waits for a second one when the application is what is slow.
     pub longest_wait: Duration,
 }
@@ -62,6 +69,8 @@ pub struct Pacer {
     last_sent: Timestamp,
     /// Packets that the present train still has to send.
     train_left: u32,
+    /// Packets that it has sent.
+    train_sent: u32,
     /// Since when a train waits to be filled.
     filling_since: Option<Timestamp>,
     /// Packets that do not wait for a second one.
@@ -77,7 +86,12 @@ impl Pacer {
     /// When the next packet may leave. May be asked any number of times.
     pub fn next(&mut self, now: Timestamp, plan: &PacingPlan, backlog: Backlog) -> Pace {
         if self.train_left > 0 {
-            return at_or_now(now, self.last_sent + plan.train_gap);
+            let gap = if self.train_sent < HEAD {
+                plan.head_gap
+            } else {
+                plan.tail_gap
+            };
+            return at_or_now(now, self.last_sent + gap);
         }
         if now < self.budget_at {
             return Pace::At(self.budget_at);
@@ -101,6 +115,7 @@ impl Pacer {
         }
         self.filling_since = None;
         self.train_left = plan.train_packets.min(backlog.ready.max(1));
+        self.train_sent = 0;
         Pace::Now
     }
 
@@ -136,6 +151,7 @@ impl Pacer {
         self.budget_at = self.budget_at.max(now - CREDIT) + rate.time_for(size).min(MAX_PAUSE);
         self.last_sent = now;
         self.train_left = self.train_left.saturating_sub(1);
+        self.train_sent = self.train_sent.saturating_add(1);
     }
 
     /// Nothing is left to send: what remains of a train is given up.
@@ -165,7 +181,8 @@ mod tests {
             rate: Bandwidth::from_mbps(10),
             train_packets,
             train_fill: train_packets,
-            train_gap: Duration::from_micros(100),
+            head_gap: Duration::from_micros(100),
+            tail_gap: Duration::from_micros(200),
             longest_wait: Duration::from_micros(500),
         }
     }
@@ -206,6 +223,12 @@ mod tests {
                 0, 100, 200, 300, 3000, 3100, 3200, 3300, 7000, 7100, 7200, 7300
             ]
         );
+    }
+
+    #[test]
+    fn a_long_train_slows_down_after_its_head() {
+        let times = departures(10, 10, PLENTY);
+        assert_eq!(times, [0, 100, 200, 300, 400, 500, 600, 700, 900, 1100]);
     }
 
     #[test]
