@@ -23,9 +23,9 @@ const WINDOW_FOR_PAIRS: u32 = 64;
 /// A longer train adds little: of 32 packets, 31 gaps count.
 const LONGEST_TRAIN: u32 = 32;
 
-/// Packets of a train follow each other this much faster than the tight link serves them, in per
-/// cent, so that a capacity that is known to 2 % never leaves the link idle between them.
-const TRAIN_GAP_PERCENT: u32 = 98;
+/// A rushed gap as a share of the gap at the capacity, in per cent: a capacity that has risen shows
+/// in steps of a sixth.
+const RUSHED_GAP_PERCENT: u32 = 85;
 
 impl ImTcp {
     /// The mean rate that the window law asks for, on the wire without headers.
@@ -45,6 +45,7 @@ impl ImTcp {
             train_fill: 1,
             head_gap: Duration::ZERO,
             tail_gap: Duration::ZERO,
+            rushed_gap: Duration::ZERO,
             longest_wait: Duration::ZERO,
         };
         // While the window doubles and is what limits, trains would only worsen its overshoot.
@@ -55,7 +56,11 @@ impl ImTcp {
             (plan.train_packets, plan.train_fill) = self.train();
             plan.longest_wait = self.probing.store_limit();
             let packet = self.on_wire(self.max_datagram);
-            plan.head_gap = capacity.time_for(packet) * TRAIN_GAP_PERCENT / 100;
+            plan.head_gap = capacity.time_for(packet);
+            plan.rushed_gap = plan.head_gap * RUSHED_GAP_PERCENT / 100;
+            if self.link_covered {
+                plan.head_gap = plan.rushed_gap;
+            }
             plan.tail_gap = plan
                 .head_gap
                 .max(self.tail_rate(plan.rate).time_for(packet));
