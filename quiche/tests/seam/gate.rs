@@ -308,3 +308,25 @@ fn probes_of_the_path_mtu_wait_with_the_data_and_only_validated_sizes_are_report
         );
     }
 }
+
+#[test]
+fn no_probe_of_the_path_mtu_leaves_while_data_is_held() {
+    let mut config = crate::world::server_config(crate::controller::factory(Script::new(
+        Policy::HoldAfter(0),
+    )));
+    config.discover_pmtu(true);
+    config.set_max_send_udp_payload_size(1_400);
+    let mut world = World::before_handshake(config, 1);
+    world.run_until("the server may send data", |world| {
+        world.server.is_established()
+    });
+    world.write(&payload(5_000));
+    world.run_for(Duration::from_secs(1));
+    let largest = world
+        .controller()
+        .sent
+        .iter()
+        .map(|packet| packet.size)
+        .max();
+    assert!(largest <= Some(1_200), "a packet of {largest:?} bytes left");
+}

@@ -45,6 +45,8 @@ pub struct World {
     pub trace: Vec<Passage>,
     /// Decides about each datagram.
     pub link: Box<dyn FnMut(&Passage) -> Fate>,
+    /// Allocations during each datagram that the server received.
+    pub allocations: Vec<u64>,
     /// The client takes packets in, and sends nothing.
     pub client_is_mute: bool,
     on_the_way: BTreeMap<(Instant, u64), (Side, Vec<u8>)>,
@@ -101,6 +103,7 @@ impl World {
             now: start,
             trace: Vec::new(),
             link: Box::new(|_| Fate::Deliver),
+            allocations: Vec::new(),
             client_is_mute: false,
             on_the_way: BTreeMap::new(),
             count: 0,
@@ -206,8 +209,13 @@ impl World {
             from: address(from),
             to: address(to),
         };
+        let mut received = Ok(0);
+        let counted = allocation_counter::measure(|| received = connection.recv(datagram, info));
+        if to == Side::Server {
+            self.allocations.push(counted.count_total);
+        }
         // A connection that is closing takes nothing in any more.
-        match connection.recv(datagram, info) {
+        match received {
             Ok(_) | Err(Error::Done) => {}
             Err(error) => panic!("{to:?} cannot receive: {error}"),
         }
