@@ -11,13 +11,16 @@ use std::time::Duration;
 /// How often progress is reported, in virtual time.
 const PROGRESS: Duration = Duration::from_millis(250);
 
+/// Is shown a simulation and how far it has come.
+pub type Progress<'o> = &'o mut dyn FnMut(&Simulation<'_>, Timestamp);
+
 /// What a run does besides running.
 #[derive(Default)]
 pub struct RunOptions<'o> {
     /// Where the servers' qlogs go, if anywhere: `<scenario>-seed<N>-<flow>.sqlog` in this folder.
     pub qlog: Option<PathBuf>,
     /// Is shown the simulation every 250 ms of virtual time.
-    pub progress: Option<&'o mut dyn FnMut(&Simulation<'_>, Timestamp)>,
+    pub progress: Option<Progress<'o>>,
 }
 
 /// A run that did not come to its end.
