@@ -4,6 +4,7 @@ use super::error::ScenarioError;
 use super::quantity;
 use super::reader::Entry;
 use imtcp_cc::units::{Bandwidth, Bytes};
+use std::fmt;
 use std::time::Duration;
 
 /// What the server's application sends. Rates and sizes are those of application data.
@@ -29,6 +30,21 @@ pub enum Application {
         /// Size of each; the largest that fits into a packet if none is given.
         size: Option<Bytes>,
     },
+}
+
+impl fmt::Display for Application {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bulk { size: None } => write!(f, "bulk"),
+            Self::Bulk { size: Some(size) } => write!(f, "bulk of {size}"),
+            Self::Periodic { rate, period } => write!(f, "{rate}, a burst every {period:?}"),
+            Self::Datagrams { rate, size: None } => write!(f, "{rate} of datagrams"),
+            Self::Datagrams {
+                rate,
+                size: Some(size),
+            } => write!(f, "{rate} of datagrams of {size}"),
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
