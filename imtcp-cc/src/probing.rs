@@ -107,6 +107,11 @@ impl Probing {
         self.unit.state_name()
     }
 
+    /// T, as of the latest measurement.
+    pub(crate) fn store_limit(&self) -> Duration {
+        self.limit
+    }
+
     /// The stream whose packets are being sent or stored for.
     pub(crate) fn current_stream(&self) -> Option<u32> {
         match self.progress {
@@ -153,7 +158,7 @@ impl Probing {
         self.count += 1;
         self.window = ready.window;
         self.packet = conditions.packet;
-        self.limit = self.store_limit(conditions, &range);
+        self.limit = self.limit_for(conditions, &range);
         self.record.begin(self.count, range, conditions.cadence);
         self.progress = Progress::Sending {
             stream: 1,
@@ -168,7 +173,7 @@ impl Probing {
     }
 
     /// T = (M / A)(N - 1) + 4 D_RTT ([IM] 3.4.2).
-    fn store_limit(&self, conditions: &Conditions, range: &SearchRange) -> Duration {
+    fn limit_for(&self, conditions: &Conditions, range: &SearchRange) -> Duration {
         match self.timer {
             StoreTimer::Fixed(limit) => limit,
             StoreTimer::Adaptive => {

@@ -5,7 +5,7 @@ use super::base_delay::BaseDelay;
 use super::echo::Echo;
 use super::gap::{EchoGap, EchoPoint, LinkState};
 use super::quality::EchoQuality;
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::units::{Bandwidth, Bytes, TimeDelta, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -47,6 +47,8 @@ pub struct EchoTracker {
     packets: VecDeque<SentPacket>,
     last: Option<EchoPoint>,
     base: BaseDelay,
+    /// The longest time in queues, as the least of its negative.
+    deepest: BaseDelay,
 }
 
 impl Default for EchoTracker {
@@ -62,6 +64,7 @@ impl EchoTracker {
             packets: VecDeque::with_capacity(INITIAL_PACKETS),
             last: None,
             base: BaseDelay::new(),
+            deepest: BaseDelay::new(),
         }
     }
 
@@ -122,7 +125,10 @@ impl EchoTracker {
             arrived,
         };
         outcome.gap = self.gap_to(&point, capacity);
-        self.base.observe(arrived, point.delay(capacity));
+        let delay = point.delay(capacity);
+        self.base.observe(arrived, delay);
+        self.deepest
+            .observe(arrived, -TimeDelta::from(self.base.excess(delay)));
         self.last = Some(point);
         self.forget_before(point.number);
         outcome
@@ -132,6 +138,13 @@ impl EchoTracker {
     pub fn queueing(&self, capacity: Option<Bandwidth>) -> Option<Duration> {
         self.last
             .map(|point| self.base.excess(point.delay(capacity)))
+    }
+
+    fn deepest(&self) -> Duration {
+        self.deepest
+            .get()
+            .and_then(|least| (-least).to_duration())
+            .unwrap_or(Duration::MAX)
     }
 
     fn position(&self, number: u64) -> Option<usize> {
@@ -159,19 +172,28 @@ impl EchoTracker {
         }
     }
 
-    /// The gap from the last point; `None` unless every packet between the two was acknowledged.
+    /// The gap from the last point.
+    ///
+    /// A packet between the two that is not acknowledged is missing. From a long queue it most
+    /// likely was dropped there, and never crossed the link; otherwise nobody can tell where it was
+    /// lost, or whether it is only late, and there is no gap.
     fn gap_to(&self, to: &EchoPoint, capacity: Option<Bandwidth>) -> Option<EchoGap> {
         let from = self.last?;
         let mut bytes = Bytes::ZERO;
         let mut packets = 0u32;
-        let mut work = QueueWork::after(&from, self.base.excess(from.delay(capacity)), capacity);
+        let waiting = self.base.excess(from.delay(capacity));
+        let long_queue = waiting >= self.deepest() / 2;
+        let mut work = QueueWork::after(&from, waiting, capacity);
         for packet in self
             .packets
             .iter()
             .take_while(|packet| packet.number <= to.number)
         {
             if !packet.acknowledged {
-                return None; // lost on the way: where it was dropped nobody can tell
+                if !long_queue {
+                    return None;
+                }
+                continue;
             }
             work.arrive(packet.sent, packet.size);
             bytes += packet.size;

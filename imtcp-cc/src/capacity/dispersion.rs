@@ -13,13 +13,13 @@ use std::collections::VecDeque;
 
 /// Dispersions remembered. At one probe stream per RTT and a busy link this is a few RTTs; the
 /// memory must be short enough to notice a new capacity and long enough to hold a pile under load.
-const MEMORY: usize = 256;
+const MEMORY: usize = 512;
 
 /// Longer gaps rarely go without foreign packets.
 const MOST_PACKETS: u32 = 4;
 
 /// New dispersions between two looks at the piles: a look sorts the memory.
-const LOOK_EVERY: usize = 16;
+const LOOK_EVERY: usize = 32;
 
 /// Fewest dispersions that can make a first estimate.
 const FEWEST: usize = 4;
@@ -27,14 +27,22 @@ const FEWEST: usize = 4;
 /// Dispersions within this ratio of each other are one pile.
 const PILE_WIDTH: f64 = 1.02;
 
-/// Least share of all dispersions that makes a pile: with 80 % of the link taken by Poisson traffic
-/// of full packets, e^-0.8 = 45 % of back-to-back pairs stay together; with evenly spaced traffic,
-/// 20 % do. A twentieth leaves room for heavier loads and is beyond what stray echoes gather.
-const PILE_SHARE: f64 = 0.05;
+/// Least share of all dispersions that makes a pile. With 80 % of the link taken by Poisson traffic
+/// of full packets, e^-0.8 = 45 % of back-to-back pairs stay together; with the mix of packet sizes
+/// that is mostly acknowledgements (340 bytes on average) e^-2.9 = 6 % do. A fiftieth leaves room for
+/// heavier loads and is beyond what stray echoes gather in one place.
+const PILE_SHARE: f64 = 0.02;
+
+/// A pile that was the capacity stays so while it has this part of what makes a pile.
+const OUTLIVED_DIVISOR: f64 = 4.0;
 
 /// A first gap counts as dispersed by the link, before any capacity is known, if the echoes came at
 /// least this many times further apart than the packets were sent.
 const STRETCH: u128 = 2;
+
+/// Once a capacity is known, only packets count that were sent at most this much further apart than
+/// it serves them, in per cent.
+const CLOSE_PERCENT: u32 = 110;
 
 /// Follows the capacity of the tight link. Rates are on the wire (IP layer).
 #[derive(Debug)]
@@ -71,8 +79,7 @@ impl DispersionCapacity {
     /// Takes a gap between clean echoes. Returns the capacity if it changed.
     pub fn on_gap(&mut self, gap: &EchoGap) -> Option<Bandwidth> {
         let arrival = gap.arrival_gap()?.as_nanos();
-        let stretched = arrival > STRETCH * gap.sent_gap().as_nanos();
-        if gap.packets > MOST_PACKETS || arrival == 0 || !(gap.link.is_busy() || stretched) {
+        if gap.packets > MOST_PACKETS || arrival == 0 || !self.can_tell(gap, arrival) {
             return None;
         }
         if self.dispersions.len() == MEMORY {
@@ -94,6 +101,18 @@ impl DispersionCapacity {
         (self.capacity.replace(capacity) != Some(capacity)).then_some(capacity)
     }
 
+    /// Packets that were sent further apart than the link serves them have foreign packets between
+    /// them sooner or later, and then say nothing against a capacity that others have shown.
+    fn can_tell(&self, gap: &EchoGap, arrival_ns: u128) -> bool {
+        let sent = gap.sent_gap();
+        match self.capacity {
+            None => arrival_ns > STRETCH * sent.as_nanos(),
+            Some(capacity) => {
+                gap.link.is_busy() && sent <= capacity.time_for(gap.bytes) * CLOSE_PERCENT / 100
+            }
+        }
+    }
+
     /// The rate of the least pile that is big enough.
     fn least_pile(&mut self) -> Option<Bandwidth> {
         self.scratch.clear();
@@ -107,11 +126,32 @@ impl DispersionCapacity {
                 end += 1;
             }
             if (end - start) as f64 >= needed {
-                let nanos_per_byte = median(&sorted[start..end]);
-                return Some(Bandwidth::from_bps_f64(8.0e9 / nanos_per_byte));
+                let found = Bandwidth::from_bps_f64(8.0e9 / median(&sorted[start..end]));
+                return Some(self.unless_outlived(found, needed));
             }
         }
         None
+    }
+
+    /// A pile further out replaces the present one only when that is gone for good: under load it
+    /// grows and shrinks by chance.
+    fn unless_outlived(&self, found: Bandwidth, needed: f64) -> Bandwidth {
+        let Some(present) = self.capacity.filter(|present| *present > found) else {
+            return found;
+        };
+        let nanos_per_byte = 8.0e9 / present.as_bps_f64();
+        let low = nanos_per_byte / PILE_WIDTH;
+        let high = nanos_per_byte * PILE_WIDTH;
+        let near = self
+            .scratch
+            .iter()
+            .filter(|n| (low..=high).contains(*n))
+            .count();
+        if near as f64 * OUTLIVED_DIVISOR >= needed {
+            present
+        } else {
+            found
+        }
     }
 }
 

@@ -15,14 +15,17 @@ const SLOW_START_GAIN: f64 = 2.0;
 
 /// Packets are held back until a train has this share of the window, no more: what waits is not in
 /// flight, and half of it on average is lost to throughput while the link is not full.
-const TRAIN_SHARE_DIVISOR: u64 = 100;
-/// A longer train adds little: of 16 packets, 15 gaps of 16 count. It also bounds the queue that a
-/// train builds at the tight link: 16 packets at the capacity, less what leaves meanwhile.
-const LONGEST_TRAIN: u32 = 16;
+const TRAIN_SHARE_DIVISOR: u32 = 100;
+/// The shortest train that has a gap, and the window from which on waiting for it costs less than a
+/// per cent: half a packet on average.
+const PAIR: u32 = 2;
+const WINDOW_FOR_PAIRS: u32 = 64;
+/// A longer train adds little: of 32 packets, 31 gaps count.
+const LONGEST_TRAIN: u32 = 32;
 
-/// Packets of a train follow each other this much faster than the tight link serves them, in per
-/// cent, so that a capacity that is known to 2 % never leaves the link idle between them.
-const TRAIN_GAP_PERCENT: u32 = 98;
+/// A rushed gap as a share of the gap at the capacity, in per cent: a capacity that has risen shows
+/// in steps of a sixth.
+const RUSHED_GAP_PERCENT: u32 = 85;
 
 impl ImTcp {
     /// The mean rate that the window law asks for, on the wire without headers.
@@ -40,21 +43,53 @@ impl ImTcp {
             rate: self.pacing_rate_for(rtt),
             train_packets: 1,
             train_fill: 1,
-            train_gap: Duration::ZERO,
+            head_gap: Duration::ZERO,
+            tail_gap: Duration::ZERO,
+            rushed_gap: Duration::ZERO,
+            longest_wait: Duration::ZERO,
         };
         // While the window doubles and is what limits, trains would only worsen its overshoot.
         let wanted = self.config.measurement()
             && self.config.estimator() == EstimatorKind::Statistical
-            && !(backlog.window_limited && self.window.phase() == Phase::SlowStart)
-            && !self.link_covered;
+            && !(backlog.window_limited && self.window.phase() == Phase::SlowStart);
         if let Some(capacity) = self.capacity.get().filter(|_| wanted) {
-            let fill = u32::try_from(self.window_packets() / TRAIN_SHARE_DIVISOR);
-            plan.train_packets = LONGEST_TRAIN;
-            plan.train_fill = fill.unwrap_or(LONGEST_TRAIN).clamp(1, LONGEST_TRAIN);
-            plan.train_gap =
-                capacity.time_for(self.on_wire(self.max_datagram)) * TRAIN_GAP_PERCENT / 100;
+            (plan.train_packets, plan.train_fill) = self.train();
+            plan.longest_wait = self.probing.store_limit();
+            let packet = self.on_wire(self.max_datagram);
+            plan.head_gap = capacity.time_for(packet);
+            plan.rushed_gap = plan.head_gap * RUSHED_GAP_PERCENT / 100;
+            if self.link_covered {
+                plan.head_gap = plan.rushed_gap;
+            }
+            plan.tail_gap = plan
+                .head_gap
+                .max(self.tail_rate(plan.rate).time_for(packet));
         }
         plan
+    }
+
+    /// A tail keeps the queue while it is faster than the available bandwidth, and must not be what
+    /// slows the connection down.
+    fn tail_rate(&self, mean: Bandwidth) -> Bandwidth {
+        let available = self
+            .estimate()
+            .map_or(Bandwidth::MAX, |estimate| estimate.available);
+        available.scaled(GAIN).max(mean)
+    }
+
+    /// The longest train, and the packets that it waits for.
+    fn train(&self) -> (u32, u32) {
+        let window = u32::try_from(self.window_packets()).unwrap_or(u32::MAX);
+        if self.link_covered {
+            // Every gap counts as it is; pairs keep the capacity in sight, and what waits for its
+            // pair is not missed while the queue is never empty.
+            return (PAIR, PAIR);
+        }
+        let least = if window >= WINDOW_FOR_PAIRS { PAIR } else { 1 };
+        (
+            LONGEST_TRAIN,
+            (window / TRAIN_SHARE_DIVISOR).clamp(least, LONGEST_TRAIN),
+        )
     }
 
     /// What may leave, in packets. A packet that the window would cut short is not ready: no runts.

@@ -12,6 +12,22 @@ use std::time::Duration;
 /// millisecond keeps its rate; the burst it sends is at most this long.
 const CREDIT: Duration = Duration::from_millis(1);
 
+/// No packet waits longer than this for the pacer: a rate that low is no rate.
+const MAX_PAUSE: Duration = Duration::from_secs(1);
+
+/// Packets at the head of a train, at the tight link's own pace. Of what others send meanwhile a
+/// queue of some packets remains, on which the tail can draw: half the head at a load of one half.
+const HEAD: u32 = 8;
+
+/// One train of so many is rushed.
+const TRAINS_PER_RUSH: u32 = 8;
+
+/// After a packet that waited in vain for a second one, this many go at once.
+const SKIP_AFTER_FAILURE: u32 = 16;
+
+/// For the time that acknowledgements need to make room for a packet.
+const FULL_PACKET: Bytes = Bytes::new(1500);
+
 /// How a packet may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
@@ -30,8 +46,16 @@ pub struct PacingPlan {
     pub train_packets: u32,
     /// Packets that a train waits for when the window is what holds them back.
     pub train_fill: u32,
-    /// From packet to packet inside a train.
-    pub train_gap: Duration,
+    /// From packet to packet at the head of a train, which builds a short queue at the tight link,
+    /// and after it, slow enough to watch the link for long and fast enough to keep the queue.
+    pub head_gap: Duration,
+    /// See `head_gap`.
+    pub tail_gap: Duration,
+    /// Takes the place of `head_gap` now and then: faster than the link is thought to be, so that a
+    /// higher capacity shows.
+    pub rushed_gap: Duration,
+    /// The longest that a packet waits for a second one when the application is what is slow.
+    pub longest_wait: Duration,
 }
 
 /// What waits to be sent, in packets.
@@ -51,8 +75,13 @@ pub struct Pacer {
     last_sent: Timestamp,
     /// Packets that the present train still has to send.
     train_left: u32,
+    /// Packets that it has sent.
+    train_sent: u32,
+    trains: u32,
     /// Since when a train waits to be filled.
     filling_since: Option<Timestamp>,
+    /// Packets that do not wait for a second one.
+    skip: u32,
 }
 
 impl Pacer {
@@ -64,7 +93,8 @@ impl Pacer {
     /// When the next packet may leave. May be asked any number of times.
     pub fn next(&mut self, now: Timestamp, plan: &PacingPlan, backlog: Backlog) -> Pace {
         if self.train_left > 0 {
-            return at_or_now(now, self.last_sent + plan.train_gap);
+            let gap = self.gap(plan);
+            return at_or_now(now, self.last_sent + gap);
         }
         if now < self.budget_at {
             return Pace::At(self.budget_at);
@@ -75,20 +105,59 @@ impl Pacer {
         self.start_train(now, plan, backlog)
     }
 
+    fn gap(&self, plan: &PacingPlan) -> Duration {
+        if self.train_sent >= HEAD {
+            plan.tail_gap
+        } else if self.trains.is_multiple_of(TRAINS_PER_RUSH) {
+            plan.rushed_gap
+        } else {
+            plan.head_gap
+        }
+    }
+
     fn start_train(&mut self, now: Timestamp, plan: &PacingPlan, backlog: Backlog) -> Pace {
-        let short = backlog.ready < plan.train_fill;
-        if short && backlog.window_limited {
-            // Acknowledgements will bring the rest, in about the time the mean rate needs for it.
+        if backlog.ready < plan.train_fill {
+            let longest = self.filling_time(plan, backlog);
             let since = *self.filling_since.get_or_insert(now);
-            let size = Bytes::new(1500).times(u64::from(plan.train_fill));
-            let give_up = since + plan.rate.time_for(size);
-            if now < give_up {
-                return Pace::At(give_up);
+            if now < since + longest {
+                return Pace::At(since + longest);
             }
+        }
+        if !backlog.window_limited {
+            self.learn_from_wait(backlog.ready);
         }
         self.filling_since = None;
         self.train_left = plan.train_packets.min(backlog.ready.max(1));
+        self.train_sent = 0;
+        self.trains = self.trains.wrapping_add(1);
         Pace::Now
+    }
+
+    /// How long a train may wait to be filled.
+    fn filling_time(&self, plan: &PacingPlan, backlog: Backlog) -> Duration {
+        if backlog.window_limited {
+            // Acknowledgements will bring the rest, in about the time the mean rate needs for it.
+            return plan
+                .rate
+                .time_for(FULL_PACKET.times(u64::from(plan.train_fill)));
+        }
+        // The application may bring a second packet, if it has shown that it does.
+        if backlog.ready == 1 && self.skip == 0 {
+            plan.longest_wait
+        } else {
+            Duration::ZERO
+        }
+    }
+
+    /// A wait for the application that brought nothing is not tried again for some packets.
+    fn learn_from_wait(&mut self, ready: u32) {
+        if ready > 1 {
+            self.skip = 0;
+        } else if self.filling_since.is_some() && self.skip == 0 {
+            self.skip = SKIP_AFTER_FAILURE;
+        } else {
+            self.skip = self.skip.saturating_sub(1);
+        }
     }
 
     /// A packet left.
@@ -96,6 +165,7 @@ impl Pacer {
         self.budget_at = self.budget_at.max(now - CREDIT) + rate.time_for(size).min(MAX_PAUSE);
         self.last_sent = now;
         self.train_left = self.train_left.saturating_sub(1);
+        self.train_sent = self.train_sent.saturating_add(1);
     }
 
     /// Nothing is left to send: what remains of a train is given up.
@@ -104,9 +174,6 @@ impl Pacer {
         self.filling_since = None;
     }
 }
-
-/// No packet waits longer than this for the pacer: a rate that low is no rate.
-const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 fn at_or_now(now: Timestamp, due: Timestamp) -> Pace {
     if now < due { Pace::At(due) } else { Pace::Now }
@@ -128,7 +195,10 @@ mod tests {
             rate: Bandwidth::from_mbps(10),
             train_packets,
             train_fill: train_packets,
-            train_gap: Duration::from_micros(100),
+            head_gap: Duration::from_micros(100),
+            tail_gap: Duration::from_micros(200),
+            rushed_gap: Duration::from_micros(85),
+            longest_wait: Duration::from_micros(500),
         }
     }
 
@@ -168,6 +238,22 @@ mod tests {
                 0, 100, 200, 300, 3000, 3100, 3200, 3300, 7000, 7100, 7200, 7300
             ]
         );
+    }
+
+    #[test]
+    fn a_long_train_slows_down_after_its_head() {
+        let times = departures(10, 10, PLENTY);
+        assert_eq!(times, [0, 100, 200, 300, 400, 500, 600, 700, 900, 1100]);
+    }
+
+    #[test]
+    fn a_single_packet_waits_for_a_second_and_after_a_failure_does_not() {
+        let single = Backlog {
+            ready: 1,
+            window_limited: false,
+        };
+        // The second goes at once, on the credit of the time that the first waited.
+        assert_eq!(departures(4, 3, single), [500, 500, 1500]);
     }
 
     #[test]

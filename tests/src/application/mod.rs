@@ -29,7 +29,9 @@ impl Driver {
         Self(match application {
             Application::Bulk { size } => Kind::Bulk(Bulk::new(size)),
             Application::Periodic { rate, period } => Kind::Periodic(Periodic::new(rate, period)),
-            Application::Datagrams { rate, size } => Kind::Datagrams(Datagrams::new(rate, size)),
+            Application::Datagrams { rate, size, period } => {
+                Kind::Datagrams(Datagrams::new(rate, size, period))
+            }
         })
     }
 

@@ -23,12 +23,14 @@ pub enum Application {
         /// From one burst to the next.
         period: Duration,
     },
-    /// QUIC DATAGRAM frames, evenly spaced, never sent again.
+    /// QUIC DATAGRAM frames, evenly spaced or in bursts, never sent again.
     Datagrams {
         /// Mean rate.
         rate: Bandwidth,
         /// Size of each; the largest that fits into a packet if none is given.
         size: Option<Bytes>,
+        /// From one burst to the next; none for even spacing.
+        period: Option<Duration>,
     },
 }
 
@@ -98,6 +100,11 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
         Kind::Datagrams => Application::Datagrams {
             rate: rate(&mut section)?,
             size: size(&mut section)?,
+            period: section
+                .optional("per_second")
+                .map(|entry| entry.number(0.1..=10_000.0))
+                .transpose()?
+                .map(|per_second| Duration::from_secs_f64(1.0 / per_second)),
         },
     };
     section.finish()?;

@@ -11,11 +11,11 @@ const THRESHOLD: f64 = 4.5;
 const LEAST_SHARE: f64 = 0.03;
 
 /// Fewest slices on either side of a split.
-const FEWEST: usize = 4;
+const FEWEST: usize = 8;
 
 /// How many of the newest views belong to a new level, if the level changed.
 ///
-/// The newest 4, 8, 16 ... slices are compared with all before them. Slices that follow each other
+/// The newest 8, 10, 13 ... slices are compared with all before them. Slices that follow each other
 /// are alike, which makes means of few slices vary more than their number says: the standard error
 /// is widened by the correlation of neighbours.
 pub(super) fn newest_level(views: &[SliceView], capacity: f64) -> Option<usize> {
@@ -95,11 +95,11 @@ mod tests {
     #[test]
     fn a_step_is_found_within_a_few_slices() {
         let old = (0..100).map(|i| 40e6 + wobble(i));
-        let new = (0..6).map(|i| 60e6 + wobble(i));
+        let new = (0..10).map(|i| 60e6 + wobble(i));
         let found = newest_level(&views(old.chain(new)), 100e6).expect("a step of 20 Mbit/s");
         assert!(
-            (4..=7).contains(&found),
-            "found {found} slices, expected about 6"
+            (8..=11).contains(&found),
+            "found {found} slices, expected about 10"
         );
     }
 
@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn traffic_that_comes_and_goes_is_no_step() {
-        // On for three slices, off for three: neighbours are alike, means of few slices vary.
-        let level = (0..250).map(|i| if i % 6 < 3 { 40e6 } else { 0.0 });
+        // On for ten slices, off for ten: neighbours are alike, means of few slices vary.
+        let level = (0..250).map(|i| if i % 20 < 10 { 40e6 } else { 0.0 });
         assert_eq!(newest_level(&views(level), 100e6), None);
     }
 }

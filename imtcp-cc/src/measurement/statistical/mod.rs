@@ -27,7 +27,7 @@ const LONGEST_WINDOW: Duration = Duration::from_secs(4);
 const SHORTEST_WINDOW: Duration = Duration::from_millis(100);
 
 /// Usual length of a slice; longer on slow links, where a slice must hold several packets.
-const SLICE: Duration = Duration::from_millis(20);
+const SLICE: Duration = Duration::from_millis(5);
 
 /// Packets that a slice must have room for at the capacity.
 const PACKETS_PER_SLICE: u64 = 8;
@@ -36,10 +36,10 @@ const PACKETS_PER_SLICE: u64 = 8;
 const LONGEST_SLICE: Duration = Duration::from_millis(320);
 
 /// Most slices remembered.
-const MOST_SLICES: usize = 256;
+const MOST_SLICES: usize = 1024;
 
 /// Fewest slices with samples that make an estimate.
-const FEWEST_SLICES: usize = 3;
+const FEWEST_SLICES: usize = 8;
 
 /// An interval is never narrower than this share of the estimate: the capacity is known to about
 /// half a per cent, and the window's edges cut packets.
@@ -86,11 +86,11 @@ impl StatisticalEstimator {
     /// Whether the link was busy practically all the time of late, so that every gap counts and
     /// nothing is gained by forming trains.
     pub fn is_link_covered(&self) -> bool {
-        const RECENT: usize = 5;
+        const RECENT: usize = 20;
         self.slices.busy_share(RECENT) > 0.9
     }
 
-    fn estimate(&self, now: Timestamp, capacity: Bandwidth) -> Option<Estimate> {
+    fn estimate(&self, at: Timestamp, capacity: Bandwidth) -> Option<Estimate> {
         let slice_s = self.slices.length().as_secs_f64();
         let oldest = self.scratch.first()?.index;
         let newest = self.scratch.last()?.index;
@@ -100,16 +100,16 @@ impl StatisticalEstimator {
             return None;
         }
         let mean = window::mean(&self.scratch, span, slice_s)?;
-        Some(self.report_of(now, newest, window, capacity, &mean))
+        Some(self.report_of(at, window, capacity, &mean))
     }
 
     /// Views of all complete slices of the present level.
-    fn collect(&mut self, capacity: Bandwidth, current: u64) {
+    fn collect(&mut self, capacity: Bandwidth, present: u64) {
         self.scratch.clear();
         self.scratch.extend(
             self.slices
                 .views(capacity)
-                .filter(|view| view.index < current),
+                .filter(|view| view.index < present),
         );
     }
 
@@ -122,19 +122,16 @@ impl StatisticalEstimator {
 
     fn report_of(
         &self,
-        now: Timestamp,
-        newest: u64,
+        at: Timestamp,
         window: Duration,
         capacity: Bandwidth,
         mean: &window::WindowMean,
     ) -> Estimate {
-        let length = u64::try_from(self.slices.length().as_nanos()).unwrap_or(u64::MAX);
-        let end = Timestamp::from_nanos((newest + 1).saturating_mul(length)).min(now);
         let available = (capacity.as_bps_f64() - mean.rate).max(0.0);
         let systematic = SYSTEMATIC_SHARE * available;
         let half = libm::sqrt(mean.half_width * mean.half_width + systematic * systematic);
         Estimate {
-            at: end,
+            at,
             available: Bandwidth::from_bps_f64(available),
             low: Bandwidth::from_bps_f64(available - half),
             high: Bandwidth::from_bps_f64(available + half).min(capacity),
@@ -179,18 +176,19 @@ impl Estimator for StatisticalEstimator {
 
     fn report(&mut self, now: Timestamp) -> Option<Estimate> {
         let capacity = self.capacity?;
-        let current = self.slices.index_of(now);
+        let (present, echoed) = self.slices.present()?;
         let reach = LONGEST_WINDOW.as_nanos() / self.slices.length().as_nanos().max(1);
-        let first = current.saturating_sub(u64::try_from(reach).unwrap_or(u64::MAX));
+        let first = present.saturating_sub(u64::try_from(reach).unwrap_or(u64::MAX));
         self.slices.forget_before(first.max(self.level_start));
-        self.collect(capacity, current);
+        self.collect(capacity, present);
         if let Some(newest) = change::newest_level(&self.scratch, capacity.as_bps_f64()) {
             self.start_level_at(newest);
-            self.collect(capacity, current);
+            self.collect(capacity, present);
         }
-        self.latest = self.estimate(now, capacity).or(self.latest);
-        self.latest
-            .filter(|estimate| estimate.at + self.slices.length() >= now)
+        let estimate = self.estimate(echoed.min(now), capacity)?;
+        let is_news = self.latest.is_none_or(|latest| latest.at < estimate.at);
+        self.latest = Some(estimate);
+        is_news.then_some(estimate)
     }
 
     /// The 95 % interval, as [IM] 3.2.6 has it, but at least B_m wide.

@@ -1,10 +1,10 @@
-//! Gaps between echoes, summed up over short slices of time.
+//! Gaps between echoes, summed up over short slices of the time in which the packets left.
 //!
 //! A window is averaged over slices, not over gaps, because gaps are not spread evenly: a busy
 //! link makes more of them, so that a plain average would count busy times more often than idle
 //! ones. Sums do not depend on the capacity, which may be learnt better later.
 
-use crate::ack::{EchoGap, LinkState};
+use crate::ack::{EchoGap, EchoPoint, LinkState};
 use crate::units::{Bandwidth, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -78,13 +78,14 @@ impl Slice {
 
     /// `None` if nothing was seen.
     pub(super) fn view(&self, capacity: f64, slice_s: f64) -> Option<SliceView> {
-        if self.busy.arrived_s >= COVERED_SHARE * slice_s {
-            // Seen from end to end: what crossed the link is known, and when.
-            let rate = self.busy.foreign_bits(capacity) / self.busy.arrived_s;
+        if self.busy.sent_s >= COVERED_SHARE * slice_s {
+            // Seen from end to end. What others sent is counted against the time in which they sent
+            // it, the sending gaps: while a queue grows, less of it crosses the link than comes.
+            let rate = self.busy.foreign_bits(capacity) / self.busy.sent_s;
             return Some(SliceView {
                 index: self.index,
                 rate: rate.max(0.0),
-                seen_s: self.busy.arrived_s,
+                seen_s: self.busy.sent_s,
                 covered: true,
                 scatter: 0.0,
                 freedom: 0,
@@ -113,6 +114,8 @@ impl Slice {
 #[derive(Debug)]
 pub(super) struct Slices {
     slices: VecDeque<Slice>,
+    /// The newest clean echo.
+    last_echo: Option<EchoPoint>,
     length: Duration,
     capacity: usize,
 }
@@ -121,6 +124,7 @@ impl Slices {
     pub(super) fn new(length: Duration, capacity: usize) -> Self {
         Self {
             slices: VecDeque::with_capacity(capacity),
+            last_echo: None,
             length,
             capacity,
         }
@@ -138,22 +142,23 @@ impl Slices {
         }
     }
 
-    pub(super) fn index_of(&self, at: Timestamp) -> u64 {
+    fn index_of(&self, at: Timestamp) -> u64 {
         let length = u64::try_from(self.length.as_nanos())
             .unwrap_or(u64::MAX)
             .max(1);
         at.as_nanos() / length
     }
 
-    /// Files a gap under the time of its later echo.
+    /// Files a gap under the time at which its later packet left.
     pub(super) fn add(&mut self, gap: &EchoGap) {
         let Some(arrived) = gap.arrival_gap() else {
             return;
         };
+        self.last_echo = Some(gap.to);
         if !gap.link.is_busy() {
             return;
         }
-        let index = self.index_of(gap.to.arrived);
+        let index = self.index_of(gap.to.sent);
         if self.slices.back().is_none_or(|newest| newest.index < index) {
             if self.slices.len() == self.capacity {
                 self.slices.pop_front();
@@ -166,6 +171,15 @@ impl Slices {
         if let Some(newest) = self.slices.back_mut() {
             newest.add(gap, arrived.as_secs_f64());
         }
+    }
+
+    /// The slice that echoes still come for, and when its end was or will be echoed.
+    pub(super) fn present(&self) -> Option<(u64, Timestamp)> {
+        let last = self.last_echo?;
+        let index = self.index_of(last.sent);
+        let length = u64::try_from(self.length.as_nanos()).unwrap_or(u64::MAX);
+        let begun = Timestamp::from_nanos(index.saturating_mul(length));
+        Some((index, last.arrived - last.sent.saturating_since(begun)))
     }
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Slice> {
@@ -185,17 +199,17 @@ impl Slices {
 
     /// Busy time within the newest `count` slices that are complete, as a share of their length.
     pub(super) fn busy_share(&self, count: usize) -> f64 {
-        let Some(newest) = self.slices.back() else {
+        let Some((present, _)) = self.present() else {
             return 0.0;
         };
-        let first = newest.index.saturating_sub(count as u64);
+        let first = present.saturating_sub(count as u64);
         let busy: f64 = self
             .slices
             .iter()
             .rev()
             .take_while(|slice| slice.index >= first)
-            .filter(|slice| slice.index < newest.index)
-            .map(|slice| slice.busy.arrived_s)
+            .filter(|slice| slice.index < present)
+            .map(|slice| slice.busy.sent_s)
             .sum();
         busy / (count as f64 * self.length.as_secs_f64())
     }
