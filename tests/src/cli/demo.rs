@@ -34,10 +34,7 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Box<dyn Error>> {
     create(&arguments.out)?;
 
     println!("{}\n", measuring.title);
-    println!(
-        "    t    truth  estimate  ({}: truth, {}: estimate, in Mbit/s)",
-        '|', 'o'
-    );
+    println!("    t    truth  estimate  (|: truth, o: estimate, in Mbit/s)");
     println!("                         {}", scale());
     let mut view = LiveView::new();
     let mut show = |simulation: &Simulation<'_>, now: Timestamp| view.show(simulation, now);

@@ -40,11 +40,16 @@ impl fmt::Display for Application {
             Self::Bulk { size: None } => write!(f, "bulk"),
             Self::Bulk { size: Some(size) } => write!(f, "bulk of {size}"),
             Self::Periodic { rate, period } => write!(f, "{rate}, a burst every {period:?}"),
-            Self::Datagrams { rate, size: None } => write!(f, "{rate} of datagrams"),
-            Self::Datagrams {
-                rate,
-                size: Some(size),
-            } => write!(f, "{rate} of datagrams of {size}"),
+            Self::Datagrams { rate, size, period } => {
+                write!(f, "{rate} of datagrams")?;
+                if let Some(size) = size {
+                    write!(f, " of {size}")?;
+                }
+                match period {
+                    Some(period) => write!(f, ", a burst every {period:?}"),
+                    None => write!(f, ", evenly spaced"),
+                }
+            }
         }
     }
 }
