@@ -5,19 +5,22 @@ use crate::result::RunResult;
 use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 use imtcp_cc::units::Timestamp;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How often progress is reported, in virtual time.
 const PROGRESS: Duration = Duration::from_millis(250);
 
+/// Is shown a simulation and how far it has come.
+pub type Progress<'o> = &'o mut dyn FnMut(&Simulation<'_>, Timestamp);
+
 /// What a run does besides running.
 #[derive(Default)]
 pub struct RunOptions<'o> {
-    /// Where the servers' qlogs go, if anywhere: `<scenario>-seed<N>-<flow>.sqlog` in this folder.
+    /// Where the servers' qlogs go, if anywhere: into this folder, see [`qlog_path`].
     pub qlog: Option<PathBuf>,
     /// Is shown the simulation every 250 ms of virtual time.
-    pub progress: Option<&'o mut dyn FnMut(&Simulation<'_>, Timestamp)>,
+    pub progress: Option<Progress<'o>>,
 }
 
 /// A run that did not come to its end.
@@ -36,6 +39,11 @@ pub enum RunError {
     },
 }
 
+/// The file in `folder` that holds the qlog of a flow's server.
+pub fn qlog_path(folder: &Path, scenario: &Scenario, seed: u64, flow: &str) -> PathBuf {
+    folder.join(format!("{}-seed{seed}-{flow}.sqlog", scenario.name))
+}
+
 impl Scenario {
     /// Simulates the scenario from beginning to end.
     ///
@@ -47,12 +55,14 @@ impl Scenario {
             simulation.write_qlogs(folder)?;
         }
         let mut progress = options.progress;
-        let mut until = Timestamp::ZERO + PROGRESS;
-        while simulation.advance(until) {
+        let mut until = Timestamp::ZERO;
+        let mut goes_on = true;
+        while goes_on {
+            until = (until + PROGRESS).min(self.end());
+            goes_on = simulation.advance(until);
             if let Some(progress) = &mut progress {
                 progress(&simulation, until);
             }
-            until = until + PROGRESS;
         }
         Ok(RunResult::of(&simulation))
     }

@@ -5,7 +5,7 @@ use crate::engine::Agenda;
 use crate::network::{Direction, FlowId, HopId, Network, Onward, Owner, Packet};
 use crate::random::Random;
 use crate::record::Record;
-use crate::run::RunError;
+use crate::run::{RunError, qlog_path};
 use crate::scenario::Scenario;
 use crate::traffic::{Emission, Source};
 use imtcp_cc::units::Timestamp;
@@ -112,18 +112,14 @@ impl<'s> Simulation<'s> {
             .schedule(Timestamp::ZERO + SAMPLING, Event::Sample);
     }
 
-    /// Lets every flow's server write its qlog into `folder`, under
-    /// `<scenario>-seed<N>-<flow>.sqlog`. To be called before anything happens.
+    /// Lets every flow's server write its qlog into `folder`, see [`qlog_path`]. To be called
+    /// before anything happens.
     ///
     /// # Errors
     /// A file cannot be created.
     pub fn write_qlogs(&mut self, folder: &Path) -> Result<(), RunError> {
         for (flow, pair) in self.scenario.flows.iter().zip(&mut self.pairs) {
-            let name = format!(
-                "{}-seed{}-{}.sqlog",
-                self.scenario.name, self.seed, flow.name
-            );
-            let path = folder.join(name);
+            let path = qlog_path(folder, self.scenario, self.seed, &flow.name);
             let file = File::create(&path).map_err(|error| RunError::Qlog {
                 file: path.display().to_string(),
                 error,

@@ -185,3 +185,33 @@ fn errors_are_one_line_with_the_remedy_and_exit_with_1() {
         assert_eq!(output.status.code(), Some(1));
     }
 }
+
+#[test]
+fn the_demo_shows_every_second_and_compares() {
+    let out = folder("demo").display().to_string();
+    let output = imtcp_sim(&["demo", "--out", &out]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    for second in 1..=60 {
+        let row = format!("\n{second:5} ");
+        assert!(text.contains(&row), "second {second} is not in\n{text}");
+    }
+    for row in [
+        "goodput",
+        "mean error of the estimate",
+        "settled",
+        "extra bytes",
+    ] {
+        assert!(text.contains(row), "{row} is not in\n{text}");
+    }
+    assert!(folder("demo").join("demo-seed1-main.svg").exists());
+    assert!(
+        folder("demo")
+            .join("demo-without-measuring-seed1-main.sqlog")
+            .exists()
+    );
+}

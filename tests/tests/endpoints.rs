@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Path, run};
+use imtcp_sim::output::idle_packets;
 use imtcp_sim::result::{FlowResult, RunResult};
+use imtcp_sim::run::{RunOptions, qlog_path};
 
 /// Share of the link's capacity that the flow's IP packets took from `from` to `to` seconds.
 fn utilisation(result: &RunResult, flow: &str, from: f64, to: f64) -> f64 {
@@ -183,4 +185,32 @@ fn a_flow_lives_from_its_start_to_its_stop() {
     // What was queued when it closed may cross for a queueing delay more.
     assert_eq!(utilisation(&result, "guest", 10.2, 15.0), 0.0);
     assert_eq!(flow(&result, "always").steps_s, [5.0, 10.0]);
+}
+
+#[test]
+fn measuring_sends_no_packet_without_data() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("idle-packets");
+    std::fs::create_dir_all(&folder).expect("the folder for test files can be made");
+    for application in [
+        "{ kind = \"bulk\" }",
+        "{ kind = \"datagrams\", rate = \"4 Mbit/s\" }",
+        "{ kind = \"frames\", rate = \"2 Mbit/s\", per_second = 30 }",
+    ] {
+        let path = Path::default()
+            .traffic("name = \"cross\"\nkind = \"poisson\"\nrate = \"3 Mbit/s\"")
+            .flow("main", "imtcp", application, "");
+        let scenario = path.scenario();
+        let options = RunOptions {
+            qlog: Some(folder.clone()),
+            progress: None,
+        };
+        let result = scenario.run(1, options).expect("it runs");
+        let streams = flow(&result, "main")
+            .measuring
+            .map_or(0, |measuring| measuring.streams);
+        assert!(streams > 10, "{application}: {streams} streams");
+        let qlog = qlog_path(&folder, &scenario, 1, "main");
+        let idle = idle_packets(&qlog).expect("the qlog can be read");
+        assert_eq!(idle.packets, 0, "{application}: {} bytes", idle.bytes);
+    }
 }

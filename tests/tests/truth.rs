@@ -3,7 +3,11 @@
 mod common;
 
 use common::{Path, run};
+use imtcp_cc::units::Timestamp;
 use imtcp_sim::result::RunResult;
+use imtcp_sim::run::RunOptions;
+use imtcp_sim::scenario::Scenario;
+use std::time::Duration;
 
 fn busy() -> Path {
     Path::default()
@@ -86,7 +90,7 @@ fn available_bandwidth_leaves_out_the_own_flow_and_counts_the_others() {
             .expect("the flow is in the result")
             .reference
             .truth;
-        let at = |s| imtcp_cc::units::Timestamp::from_origin(std::time::Duration::from_secs(s));
+        let at = |s| Timestamp::from_origin(Duration::from_secs(s));
         truth.mean(at(5), at(15)).expect("there is a truth") / 1e6
     };
     // 10 - 3 - the video's 1 Mbit/s with 5 to 10 % of headers; and what Reno leaves of 10 - 3.
@@ -120,4 +124,135 @@ fn a_flow_that_does_nothing_leaves_cross_traffic_alone() {
     let late = "start = \"100 s\"";
     let with_flow = with_traffic().flow("late", "reno", "{ kind = \"bulk\" }", late);
     assert_eq!(cross(with_traffic()), cross(with_flow));
+}
+
+/// Three links in a row; `whole` takes all of them, `near` the first, `far` the last two.
+const THREE_LINKS: &str = r#"
+name = "three"
+title = "three links"
+duration = "12 s"
+
+[[link]]
+name = "first"
+rate = "20 Mbit/s"
+delay = "10 ms"
+queue = "100 KB"
+
+[[link]]
+name = "second"
+rate = "30 Mbit/s"
+delay = "30 ms"
+queue = "100 KB"
+reverse = { delay = "15 ms" }
+
+[[link]]
+name = "third"
+rate = "25 Mbit/s"
+delay = "5 ms"
+queue = "100 KB"
+
+[[traffic]]
+name = "cross"
+link = "second"
+kind = "cbr"
+rate = "12 Mbit/s"
+sizes = "500 B"
+steps = [{ at = "6 s", rate = "20 Mbit/s" }]
+
+[[flow]]
+name = "whole"
+controller = "reno"
+application = { kind = "datagrams", rate = "1 Mbit/s" }
+
+[[flow]]
+name = "near"
+controller = "reno"
+application = { kind = "datagrams", rate = "2 Mbit/s" }
+to = "first"
+
+[[flow]]
+name = "far"
+controller = "reno"
+application = { kind = "datagrams", rate = "3 Mbit/s" }
+from = "second"
+"#;
+
+fn three_links() -> RunResult {
+    let scenario = Scenario::parse("three.toml", THREE_LINKS, &[]);
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let result = scenario.run(1, RunOptions::default());
+    result.unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn flows_enter_and_leave_where_they_are_told_to() {
+    let result = three_links();
+    let names = |link: &str| {
+        let row = result.truth.iter().find(|row| row.link == link);
+        let flows = &row.expect("the link has bins").flow_bps;
+        flows.keys().cloned().collect::<Vec<_>>()
+    };
+    let expect = |users: &[(&str, u64)], link: &str| {
+        let seen = result
+            .truth
+            .iter()
+            .filter(|row| row.link == link && row.t >= 2.0);
+        for (name, mbps) in users {
+            let mean = seen.clone().map(|row| row.flow_bps[*name]).sum::<u64>() / 100;
+            // Headers add 5 to 7 %.
+            let range = mbps * 1_040_000..mbps * 1_080_000;
+            assert!(range.contains(&mean), "{name} on {link}: {mean}");
+        }
+    };
+    assert_eq!(names("first"), ["near", "whole"]);
+    assert_eq!(names("second"), ["far", "whole"]);
+    assert_eq!(names("third"), ["far", "whole"]);
+    expect(&[("near", 2), ("whole", 1)], "first");
+    expect(&[("far", 3), ("whole", 1)], "second");
+    let rtt = |name: &str| {
+        result
+            .flow(name)
+            .and_then(|f| f.rtt_ms)
+            .expect("round trips")
+            .min
+    };
+    // Propagation: 10 + 30 + 5 forward, 10 + 15 + 5 back; then serialisation of at most 1.5 ms.
+    assert!((75.0..76.5).contains(&rtt("whole")), "{}", rtt("whole"));
+    assert!((20.0..21.5).contains(&rtt("near")), "{}", rtt("near"));
+    assert!((55.0..56.5).contains(&rtt("far")), "{}", rtt("far"));
+}
+
+#[test]
+fn the_server_sees_the_truth_of_its_tightest_link_when_acknowledgements_can_tell() {
+    let result = three_links();
+    let whole = &result
+        .flow("whole")
+        .expect("the flow is in the result")
+        .reference;
+    let mean = |from_ms, to_ms| {
+        let at = |ms| Timestamp::from_origin(Duration::from_millis(ms));
+        whole
+            .truth
+            .mean(at(from_ms), at(to_ms))
+            .expect("there is a truth")
+            / 1e6
+    };
+    // Second link: 30 - 12 - 3.2 of `far`, tighter than 20 - 2.1 and 25 - 3.2; then 30 - 20 - 3.2.
+    assert!(
+        (14.6..15.0).contains(&mean(3_000, 6_000)),
+        "{}",
+        mean(3_000, 6_000)
+    );
+    assert!(
+        (6.6..7.0).contains(&mean(6_200, 11_000)),
+        "{}",
+        mean(6_200, 11_000)
+    );
+    // The step is seen 30 + 5 ms ahead and 10 + 15 + 5 ms back later, to the millisecond.
+    assert!(mean(6_063, 6_064) > 14.0, "{}", mean(6_063, 6_064));
+    assert!(mean(6_066, 6_067) < 8.0, "{}", mean(6_066, 6_067));
+    assert_eq!(
+        whole.steps,
+        [Timestamp::from_origin(Duration::from_secs(6))]
+    );
 }

@@ -122,7 +122,7 @@ fn flows(scenario: &Scenario) -> comfy_table::Table {
         table.add_row([
             flow.name.clone(),
             flow.controller.name().to_owned(),
-            format!("{:?}", flow.application),
+            flow.application.to_string(),
             format!("{}, {}", link(flow.route.first), link(flow.route.last)),
             format!("{:?}", nominal.round_trip()),
             format!("{} B", nominal.bandwidth_delay_product()),

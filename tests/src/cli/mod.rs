@@ -1,5 +1,6 @@
 //! The command line.
 
+mod demo;
 mod explain;
 mod list;
 mod run;
@@ -10,7 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use imtcp_sim::scenario::Scenario;
 use seeds::Seeds;
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Real QUIC endpoints over simulated paths in virtual time, with a known truth.
 #[derive(Debug, Parser)]
@@ -22,12 +23,24 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Watch a measurement follow a step in cross traffic, and what it costs.
+    Demo(DemoArguments),
     /// Run a scenario; write qlogs, CSV series and figures; print the scores.
     Run(RunArguments),
     /// List the built-in scenarios.
     List,
     /// Show a scenario's topology, round trips, bandwidth-delay product and nominal truth.
     Explain(ScenarioArguments),
+}
+
+#[derive(Debug, Args)]
+struct DemoArguments {
+    /// The seed of both runs.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Folder for qlogs, series and figures.
+    #[arg(long, value_name = "DIR", default_value = "out/demo")]
+    out: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -84,6 +97,7 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
 /// Whatever stopped it, in words for the user.
 pub fn main() -> Result<(), Box<dyn Error>> {
     match Cli::parse().command {
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::List => {
             list::print();
@@ -98,6 +112,11 @@ pub fn main() -> Result<(), Box<dyn Error>> {
 
 fn load(arguments: &ScenarioArguments) -> Result<Scenario, Box<dyn Error>> {
     Ok(Scenario::load(&arguments.scenario, &arguments.overrides)?)
+}
+
+fn create(folder: &Path) -> Result<(), Box<dyn Error>> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| format!("cannot create {}: {error}", folder.display()).into())
 }
 
 /// A table in the one style of this program.

@@ -1,6 +1,6 @@
 //! `imtcp-sim run`.
 
-use super::{QlogOf, RunArguments, load, summary};
+use super::{QlogOf, RunArguments, create, load, summary};
 use imtcp_cc::units::Timestamp;
 use imtcp_sim::output;
 use imtcp_sim::result::RunResult;
@@ -25,8 +25,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Box<dyn Error>> {
     };
     let folder = arguments.out.clone();
     let folder = folder.unwrap_or_else(|| PathBuf::from("out").join(&scenario.name));
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    create(&folder)?;
     let begun = Instant::now();
     let job = Job {
         scenario: &scenario,

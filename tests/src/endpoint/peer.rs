@@ -15,7 +15,8 @@ pub(super) struct Peer {
     armed: Option<Timestamp>,
 }
 
-/// A timer that fires without effect is asked again after so long, so that time always advances.
+/// A timer that is due at once, or fires without effect, is asked again after so long: time always
+/// advances.
 const LEAST_TIMER: Duration = Duration::from_micros(1);
 
 impl Peer {
@@ -85,7 +86,10 @@ impl Peer {
         clock: &VirtualClock,
         other: Option<Timestamp>,
     ) -> Option<Timestamp> {
-        let wake = self.wake_at(clock, other)?.max(now + LEAST_TIMER);
+        let wake = match self.wake_at(clock, other)? {
+            due if due <= now => now + LEAST_TIMER,
+            later => later,
+        };
         let earlier = self.armed.is_none_or(|armed| wake < armed);
         earlier.then(|| *self.armed.insert(wake))
     }

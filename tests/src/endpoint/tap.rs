@@ -2,6 +2,7 @@
 
 use imtcp_cc::event::{Event, Subscriber};
 use imtcp_cc::units::Timestamp;
+use imtcp_cc::{Estimate, EstimatorKind};
 use std::sync::{Mutex, PoisonError};
 
 /// What the measuring controller of a flow said.
@@ -44,6 +45,18 @@ impl Tap {
     /// Takes what was said so far, in order.
     pub fn take(&self) -> Vec<Said> {
         std::mem::take(&mut self.lock().events)
+    }
+
+    /// The last estimate of one of the estimators.
+    pub fn last_estimate(&self, wanted: EstimatorKind) -> Option<Estimate> {
+        let heard = self.lock();
+        heard.events.iter().rev().find_map(|said| match said.event {
+            Event::EstimateUpdated {
+                estimator,
+                estimate,
+            } if estimator == wanted => Some(estimate),
+            _ => None,
+        })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Heard> {

@@ -1,9 +1,11 @@
-//! Files: the results as JSON, series as CSV, figures as SVG.
+//! Files: the results as JSON, series as CSV, figures as SVG; and what a qlog says of padding.
 
 mod figure;
+mod qlog;
 mod series;
 
 pub use figure::figures;
+pub use qlog::{Idle, idle_packets};
 pub use series::series;
 
 use crate::result::RunResult;
@@ -11,10 +13,11 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// A file that cannot be written.
+/// A file that cannot be written or read.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write {file}: {problem}")]
+#[error("cannot {action} {file}: {problem}")]
 pub struct OutputError {
+    action: &'static str,
     file: String,
     problem: String,
 }
@@ -22,8 +25,16 @@ pub struct OutputError {
 impl OutputError {
     fn new(file: &Path, problem: impl ToString) -> Self {
         Self {
+            action: "write",
             file: file.display().to_string(),
             problem: problem.to_string(),
+        }
+    }
+
+    fn reading(file: &Path, problem: String) -> Self {
+        Self {
+            action: "read",
+            ..Self::new(file, problem)
         }
     }
 }

@@ -7,7 +7,7 @@ mod truth;
 
 pub use flow::{EstimatePoint, FlowResult, RoundTrips, Scores};
 pub use measuring::{Measuring, Waits};
-pub use truth::TruthRow;
+pub use truth::{TruthRow, available_on};
 
 use crate::network::{Counters, Direction, FlowId, HopId};
 use crate::simulation::Simulation;

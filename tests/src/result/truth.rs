@@ -4,6 +4,7 @@ use crate::network::{Direction, FlowId, Hop, HopId, Owner};
 use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 use crate::truth::{Available, BIN, bin_start};
+use imtcp_cc::units::Bandwidth;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -47,21 +48,33 @@ fn row(simulation: &Simulation<'_>, link: usize, bin: usize) -> TruthRow {
     }
 }
 
-/// The available bandwidth of a flow's path on its server's clock: on each link the capacity less
-/// the cross traffic and the other flows, its own bytes never counted.
+/// The available bandwidth of a flow's path on its server's clock.
 pub(super) fn available(simulation: &Simulation<'_>, flow: FlowId) -> Available {
     let network = simulation.network();
     let links = network.route(flow).links().map(|link| {
-        let hop = forward(simulation, link);
-        let bins = (0..bins(simulation.scenario())).map(|bin| {
-            let others = users(simulation.scenario(), link).filter(|user| *user != flow);
-            let rate = |user| hop.meter().rate(Owner::Flow(user), bin).as_bps();
-            let used = others.map(rate).sum::<u64>() + hop.meter().rate(Owner::Cross, bin).as_bps();
-            capacity(hop, bin).saturating_sub(used) as f64
-        });
-        (network.delay_since_crossing(flow, link), bins.collect())
+        let bins = 0..bins(simulation.scenario());
+        let available = bins.map(|bin| available_on(simulation, flow, link, bin).as_bps_f64());
+        (
+            network.delay_since_crossing(flow, link),
+            available.collect(),
+        )
     });
     Available::along(&links.collect::<Vec<_>>())
+}
+
+/// What a bin left for a flow on a link: the capacity less the cross traffic and the other flows,
+/// its own bytes never counted.
+pub fn available_on(
+    simulation: &Simulation<'_>,
+    flow: FlowId,
+    link: usize,
+    bin: usize,
+) -> Bandwidth {
+    let hop = forward(simulation, link);
+    let others = users(simulation.scenario(), link).filter(|user| *user != flow);
+    let rate = |user| hop.meter().rate(Owner::Flow(user), bin).as_bps();
+    let used = others.map(rate).sum::<u64>() + hop.meter().rate(Owner::Cross, bin).as_bps();
+    Bandwidth::from_bps(capacity(hop, bin).saturating_sub(used))
 }
 
 fn bins(scenario: &Scenario) -> usize {

@@ -4,6 +4,7 @@ use super::error::ScenarioError;
 use super::quantity;
 use super::reader::Entry;
 use imtcp_cc::units::{Bandwidth, Bytes};
+use std::fmt;
 use std::time::Duration;
 
 /// What the server's application sends. Rates and sizes are those of application data.
@@ -31,6 +32,26 @@ pub enum Application {
         /// From one burst to the next; none for even spacing.
         period: Option<Duration>,
     },
+}
+
+impl fmt::Display for Application {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bulk { size: None } => write!(f, "bulk"),
+            Self::Bulk { size: Some(size) } => write!(f, "bulk of {size}"),
+            Self::Periodic { rate, period } => write!(f, "{rate}, a burst every {period:?}"),
+            Self::Datagrams { rate, size, period } => {
+                write!(f, "{rate} of datagrams")?;
+                if let Some(size) = size {
+                    write!(f, " of {size}")?;
+                }
+                match period {
+                    Some(period) => write!(f, ", a burst every {period:?}"),
+                    None => write!(f, ", evenly spaced"),
+                }
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy)]

@@ -62,7 +62,13 @@ fn a_biased_series_shows_its_bias_and_its_intervals_miss() {
 
 #[test]
 fn errors_of_both_signs_cancel_in_the_bias_only() {
-    let swing = |ms: u64| if ms / 100 % 2 == 0 { 54.0 } else { 46.0 };
+    let swing = |ms: u64| {
+        if (ms / 100).is_multiple_of(2) {
+            54.0
+        } else {
+            46.0
+        }
+    };
     let mut reference = stepping(20);
     reference.steps.clear();
     let score = score(&series(swing), &reference);
