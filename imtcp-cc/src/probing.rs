@@ -5,6 +5,7 @@
 
 use crate::ack::Echo;
 use crate::config::{Config, StoreTimer};
+use crate::estimate::EstimatorKind;
 use crate::event::Event;
 use crate::measurement::pairs::EchoCadence;
 use crate::measurement::plan::StreamPlan;
@@ -74,6 +75,9 @@ pub(crate) struct Probing {
     stream_packets: u32,
     sub_ranges: u32,
     interval_rtts: u32,
+    /// Whether a small window stretches the pause between measurements: the paper's own driver
+    /// measures as often as it may.
+    adaptive_pause: bool,
     /// The congestion window when the measurement began, in packets.
     window: u32,
     timer: StoreTimer,
@@ -94,6 +98,7 @@ impl Probing {
             stream_packets: config.stream_packets(),
             sub_ranges: config.sub_ranges(),
             interval_rtts: config.measurement_interval_rtts(),
+            adaptive_pause: config.estimator() == EstimatorKind::Statistical,
             window: 0,
             timer: config.store_timer(),
         }
@@ -318,10 +323,13 @@ impl Probing {
     fn rest(&mut self, now: Timestamp, started: Timestamp, rtt: RoundTrip) {
         let probes = self.sub_ranges * self.stream_packets;
         let sparse = (probes * PACKETS_PER_PROBE).div_ceil(self.window.max(1));
-        let pause = rtt
-            .smoothed
-            .saturating_mul(sparse)
-            .min(LONGEST_ADAPTIVE_PAUSE);
+        let pause = if self.adaptive_pause {
+            rtt.smoothed
+                .saturating_mul(sparse)
+                .min(LONGEST_ADAPTIVE_PAUSE)
+        } else {
+            Duration::ZERO
+        };
         let due = started + pause.max(rtt.smoothed.saturating_mul(self.interval_rtts));
         self.progress = Progress::Idle { due: due.max(now) };
     }

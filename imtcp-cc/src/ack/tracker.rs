@@ -49,6 +49,10 @@ pub struct EchoTracker {
     base: BaseDelay,
     /// The longest time in queues, as the least of its negative.
     deepest: BaseDelay,
+    /// By how much two echoes came closer together than the tight link serves packets, at most, as
+    /// the least of its negative: something after that link pushed them together. Waiting is not
+    /// believed up to this.
+    jitter: BaseDelay,
 }
 
 impl Default for EchoTracker {
@@ -65,6 +69,7 @@ impl EchoTracker {
             last: None,
             base: BaseDelay::new(),
             deepest: BaseDelay::new(),
+            jitter: BaseDelay::new(),
         }
     }
 
@@ -127,6 +132,11 @@ impl EchoTracker {
         outcome.gap = self.gap_to(&point, capacity);
         let delay = point.delay(capacity);
         self.base.observe(arrived, delay);
+        if let (Some(last), Some(rate)) = (self.last, capacity) {
+            let serialisation = TimeDelta::from(rate.time_for(point.size));
+            let pushed = serialisation - (point.arrived - last.arrived);
+            self.jitter.observe(arrived, (-pushed).min(TimeDelta::ZERO));
+        }
         self.deepest
             .observe(arrived, -TimeDelta::from(self.base.excess(delay)));
         self.last = Some(point);
@@ -141,10 +151,7 @@ impl EchoTracker {
     }
 
     fn deepest(&self) -> Duration {
-        self.deepest
-            .get()
-            .and_then(|least| (-least).to_duration())
-            .unwrap_or(Duration::MAX)
+        self.deepest.get().map_or(Duration::MAX, magnitude)
     }
 
     fn position(&self, number: u64) -> Option<usize> {
@@ -181,7 +188,11 @@ impl EchoTracker {
         let from = self.last?;
         let mut bytes = Bytes::ZERO;
         let mut packets = 0u32;
-        let waiting = self.base.excess(from.delay(capacity));
+        let jitter = self.jitter.get().map_or(Duration::ZERO, magnitude);
+        let waiting = self
+            .base
+            .excess(from.delay(capacity))
+            .saturating_sub(jitter);
         let long_queue = waiting >= self.deepest() / 2;
         let mut work = QueueWork::after(&from, waiting, capacity);
         for packet in self
@@ -207,6 +218,11 @@ impl EchoTracker {
             link: work.verdict(),
         })
     }
+}
+
+/// A maximum kept as the least of its negative.
+fn magnitude(negative: TimeDelta) -> Duration {
+    negative.abs()
 }
 
 /// Follows the least work that the tight link's queue can hold while packets reach it, counting
