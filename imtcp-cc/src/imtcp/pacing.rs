@@ -63,18 +63,24 @@ impl ImTcp {
             }
             plan.tail_gap = plan
                 .head_gap
-                .max(self.tail_rate(plan.rate).time_for(packet));
+                .max(self.tail_rate(plan.rate, backlog).time_for(packet));
         }
         plan
     }
 
-    /// A tail keeps the queue while it is faster than the available bandwidth, and must not be what
-    /// slows the connection down.
-    fn tail_rate(&self, mean: Bandwidth) -> Bandwidth {
+    /// A tail keeps the queue while it is faster than the available bandwidth. Data that comes in
+    /// bursts loses nothing by it: sent faster, it would wait at the tight link. A full window is not
+    /// slowed down below its own rate.
+    fn tail_rate(&self, mean: Bandwidth, backlog: Backlog) -> Bandwidth {
         let available = self
             .estimate()
             .map_or(Bandwidth::MAX, |estimate| estimate.available);
-        available.scaled(GAIN).max(mean)
+        let least = if backlog.window_limited {
+            mean
+        } else {
+            Bandwidth::ZERO
+        };
+        available.scaled(GAIN).max(least)
     }
 
     /// The longest train, and the packets that it waits for.

@@ -5,14 +5,24 @@ use super::slices::SliceView;
 /// Two-sided 95 % point of the normal distribution.
 const NORMAL_95: f64 = 1.96;
 
+/// Slices are taken to differ from each other if they vary more than chance explains by this many
+/// standard deviations. Short of that each is taken for a sample of one common rate.
+const SIGNIFICANT: f64 = 3.0;
+
+/// Where slices differ, time that was not seen may differ from what was: by this share of the
+/// standard deviation between slices, as half of a 95 % interval. Most of it lies within slices that
+/// were seen in part, or next to them.
+const UNLIKE_SHARE: f64 = 0.5;
+
+/// A view stands for this many slices in which nothing was seen, on either side, at most.
+const FARTHEST: u64 = 10;
+
 /// What a window of slices says about the rate of the others' traffic, bits per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct WindowMean {
     pub(super) rate: f64,
     /// Half the 95 % interval of `rate`, as an estimate of the rate in this very window.
     pub(super) half_width: f64,
-    /// Share of the window in which the link was seen at work.
-    pub(super) seen_share: f64,
 }
 
 /// Scatter of the slices: within a slice per second seen, and between slices.
@@ -33,29 +43,25 @@ struct Scatter {
 /// gap can only be used while the queue lasts; under traffic that comes and goes it is the mean
 /// over time, in which slices with many busy gaps count no more than others.
 pub(super) fn mean(views: &[SliceView], span: usize, slice_s: f64) -> Option<WindowMean> {
-    let sampled = Sampled::of(views);
-    let scatter = sampled.scatter(views);
+    let common = Common::of(views);
+    let scatter = common.scatter(views);
     let mut time = 0.0;
     let mut bits = 0.0;
     let mut seen = 0.0;
     let mut variance = 0.0;
-    for view in views {
-        let weight = if view.covered { view.seen_s } else { slice_s };
+    for (place, view) in views.iter().enumerate() {
+        let own = if view.covered { view.seen_s } else { slice_s };
+        let weight = own + slice_s * represented(views, place);
         let noise = if view.covered {
             0.0
         } else {
             scatter.within / view.seen_s
         };
-        let trust = if view.covered {
-            1.0
-        } else {
-            scatter.between / (scatter.between + noise).max(f64::MIN_POSITIVE)
-        };
-        let rate = view.rate * trust + sampled.rate * (1.0 - trust);
+        let rate = view.rate * scatter.trust(noise) + common.rate * (1.0 - scatter.trust(noise));
         time += weight;
         bits += rate * weight;
-        seen += view.seen_s.min(weight);
-        let unseen = 1.0 - (view.seen_s / weight).min(1.0);
+        seen += view.seen_s.min(own);
+        let unseen = 1.0 - (view.seen_s / own).min(1.0);
         variance += weight * weight * noise * unseen;
     }
     if time <= 0.0 {
@@ -63,16 +69,31 @@ pub(super) fn mean(views: &[SliceView], span: usize, slice_s: f64) -> Option<Win
     }
     // Single slices may come out below zero by chance; their mean can not.
     let rate = (bits / time).max(0.0);
-    // Slices in which nothing was seen belong to the window's truth all the same.
+    // Slices in which nothing was seen belong to the window's truth all the same, and theirs is not
+    // that of the views that stand for them.
     let missing = span.saturating_sub(views.len()) as f64 * slice_s;
-    let of_slices = spread(views, rate);
-    let variance = variance / (time * time)
-        + of_slices * missing * slice_s / ((time + missing) * (time + missing));
+    let of_slices = scatter.between + scatter.within / slice_s;
+    let variance = variance / (time * time) + of_slices * missing * slice_s / (time * time);
+    let seen_share = seen / time;
+    let unlike = UNLIKE_SHARE * (1.0 - seen_share).max(0.0) * libm::sqrt(scatter.between);
     Some(WindowMean {
         rate,
-        half_width: NORMAL_95 * libm::sqrt(variance),
-        seen_share: seen / (time + missing).max(f64::MIN_POSITIVE),
+        half_width: libm::sqrt(NORMAL_95 * NORMAL_95 * variance + unlike * unlike),
     })
+}
+
+/// How many slices in which nothing was seen the view at `place` stands for, half of those on either
+/// side: what comes and goes does so for more than a slice, so the nearest view knows best.
+fn represented(views: &[SliceView], place: usize) -> f64 {
+    let here = views[place].index;
+    let missing = |a: u64, b: u64| (b - a - 1).min(2 * FARTHEST) as f64 / 2.0;
+    let before = place
+        .checked_sub(1)
+        .map_or(0.0, |p| missing(views[p].index, here));
+    let after = views
+        .get(place + 1)
+        .map_or(0.0, |next| missing(here, next.index));
+    before + after
 }
 
 /// Variance of the slices' rates about `mean`.
@@ -84,35 +105,41 @@ pub(super) fn spread(views: &[SliceView], mean: f64) -> f64 {
     squares / (views.len().max(2) - 1) as f64
 }
 
-/// The slices that were only sampled, taken together.
-struct Sampled {
+impl Scatter {
+    /// How far a slice's own rate is believed, given the variance of its noise.
+    fn trust(&self, noise: f64) -> f64 {
+        if self.between > 0.0 {
+            self.between / (self.between + noise)
+        } else {
+            0.0
+        }
+    }
+}
+
+/// All slices taken together.
+struct Common {
     rate: f64,
     seen_s: f64,
     count: usize,
 }
 
-impl Sampled {
+impl Common {
     fn of(views: &[SliceView]) -> Self {
-        let mut bits = 0.0;
-        let mut seen_s = 0.0;
-        let mut count = 0;
-        for view in views.iter().filter(|view| !view.covered) {
-            bits += view.rate * view.seen_s;
-            seen_s += view.seen_s;
-            count += 1;
-        }
+        let bits: f64 = views.iter().map(|view| view.rate * view.seen_s).sum();
+        let seen_s: f64 = views.iter().map(|view| view.seen_s).sum();
+        let rate = if seen_s > 0.0 { bits / seen_s } else { 0.0 };
         Self {
-            rate: if seen_s > 0.0 { bits / seen_s } else { 0.0 },
+            rate,
             seen_s,
-            count,
+            count: views.len(),
         }
     }
 
     fn scatter(&self, views: &[SliceView]) -> Scatter {
-        let sampled = || views.iter().filter(|view| !view.covered);
-        let freedom: u32 = sampled().map(|view| view.freedom).sum();
-        let squares: f64 = sampled().map(|view| view.scatter).sum();
-        let about_common: f64 = sampled()
+        let freedom: u32 = views.iter().map(|view| view.freedom).sum();
+        let squares: f64 = views.iter().map(|view| view.scatter).sum();
+        let about_common: f64 = views
+            .iter()
             .map(|view| view.seen_s * (view.rate - self.rate) * (view.rate - self.rate))
             .sum();
         let spare = self.count.saturating_sub(1) as f64;
@@ -122,10 +149,13 @@ impl Sampled {
             about_common / spare.max(1.0)
         };
         // One-way analysis of variance with unequal sizes.
-        let square_seen: f64 = sampled().map(|view| view.seen_s * view.seen_s).sum();
+        let square_seen: f64 = views.iter().map(|view| view.seen_s * view.seen_s).sum();
         let size = self.seen_s - square_seen / self.seen_s.max(f64::MIN_POSITIVE);
-        let between = if size > 0.0 {
-            ((about_common - spare * within) / size).max(0.0)
+        // Chance alone makes the slices' squares vary by this much about their expectation.
+        let chance = SIGNIFICANT * libm::sqrt(2.0 * spare) * within;
+        let excess = about_common - spare * within;
+        let between = if size > 0.0 && excess > chance {
+            excess / size
         } else {
             0.0
         };
