@@ -5,7 +5,7 @@ use crate::units::{Bandwidth, Bytes};
 use std::fmt;
 use std::time::Duration;
 
-/// How many packets must be ready before a stream starts ([IM] 3.4.1, the paper's m).
+/// How many packets must be ready before a stream starts (IM 3.4.1, the paper's m).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreTarget {
     /// Starts at N; falls by one after two measurements in a row that succeed, rises by one when a
@@ -15,7 +15,7 @@ pub enum StoreTarget {
     Fixed(u32),
 }
 
-/// How long packets may wait for a stream to fill ([IM] 3.4.2, the paper's T).
+/// How long packets may wait for a stream to fill (IM 3.4.2, the paper's T).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreTimer {
     /// T = (M / A)(N - 1) + 4 D_RTT.
@@ -64,12 +64,12 @@ impl Config {
         self.estimator
     }
 
-    /// N, the number of packets of a stream ([IM] 3.2.3).
+    /// N, the number of packets of a stream (IM 3.2.3).
     pub fn stream_packets(&self) -> u32 {
         self.stream_packets
     }
 
-    /// k, the number of sub-ranges, hence the most streams of a measurement ([IM] 3.2.2).
+    /// k, the number of sub-ranges, hence the most streams of a measurement (IM 3.2.2).
     pub fn sub_ranges(&self) -> u32 {
         self.sub_ranges
     }
@@ -89,7 +89,7 @@ impl Config {
         self.measurement_interval_rtts
     }
 
-    /// B_m, the least width of the search range ([IM] 3.2.6).
+    /// B_m, the least width of the search range (IM 3.2.6).
     pub fn minimum_range(&self) -> Bandwidth {
         self.minimum_range
     }

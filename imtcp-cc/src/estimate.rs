@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Which estimator made an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EstimatorKind {
-    /// The paper's: trends, choice of a sub-range, two-line fit ([IM] 3.2).
+    /// The paper's: trends, choice of a sub-range, two-line fit (IM 3.2).
     Classic,
     /// The default: busy-gap samples of all packets, fused, with change detection (ALGORITHM.md).
     Statistical,

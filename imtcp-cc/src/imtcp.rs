@@ -139,7 +139,7 @@ impl ImTcp {
             return Release::Now;
         };
         if request.retransmission {
-            // Lost data goes first, and everything stored with it ([IM] 3.5.3).
+            // Lost data goes first, and everything stored with it (IM 3.5.3).
             self.probing
                 .abandon(now, rtt, &mut |event| self.reporter.emit(now, event));
         } else if request.queued.is_zero() {

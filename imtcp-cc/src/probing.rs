@@ -1,4 +1,4 @@
-//! One measurement after another: which streams are sent, what came of them ([IM] 3.2, 3.3).
+//! One measurement after another: which streams are sent, what came of them (IM 3.2, 3.3).
 //!
 //! Wires the control unit (when) to the measurement record (what happened). It knows neither
 //! window nor estimators: the search range comes in, the finished record goes out.
@@ -45,7 +45,7 @@ pub(crate) struct Conditions {
     pub(crate) packet: Bytes,
     /// How the peer acknowledges.
     pub(crate) cadence: EchoCadence,
-    /// False in loss recovery ([IM] 3.5.3).
+    /// False in loss recovery (IM 3.5.3).
     pub(crate) allowed: bool,
 }
 
@@ -298,7 +298,7 @@ impl Probing {
         (record.is_complete() && record.is_settled()).then_some(stream)
     }
 
-    /// The remaining streams need not be sent ([IM] 3.2.3).
+    /// The remaining streams need not be sent (IM 3.2.3).
     pub(crate) fn stop_early(&mut self, now: Timestamp) {
         if let Progress::Sending { started, .. } = self.progress {
             self.unit.pass();
@@ -335,7 +335,7 @@ impl Probing {
         });
     }
 
-    /// At most one measurement per RTT ([IM] 3.3), counted from start to start, and fewer while the
+    /// At most one measurement per RTT (IM 3.3), counted from start to start, and fewer while the
     /// window is small: what a stream waits for is not in flight meanwhile.
     fn rest(&mut self, now: Timestamp, started: Timestamp, rtt: RoundTrip) {
         let probes = self.sub_ranges * self.stream_packets;

@@ -12,7 +12,7 @@ pub struct RoundTrip {
     pub min: Duration,
     /// smoothed_rtt.
     pub smoothed: Duration,
-    /// rttvar: the mean deviation, D_RTT of [IM] 3.4.2.
+    /// rttvar: the mean deviation, D_RTT of IM 3.4.2.
     pub variation: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! How often the peer acknowledges: each packet by itself, or in pairs ([IM] 3.5.1).
+//! How often the peer acknowledges: each packet by itself, or in pairs (IM 3.5.1).
 
 use crate::measurement::pairs::EchoCadence;
 

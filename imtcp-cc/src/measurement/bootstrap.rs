@@ -1,5 +1,5 @@
 //! The first rough value: the packets that leave before anything is known are a Cprobe train
-//! ([IM] 3.2.1).
+//! (IM 3.2.1).
 
 use super::cprobe;
 use super::record::{Arrival, PacketRecord};

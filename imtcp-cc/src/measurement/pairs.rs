@@ -14,7 +14,7 @@ pub enum EchoCadence {
 }
 
 impl EchoCadence {
-    /// The N that gives as many pairs as `packets` give when each is acknowledged by itself: [IM]
+    /// The N that gives as many pairs as `packets` give when each is acknowledged by itself: IM
     /// 3.5.1 asks for a longer stream and leaves open how much longer.
     pub const fn stream_packets(self, packets: u32) -> u32 {
         let pairs = packets.saturating_sub(1);

@@ -138,7 +138,7 @@ impl MeasurementRecord {
     }
 
     /// Changes N, for the measurements to come: a peer that acknowledges otherwise needs streams of
-    /// another length ([IM] 3.5.1). Makes room where there was less.
+    /// another length (IM 3.5.1). Makes room where there was less.
     pub fn set_stream_packets(&mut self, packets: u32) {
         let packets = packets.clamp(2, MAX_STREAM_PACKETS) as usize;
         for stream in &mut self.streams {

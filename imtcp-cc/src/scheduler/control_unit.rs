@@ -1,4 +1,4 @@
-//! The control unit: turns application packets into probe streams ([IM] 3.3, 3.4, 3.5.3).
+//! The control unit: turns application packets into probe streams (IM 3.3, 3.4, 3.5.3).
 //!
 //! ```text
 //!                 m packets ready                N packets sent, last stream
@@ -23,10 +23,10 @@ use crate::measurement::plan::StreamPlan;
 use crate::units::Timestamp;
 use std::time::Duration;
 
-/// Measurements in a row that must succeed before m falls ([IM] 3.4.1).
+/// Measurements in a row that must succeed before m falls (IM 3.4.1).
 const SUCCESSES_TO_LOWER: u32 = 2;
 
-/// m never falls below this ([IM] 3.4.1).
+/// m never falls below this (IM 3.4.1).
 const LEAST_STORE_TARGET: u32 = 2;
 
 /// A stream may be tried this often before the measurement is given up until the next is due: a

@@ -244,6 +244,11 @@ impl Run {
         if !self.path.cross.is_zero() {
             let gap = self.path.cross.time_for(cross_size).as_nanos() as f64;
             while self.next_cross <= arrival as f64 {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "positive, and less than an arrival that is a u64"
+                )]
                 let start = self.link_free.max(self.next_cross as u64);
                 self.link_free = start + self.serialisation(cross_size);
                 self.next_cross -= gap * (1.0 - self.random.unit()).ln();
@@ -273,7 +278,8 @@ impl Run {
     }
 
     fn serialisation(&self, size: Bytes) -> u64 {
-        self.path.capacity.time_for(size).as_nanos() as u64
+        let time = self.path.capacity.time_for(size).as_nanos();
+        u64::try_from(time).expect("short packet")
     }
 
     fn acknowledge(&mut self, largest: u64) {

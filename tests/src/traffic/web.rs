@@ -7,7 +7,7 @@ use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The pages of a web source (\[IM\] 4.3: 8 objects of 12 KB on average, shape 1.2).
+/// The pages of a web source (IM 4.3: 8 objects of 12 KB on average, shape 1.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WebSettings {
     /// Objects of a page.

@@ -191,7 +191,7 @@ impl Estimator for StatisticalEstimator {
         is_news.then_some(estimate)
     }
 
-    /// The 95 % interval, as [IM] 3.2.6 has it, but at least B_m wide.
+    /// The 95 % interval, as IM 3.2.6 has it, but at least B_m wide.
     fn next_range(&self, bound: Option<Bandwidth>) -> Option<SearchRange> {
         let latest = self.latest?;
         let minimum = if self.minimum_range.is_zero() {
