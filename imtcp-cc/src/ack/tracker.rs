@@ -232,6 +232,9 @@ struct QueueWork {
     /// When the queue would run empty if nobody else sent, on the sender's clock.
     empty_at: Timestamp,
     busy: bool,
+    /// The same if the last echoed packet had not waited.
+    bare_empty_at: Timestamp,
+    bare_busy: bool,
     previous: Timestamp,
     spaced: bool,
 }
@@ -243,6 +246,8 @@ impl QueueWork {
             capacity,
             empty_at: from.sent + waiting + serialisation,
             busy: capacity.is_some(),
+            bare_empty_at: from.sent + serialisation,
+            bare_busy: capacity.is_some(),
             previous: from.sent,
             spaced: true,
         }
@@ -253,10 +258,11 @@ impl QueueWork {
             return;
         };
         let serialisation = capacity.time_for(size);
-        if sent > self.empty_at + serialisation / WORK_TOLERANCE_DIVISOR {
-            self.busy = false;
-        }
+        let tolerance = serialisation / WORK_TOLERANCE_DIVISOR;
+        self.busy &= sent <= self.empty_at + tolerance;
         self.empty_at = self.empty_at.max(sent) + serialisation;
+        self.bare_busy &= sent <= self.bare_empty_at + tolerance;
+        self.bare_empty_at = self.bare_empty_at.max(sent) + serialisation;
         let least =
             serialisation.as_nanos() * u128::from(SPACED_SHARE.0) / u128::from(SPACED_SHARE.1);
         if u128::from((sent.as_nanos()).saturating_sub(self.previous.as_nanos())) < least {
@@ -266,10 +272,11 @@ impl QueueWork {
     }
 
     fn verdict(&self) -> LinkState {
-        match (self.busy, self.spaced) {
-            (false, _) => LinkState::Unknown,
-            (true, true) => LinkState::BusySpaced,
-            (true, false) => LinkState::BusyRushed,
+        match (self.busy, self.spaced, self.bare_busy) {
+            (false, ..) => LinkState::Unknown,
+            (true, false, _) => LinkState::BusyRushed,
+            (true, true, true) => LinkState::BusySpaced,
+            (true, true, false) => LinkState::BusyQueued,
         }
     }
 }
