@@ -73,13 +73,16 @@ pub struct Tally {
     /// The longest that data and window waited for the core, and the longest round trip.
     pub longest_hold: Duration,
     pub longest_rtt: Duration,
+    /// Times that the core asked for memory, and calls of it, since [`Run::count_allocations`].
+    pub allocations: u64,
+    pub calls: u64,
 }
 
 pub struct Run {
     pub core: ImTcp,
     pub tally: Tally,
     pub now: Timestamp,
-    path: Path,
+    pub path: Path,
     random: Random,
     events: BinaryHeap<Reverse<(u64, u64, Happening)>>,
     order: u64,
@@ -96,6 +99,9 @@ pub struct Run {
     least: Duration,
     held_since: Option<Timestamp>,
     probes: u32,
+    /// The release that a wake-up is set for.
+    armed: Option<Timestamp>,
+    allocations: Option<fn() -> u64>,
 }
 
 impl Run {
@@ -121,7 +127,28 @@ impl Run {
             least: Duration::MAX,
             held_since: None,
             probes: 0,
+            armed: None,
+            allocations: None,
         }
+    }
+
+    /// From now on the tally tells the core's own allocations from this run's, by a counter of all.
+    pub fn count_allocations(&mut self, counter: fn() -> u64) {
+        self.allocations = Some(counter);
+        self.tally.allocations = 0;
+        self.tally.calls = 0;
+    }
+
+    /// Every call of the core but plain questions goes through here.
+    fn call<T>(&mut self, call: impl FnOnce(&mut ImTcp) -> T) -> T {
+        let Some(counter) = self.allocations else {
+            return call(&mut self.core);
+        };
+        let before = counter();
+        let answer = call(&mut self.core);
+        self.tally.allocations += counter() - before;
+        self.tally.calls += 1;
+        answer
     }
 
     fn at(&mut self, nanos: u64, what: Happening) {
@@ -170,7 +197,7 @@ impl Run {
             let window_left = self.core.cwnd().get().saturating_sub(in_flight);
             if self.queued == 0 || window_left < DATAGRAM.min(self.queued) {
                 if self.queued == 0 {
-                    self.core.on_application_limited();
+                    self.call(ImTcp::on_application_limited);
                 }
                 self.held_since = None;
                 return;
@@ -181,12 +208,15 @@ impl Run {
                 window_left: Bytes::new(window_left),
                 max_datagram: Bytes::new(DATAGRAM),
             };
-            match self.core.next_release(self.now, &request) {
+            let now = self.now;
+            match self.call(|core| core.next_release(now, &request)) {
                 Release::Now => self.put(DATAGRAM.min(self.queued), true),
                 Release::At(due) => {
                     assert!(due > self.now, "a release in the past at {}", self.now);
                     self.hold();
-                    self.at(due.as_nanos(), Happening::Wake);
+                    if self.armed.replace(due) != Some(due) {
+                        self.at(due.as_nanos(), Happening::Wake);
+                    }
                     return;
                 }
                 Release::Hold => {
@@ -229,7 +259,8 @@ impl Run {
             released,
             bytes_in_flight: Bytes::new(self.bytes_in_flight()),
         };
-        self.core.on_packet_sent(self.now, &sent);
+        let now = self.now;
+        self.call(|core| core.on_packet_sent(now, &sent));
         self.cross_link(number, size);
         let timeout =
             (3 * self.smoothed).max(Duration::from_millis(500)) * 2u32.pow(self.probes.min(8));
@@ -310,7 +341,8 @@ impl Run {
             size: Bytes::new(*size),
             sent: *sent,
         });
-        self.core.on_ack(self.now, &info, acked);
+        let now = self.now;
+        self.call(|core| core.on_ack(now, &info, acked));
     }
 
     fn sample(&mut self, latest: Duration) {
@@ -347,7 +379,8 @@ impl Run {
             newest_sent,
             persistent_congestion,
         };
-        self.core.on_loss(self.now, &info, lost.iter().copied());
+        let now = self.now;
+        self.call(|core| core.on_loss(now, &info, lost.iter().copied()));
     }
 
     /// Everything out was lost, or its acknowledgements were.
