@@ -133,7 +133,7 @@ impl Watch {
         for (_, counter) in listener.counters() {
             counter.store(0, Ordering::Relaxed);
         }
-        run.count_allocations(allocations);
+        run.allocations = Some(allocations);
         Self { run, listener }
     }
 

@@ -73,7 +73,8 @@ pub struct Tally {
     /// The longest that data and window waited for the core, and the longest round trip.
     pub longest_hold: Duration,
     pub longest_rtt: Duration,
-    /// Times that the core asked for memory, and calls of it, since [`Run::count_allocations`].
+    /// Times that the core asked for memory, and calls of it, while [`Run::allocations`]
+    /// was set.
     pub allocations: u64,
     pub calls: u64,
 }
@@ -92,7 +93,7 @@ pub struct Run {
     retransmission: bool,
     next_number: u64,
     link_free: u64,
-    next_cross: f64,
+    next_cross: Timestamp,
     unacked: u32,
     smoothed: Duration,
     variation: Duration,
@@ -101,7 +102,8 @@ pub struct Run {
     probes: u32,
     /// The release that a wake-up is set for.
     armed: Option<Timestamp>,
-    allocations: Option<fn() -> u64>,
+    /// Counts all allocations; once it is set, the tally tells the core's own from this run's.
+    pub allocations: Option<fn() -> u64>,
 }
 
 impl Run {
@@ -120,7 +122,7 @@ impl Run {
             retransmission: false,
             next_number: 0,
             link_free: 0,
-            next_cross: 0.0,
+            next_cross: Timestamp::ZERO,
             unacked: 0,
             smoothed: Duration::ZERO,
             variation: Duration::ZERO,
@@ -130,13 +132,6 @@ impl Run {
             armed: None,
             allocations: None,
         }
-    }
-
-    /// From now on the tally tells the core's own allocations from this run's, by a counter of all.
-    pub fn count_allocations(&mut self, counter: fn() -> u64) {
-        self.allocations = Some(counter);
-        self.tally.allocations = 0;
-        self.tally.calls = 0;
     }
 
     /// Every call of the core but plain questions goes through here.
@@ -273,11 +268,12 @@ impl Run {
         let arrival = (self.now + self.path.delay / 2).as_nanos();
         let cross_size = Bytes::new(DATAGRAM + HEADERS);
         if !self.path.cross.is_zero() {
-            let gap = self.path.cross.time_for(cross_size).as_nanos() as f64;
-            while self.next_cross <= arrival as f64 {
-                let start = self.link_free.max(self.next_cross as u64);
+            let gap = self.path.cross.time_for(cross_size);
+            while self.next_cross.as_nanos() <= arrival {
+                let start = self.link_free.max(self.next_cross.as_nanos());
                 self.link_free = start + self.serialisation(cross_size);
-                self.next_cross -= gap * (1.0 - self.random.unit()).ln();
+                let gaps = -(1.0 - self.random.unit()).ln();
+                self.next_cross = self.next_cross + gap.mul_f64(gaps);
             }
         }
         let start = self.link_free.max(arrival);
@@ -304,7 +300,8 @@ impl Run {
     }
 
     fn serialisation(&self, size: Bytes) -> u64 {
-        self.path.capacity.time_for(size).as_nanos() as u64
+        let time = self.path.capacity.time_for(size).as_nanos();
+        u64::try_from(time).expect("a link that is not slower than a packet in a century")
     }
 
     fn acknowledge(&mut self, largest: u64) {
