@@ -172,7 +172,8 @@ impl ImTcp {
     /// A 1-RTT packet that counts as in flight left.
     pub fn on_packet_sent(&mut self, now: Timestamp, packet: &SentPacket) {
         let size = self.on_wire(packet.size);
-        self.tracker.on_sent(packet.number, size, now);
+        self.tracker
+            .on_sent(packet.number, size, now, self.capacity.get());
         self.usage.on_sent(packet.bytes_in_flight);
         let Some(rtt) = self.rtt else {
             if packet.released {

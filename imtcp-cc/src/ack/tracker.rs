@@ -16,9 +16,10 @@ const MAX_PACKETS: usize = 32_768;
 /// Packets for which there is room from the start.
 const INITIAL_PACKETS: usize = 1_024;
 
-/// Departure gaps down to this share of the serialisation time count as spaced. Below it a link
-/// upstream of the tight one, no slower than it, has to stretch the gap.
-const SPACED_SHARE: (u64, u64) = (9, 10);
+/// A packet that a link upstream of the tight one, no slower than it, would hold back by more than
+/// this part of a packet's serialisation time is rushed: its send time is not the time at which it
+/// reached the tight link.
+const RUSH_DIVISOR: u32 = 10;
 
 /// A queue's remaining work may be overestimated by this share of a packet's serialisation time
 /// without harm: clocks and the capacity are not better known.
@@ -29,6 +30,7 @@ struct SentPacket {
     number: u64,
     size: Bytes,
     sent: Timestamp,
+    rushed: bool,
     acknowledged: bool,
 }
 
@@ -46,6 +48,10 @@ pub struct AckOutcome {
 pub struct EchoTracker {
     packets: VecDeque<SentPacket>,
     last: Option<EchoPoint>,
+    /// Whether that packet was rushed.
+    last_rushed: bool,
+    /// When a link upstream of the tight one, and as fast, would have passed on all that was sent.
+    upstream_free: Timestamp,
     base: BaseDelay,
     /// The longest time in queues, as the least of its negative.
     deepest: BaseDelay,
@@ -67,6 +73,8 @@ impl EchoTracker {
         Self {
             packets: VecDeque::with_capacity(INITIAL_PACKETS),
             last: None,
+            last_rushed: false,
+            upstream_free: Timestamp::ZERO,
             base: BaseDelay::new(),
             deepest: BaseDelay::new(),
             jitter: BaseDelay::new(),
@@ -75,7 +83,13 @@ impl EchoTracker {
 
     /// A packet with application data or other content that asks for an acknowledgement left.
     /// `size` is on the wire.
-    pub fn on_sent(&mut self, number: u64, size: Bytes, now: Timestamp) {
+    pub fn on_sent(
+        &mut self,
+        number: u64,
+        size: Bytes,
+        now: Timestamp,
+        capacity: Option<Bandwidth>,
+    ) {
         if self
             .packets
             .back()
@@ -86,10 +100,14 @@ impl EchoTracker {
         if self.packets.len() == MAX_PACKETS {
             self.packets.pop_front();
         }
+        let serialisation = capacity.map_or(Duration::ZERO, |rate| rate.time_for(size));
+        let rushed = self.upstream_free > now + serialisation / RUSH_DIVISOR;
+        self.upstream_free = self.upstream_free.max(now) + serialisation;
         self.packets.push_back(SentPacket {
             number,
             size,
             sent: now,
+            rushed,
             acknowledged: false,
         });
     }
@@ -140,6 +158,7 @@ impl EchoTracker {
         self.deepest
             .observe(arrived, -TimeDelta::from(self.base.excess(delay)));
         self.last = Some(point);
+        self.last_rushed = newest.rushed;
         self.forget_before(point.number);
         outcome
     }
@@ -195,6 +214,7 @@ impl EchoTracker {
             .saturating_sub(jitter);
         let long_queue = waiting >= self.deepest() / 2;
         let mut work = QueueWork::after(&from, waiting, capacity);
+        let mut spaced = false;
         for packet in self
             .packets
             .iter()
@@ -207,6 +227,7 @@ impl EchoTracker {
                 continue;
             }
             work.arrive(packet.sent, packet.size);
+            spaced = !packet.rushed;
             bytes += packet.size;
             packets += 1;
         }
@@ -215,7 +236,7 @@ impl EchoTracker {
             to: *to,
             bytes,
             packets,
-            link: work.verdict(),
+            link: work.verdict(spaced && !self.last_rushed),
         })
     }
 }
@@ -235,8 +256,6 @@ struct QueueWork {
     /// The same if the last echoed packet had not waited.
     bare_empty_at: Timestamp,
     bare_busy: bool,
-    previous: Timestamp,
-    spaced: bool,
 }
 
 impl QueueWork {
@@ -248,8 +267,6 @@ impl QueueWork {
             busy: capacity.is_some(),
             bare_empty_at: from.sent + serialisation,
             bare_busy: capacity.is_some(),
-            previous: from.sent,
-            spaced: true,
         }
     }
 
@@ -263,16 +280,10 @@ impl QueueWork {
         self.empty_at = self.empty_at.max(sent) + serialisation;
         self.bare_busy &= sent <= self.bare_empty_at + tolerance;
         self.bare_empty_at = self.bare_empty_at.max(sent) + serialisation;
-        let least =
-            serialisation.as_nanos() * u128::from(SPACED_SHARE.0) / u128::from(SPACED_SHARE.1);
-        if u128::from((sent.as_nanos()).saturating_sub(self.previous.as_nanos())) < least {
-            self.spaced = false;
-        }
-        self.previous = sent;
     }
 
-    fn verdict(&self) -> LinkState {
-        match (self.busy, self.spaced, self.bare_busy) {
+    fn verdict(&self, spaced: bool) -> LinkState {
+        match (self.busy, spaced, self.bare_busy) {
             (false, ..) => LinkState::Unknown,
             (true, false, _) => LinkState::BusyRushed,
             (true, true, true) => LinkState::BusySpaced,
