@@ -259,6 +259,7 @@ impl ImTcp {
                 None
             },
             available: self.estimate().map(|estimate| estimate.available),
+            window_rate: Bandwidth::from_bytes_over(self.window.window(), rtt.smoothed),
             rtt,
             packet: self.on_wire(self.max_datagram),
             cadence: self.cadence.get(),

@@ -5,6 +5,7 @@
 
 use crate::ack::Echo;
 use crate::config::{Config, StoreTimer};
+use crate::estimate::EstimatorKind;
 use crate::event::Event;
 use crate::measurement::pairs::EchoCadence;
 use crate::measurement::plan::StreamPlan;
@@ -37,6 +38,8 @@ pub(crate) struct Conditions {
     pub(crate) range: Option<SearchRange>,
     /// A, for the store timer.
     pub(crate) available: Option<Bandwidth>,
+    /// The window over the smoothed RTT: how fast packets become ready at most.
+    pub(crate) window_rate: Option<Bandwidth>,
     pub(crate) rtt: RoundTrip,
     /// A full packet on the wire.
     pub(crate) packet: Bytes,
@@ -74,6 +77,9 @@ pub(crate) struct Probing {
     stream_packets: u32,
     sub_ranges: u32,
     interval_rtts: u32,
+    /// Whether a small window stretches the pause between measurements: the paper's own driver
+    /// measures as often as it may.
+    adaptive_pause: bool,
     /// The congestion window when the measurement began, in packets.
     window: u32,
     timer: StoreTimer,
@@ -94,6 +100,7 @@ impl Probing {
             stream_packets: config.stream_packets(),
             sub_ranges: config.sub_ranges(),
             interval_rtts: config.measurement_interval_rtts(),
+            adaptive_pause: config.estimator() == EstimatorKind::Statistical,
             window: 0,
             timer: config.store_timer(),
         }
@@ -147,6 +154,7 @@ impl Probing {
         let Some(range) = conditions.range else {
             return;
         };
+        let range = Self::sendable(range, conditions.packet);
         let stream_packets = conditions.cadence.stream_packets(self.base_packets);
         if now < due || !conditions.allowed || ready.packets == 0 || ready.window < stream_packets {
             return;
@@ -172,13 +180,27 @@ impl Probing {
         });
     }
 
+    /// The part of a range whose streams hold no packet longer than T may ever be.
+    fn sendable(range: SearchRange, packet: Bytes) -> SearchRange {
+        let slowest = Bandwidth::from_bytes_over(packet, LONGEST_STORE).unwrap_or(Bandwidth::ZERO);
+        if range.low() >= slowest {
+            return range;
+        }
+        SearchRange::spanning(slowest, range.high().max(slowest.saturating_add(slowest)))
+    }
+
     /// T = (M / A)(N - 1) + 4 D_RTT (IM 3.4.2).
+    ///
+    /// A stands there for the connection's own rate, which self-clocking ties to it. Where the window
+    /// allows less than A, packets become ready more slowly, and T follows: with A alone no stream
+    /// could be filled from a range that is far too high, and the range would stay.
     fn limit_for(&self, conditions: &Conditions, range: &SearchRange) -> Duration {
         match self.timer {
             StoreTimer::Fixed(limit) => limit,
             StoreTimer::Adaptive => {
-                let available = conditions.available.unwrap_or(range.low()).max(range.low());
-                let gap = available.time_for(conditions.packet);
+                let available = conditions.available.unwrap_or(range.low());
+                let rate = available.min(conditions.window_rate.unwrap_or(available));
+                let gap = rate.time_for(conditions.packet).min(LONGEST_STORE);
                 let filling = gap.saturating_mul(self.stream_packets - 1);
                 filling
                     .saturating_add(4 * conditions.rtt.variation)
@@ -318,10 +340,13 @@ impl Probing {
     fn rest(&mut self, now: Timestamp, started: Timestamp, rtt: RoundTrip) {
         let probes = self.sub_ranges * self.stream_packets;
         let sparse = (probes * PACKETS_PER_PROBE).div_ceil(self.window.max(1));
-        let pause = rtt
-            .smoothed
-            .saturating_mul(sparse)
-            .min(LONGEST_ADAPTIVE_PAUSE);
+        let pause = if self.adaptive_pause {
+            rtt.smoothed
+                .saturating_mul(sparse)
+                .min(LONGEST_ADAPTIVE_PAUSE)
+        } else {
+            Duration::ZERO
+        };
         let due = started + pause.max(rtt.smoothed.saturating_mul(self.interval_rtts));
         self.progress = Progress::Idle { due: due.max(now) };
     }

@@ -58,9 +58,12 @@ impl EchoGap {
 /// of the later one. If it did, `capacity x arrival gap - own bytes` is what others sent meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkState {
-    /// It did, and the packets came no faster than the link could serve them, so that the sending
+    /// It did: the packets came as fast as the link serves them, and no faster, so that the sending
     /// gap is also the gap at the link's queue.
     BusySpaced,
+    /// It did, if the earlier packet waited at that link: the packets came more slowly than the link
+    /// serves them, but not after that waiting time was over.
+    BusyQueued,
     /// It did, but the packets left faster than the link serves: a link before it may have
     /// stretched the gap, so that the sending gap says nothing.
     BusyRushed,

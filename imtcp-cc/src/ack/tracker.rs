@@ -49,6 +49,10 @@ pub struct EchoTracker {
     base: BaseDelay,
     /// The longest time in queues, as the least of its negative.
     deepest: BaseDelay,
+    /// By how much two echoes came closer together than the tight link serves packets, at most, as
+    /// the least of its negative: something after that link pushed them together. Waiting is not
+    /// believed up to this.
+    jitter: BaseDelay,
 }
 
 impl Default for EchoTracker {
@@ -65,6 +69,7 @@ impl EchoTracker {
             last: None,
             base: BaseDelay::new(),
             deepest: BaseDelay::new(),
+            jitter: BaseDelay::new(),
         }
     }
 
@@ -127,6 +132,11 @@ impl EchoTracker {
         outcome.gap = self.gap_to(&point, capacity);
         let delay = point.delay(capacity);
         self.base.observe(arrived, delay);
+        if let (Some(last), Some(rate)) = (self.last, capacity) {
+            let serialisation = TimeDelta::from(rate.time_for(point.size));
+            let pushed = serialisation - (point.arrived - last.arrived);
+            self.jitter.observe(arrived, (-pushed).min(TimeDelta::ZERO));
+        }
         self.deepest
             .observe(arrived, -TimeDelta::from(self.base.excess(delay)));
         self.last = Some(point);
@@ -141,10 +151,7 @@ impl EchoTracker {
     }
 
     fn deepest(&self) -> Duration {
-        self.deepest
-            .get()
-            .and_then(|least| (-least).to_duration())
-            .unwrap_or(Duration::MAX)
+        self.deepest.get().map_or(Duration::MAX, magnitude)
     }
 
     fn position(&self, number: u64) -> Option<usize> {
@@ -181,7 +188,11 @@ impl EchoTracker {
         let from = self.last?;
         let mut bytes = Bytes::ZERO;
         let mut packets = 0u32;
-        let waiting = self.base.excess(from.delay(capacity));
+        let jitter = self.jitter.get().map_or(Duration::ZERO, magnitude);
+        let waiting = self
+            .base
+            .excess(from.delay(capacity))
+            .saturating_sub(jitter);
         let long_queue = waiting >= self.deepest() / 2;
         let mut work = QueueWork::after(&from, waiting, capacity);
         for packet in self
@@ -209,6 +220,11 @@ impl EchoTracker {
     }
 }
 
+/// A maximum kept as the least of its negative.
+fn magnitude(negative: TimeDelta) -> Duration {
+    negative.abs()
+}
+
 /// Follows the least work that the tight link's queue can hold while packets reach it, counting
 /// only what is known: the waiting time of the last echoed packet, and our own packets since.
 struct QueueWork {
@@ -216,6 +232,9 @@ struct QueueWork {
     /// When the queue would run empty if nobody else sent, on the sender's clock.
     empty_at: Timestamp,
     busy: bool,
+    /// The same if the last echoed packet had not waited.
+    bare_empty_at: Timestamp,
+    bare_busy: bool,
     previous: Timestamp,
     spaced: bool,
 }
@@ -227,6 +246,8 @@ impl QueueWork {
             capacity,
             empty_at: from.sent + waiting + serialisation,
             busy: capacity.is_some(),
+            bare_empty_at: from.sent + serialisation,
+            bare_busy: capacity.is_some(),
             previous: from.sent,
             spaced: true,
         }
@@ -237,10 +258,11 @@ impl QueueWork {
             return;
         };
         let serialisation = capacity.time_for(size);
-        if sent > self.empty_at + serialisation / WORK_TOLERANCE_DIVISOR {
-            self.busy = false;
-        }
+        let tolerance = serialisation / WORK_TOLERANCE_DIVISOR;
+        self.busy &= sent <= self.empty_at + tolerance;
         self.empty_at = self.empty_at.max(sent) + serialisation;
+        self.bare_busy &= sent <= self.bare_empty_at + tolerance;
+        self.bare_empty_at = self.bare_empty_at.max(sent) + serialisation;
         let least =
             serialisation.as_nanos() * u128::from(SPACED_SHARE.0) / u128::from(SPACED_SHARE.1);
         if u128::from((sent.as_nanos()).saturating_sub(self.previous.as_nanos())) < least {
@@ -250,10 +272,11 @@ impl QueueWork {
     }
 
     fn verdict(&self) -> LinkState {
-        match (self.busy, self.spaced) {
-            (false, _) => LinkState::Unknown,
-            (true, true) => LinkState::BusySpaced,
-            (true, false) => LinkState::BusyRushed,
+        match (self.busy, self.spaced, self.bare_busy) {
+            (false, ..) => LinkState::Unknown,
+            (true, false, _) => LinkState::BusyRushed,
+            (true, true, true) => LinkState::BusySpaced,
+            (true, true, false) => LinkState::BusyQueued,
         }
     }
 }

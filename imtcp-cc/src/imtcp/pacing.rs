@@ -61,9 +61,9 @@ impl ImTcp {
             if self.link_covered {
                 plan.head_gap = plan.rushed_gap;
             }
-            plan.tail_gap = plan
-                .head_gap
-                .max(self.tail_rate(plan.rate, backlog).time_for(packet));
+            let tail_gap = self.tail_rate(plan.rate, backlog).time_for(packet);
+            // T is several such gaps long; it is the bound when hardly anything is available.
+            plan.tail_gap = plan.head_gap.max(tail_gap.min(plan.longest_wait));
         }
         plan
     }

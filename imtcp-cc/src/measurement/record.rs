@@ -72,14 +72,14 @@ pub struct StreamRecord {
 }
 
 impl StreamRecord {
-    fn new(target: usize) -> Self {
+    fn new(target: usize, room: usize) -> Self {
         Self {
             rates: SubRange {
                 low: Bandwidth::ZERO,
                 high: Bandwidth::ZERO,
             },
             target,
-            packets: Vec::with_capacity(target),
+            packets: Vec::with_capacity(room),
         }
     }
 
@@ -122,23 +122,26 @@ pub struct MeasurementRecord {
 }
 
 impl MeasurementRecord {
-    /// Room for `sub_ranges` streams of `packets` packets; both within the bounds of
-    /// [`crate::Config`], or held to them.
+    /// Room for `sub_ranges` streams of `packets` packets, and for as many as a peer needs that
+    /// delays its acknowledgements; both within the bounds of [`crate::Config`], or held to them.
     pub fn new(sub_ranges: u32, packets: u32) -> Self {
-        let packets = packets.clamp(2, MAX_STREAM_PACKETS) as usize;
+        let packets = packets.clamp(2, MAX_STREAM_PACKETS);
+        let longest = EchoCadence::EverySecond.stream_packets(packets);
+        let room = longest.min(MAX_STREAM_PACKETS) as usize;
+        let packets = packets as usize;
         let sub_ranges = sub_ranges.clamp(1, MAX_SUB_RANGES) as usize;
         Self {
             measurement: 0,
             range: SearchRange::first(Bandwidth::ZERO),
             cadence: EchoCadence::default(),
             streams: (0..sub_ranges)
-                .map(|_| StreamRecord::new(packets))
+                .map(|_| StreamRecord::new(packets, room))
                 .collect(),
         }
     }
 
     /// Changes N, for the measurements to come: a peer that acknowledges otherwise needs streams of
-    /// another length (IM 3.5.1). Makes room where there was less.
+    /// another length (IM 3.5.1). Makes room where there is less.
     pub fn set_stream_packets(&mut self, packets: u32) {
         let packets = packets.clamp(2, MAX_STREAM_PACKETS) as usize;
         for stream in &mut self.streams {

@@ -73,13 +73,17 @@ pub struct Tally {
     /// The longest that data and window waited for the core, and the longest round trip.
     pub longest_hold: Duration,
     pub longest_rtt: Duration,
+    /// Times that the core asked for memory, and calls of it, while [`Run::allocations`]
+    /// was set.
+    pub allocations: u64,
+    pub calls: u64,
 }
 
 pub struct Run {
     pub core: ImTcp,
     pub tally: Tally,
     pub now: Timestamp,
-    path: Path,
+    pub path: Path,
     random: Random,
     events: BinaryHeap<Reverse<(u64, u64, Happening)>>,
     order: u64,
@@ -89,13 +93,17 @@ pub struct Run {
     retransmission: bool,
     next_number: u64,
     link_free: u64,
-    next_cross: f64,
+    next_cross: Timestamp,
     unacked: u32,
     smoothed: Duration,
     variation: Duration,
     least: Duration,
     held_since: Option<Timestamp>,
     probes: u32,
+    /// The release that a wake-up is set for.
+    armed: Option<Timestamp>,
+    /// Counts all allocations; once it is set, the tally tells the core's own from this run's.
+    pub allocations: Option<fn() -> u64>,
 }
 
 impl Run {
@@ -114,14 +122,28 @@ impl Run {
             retransmission: false,
             next_number: 0,
             link_free: 0,
-            next_cross: 0.0,
+            next_cross: Timestamp::ZERO,
             unacked: 0,
             smoothed: Duration::ZERO,
             variation: Duration::ZERO,
             least: Duration::MAX,
             held_since: None,
             probes: 0,
+            armed: None,
+            allocations: None,
         }
+    }
+
+    /// Every call of the core but plain questions goes through here.
+    fn call<T>(&mut self, call: impl FnOnce(&mut ImTcp) -> T) -> T {
+        let Some(counter) = self.allocations else {
+            return call(&mut self.core);
+        };
+        let before = counter();
+        let answer = call(&mut self.core);
+        self.tally.allocations += counter() - before;
+        self.tally.calls += 1;
+        answer
     }
 
     fn at(&mut self, nanos: u64, what: Happening) {
@@ -170,7 +192,7 @@ impl Run {
             let window_left = self.core.cwnd().get().saturating_sub(in_flight);
             if self.queued == 0 || window_left < DATAGRAM.min(self.queued) {
                 if self.queued == 0 {
-                    self.core.on_application_limited();
+                    self.call(ImTcp::on_application_limited);
                 }
                 self.held_since = None;
                 return;
@@ -181,12 +203,15 @@ impl Run {
                 window_left: Bytes::new(window_left),
                 max_datagram: Bytes::new(DATAGRAM),
             };
-            match self.core.next_release(self.now, &request) {
+            let now = self.now;
+            match self.call(|core| core.next_release(now, &request)) {
                 Release::Now => self.put(DATAGRAM.min(self.queued), true),
                 Release::At(due) => {
                     assert!(due > self.now, "a release in the past at {}", self.now);
                     self.hold();
-                    self.at(due.as_nanos(), Happening::Wake);
+                    if self.armed.replace(due) != Some(due) {
+                        self.at(due.as_nanos(), Happening::Wake);
+                    }
                     return;
                 }
                 Release::Hold => {
@@ -229,7 +254,8 @@ impl Run {
             released,
             bytes_in_flight: Bytes::new(self.bytes_in_flight()),
         };
-        self.core.on_packet_sent(self.now, &sent);
+        let now = self.now;
+        self.call(|core| core.on_packet_sent(now, &sent));
         self.cross_link(number, size);
         let timeout =
             (3 * self.smoothed).max(Duration::from_millis(500)) * 2u32.pow(self.probes.min(8));
@@ -242,16 +268,12 @@ impl Run {
         let arrival = (self.now + self.path.delay / 2).as_nanos();
         let cross_size = Bytes::new(DATAGRAM + HEADERS);
         if !self.path.cross.is_zero() {
-            let gap = self.path.cross.time_for(cross_size).as_nanos() as f64;
-            while self.next_cross <= arrival as f64 {
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "positive, and less than an arrival that is a u64"
-                )]
-                let start = self.link_free.max(self.next_cross as u64);
+            let gap = self.path.cross.time_for(cross_size);
+            while self.next_cross.as_nanos() <= arrival {
+                let start = self.link_free.max(self.next_cross.as_nanos());
                 self.link_free = start + self.serialisation(cross_size);
-                self.next_cross -= gap * (1.0 - self.random.unit()).ln();
+                let gaps = -(1.0 - self.random.unit()).ln();
+                self.next_cross = self.next_cross + gap.mul_f64(gaps);
             }
         }
         let start = self.link_free.max(arrival);
@@ -279,7 +301,7 @@ impl Run {
 
     fn serialisation(&self, size: Bytes) -> u64 {
         let time = self.path.capacity.time_for(size).as_nanos();
-        u64::try_from(time).expect("short packet")
+        u64::try_from(time).expect("a link that is not slower than a packet in a century")
     }
 
     fn acknowledge(&mut self, largest: u64) {
@@ -316,7 +338,8 @@ impl Run {
             size: Bytes::new(*size),
             sent: *sent,
         });
-        self.core.on_ack(self.now, &info, acked);
+        let now = self.now;
+        self.call(|core| core.on_ack(now, &info, acked));
     }
 
     fn sample(&mut self, latest: Duration) {
@@ -353,7 +376,8 @@ impl Run {
             newest_sent,
             persistent_congestion,
         };
-        self.core.on_loss(self.now, &info, lost.iter().copied());
+        let now = self.now;
+        self.call(|core| core.on_loss(now, &info, lost.iter().copied()));
     }
 
     /// Everything out was lost, or its acknowledgements were.

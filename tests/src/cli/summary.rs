@@ -1,6 +1,6 @@
 //! The scores, as a table.
 
-use imtcp_sim::result::{FlowResult, RunResult, Scores};
+use imtcp_sim::result::{FlowResult, Measuring, RunResult, Scores, Waits};
 use imtcp_sim::statistics::{median, quantile_of_sorted};
 use std::fmt::Write;
 
@@ -20,6 +20,9 @@ pub fn of(results: &[RunResult]) -> String {
     let _ = writeln!(text, "{}{over}\n{}", first.scenario, flows(results));
     if first.flows.iter().any(|flow| !flow.estimates.is_empty()) {
         let _ = writeln!(text, "{}", estimates(results));
+    }
+    if first.flows.iter().any(|flow| flow.measuring.is_some()) {
+        let _ = writeln!(text, "{}", measuring(results));
     }
     text
 }
@@ -101,6 +104,49 @@ fn estimates(results: &[RunResult]) -> comfy_table::Table {
                     picked().map(|(scores, _)| scores.longest_gap_s).collect(),
                     2,
                 ),
+            ]);
+        }
+    }
+    table
+}
+
+fn measuring(results: &[RunResult]) -> comfy_table::Table {
+    let header = [
+        "flow",
+        "measurements",
+        "completed",
+        "streams",
+        "abandoned",
+        "wait p50 ms",
+        "wait p99 ms",
+        "p99 of T %",
+    ];
+    let mut table = super::table(header);
+    for (index, flow) in results[0].flows.iter().enumerate() {
+        let counts = |value: fn(&Measuring) -> f64| {
+            let flows = results.iter().map(|result| &result.flows[index]);
+            cell(
+                flows
+                    .map(|flow| flow.measuring.as_ref().map(value))
+                    .collect(),
+                0,
+            )
+        };
+        let waits = |value: fn(&Waits) -> f64| {
+            let flows = results.iter().map(|result| &result.flows[index]);
+            let waits = flows.map(|flow| flow.measuring.and_then(|m| m.waits));
+            cell(waits.map(|waits| waits.as_ref().map(value)).collect(), 2)
+        };
+        if flow.measuring.is_some() {
+            table.add_row([
+                flow.name.clone(),
+                counts(|m| m.started as f64),
+                counts(|m| m.completed as f64),
+                counts(|m| m.streams as f64),
+                counts(|m| m.streams_abandoned as f64),
+                waits(|w| w.p50_ms),
+                waits(|w| w.p99_ms),
+                waits(|w| w.p99_of_limit * 100.0),
             ]);
         }
     }

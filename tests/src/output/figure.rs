@@ -9,7 +9,7 @@ use plotters::prelude::*;
 use std::path::Path;
 
 const SIZE: (u32, u32) = (1200, 620);
-const TRUTH: RGBColor = RGBColor(40, 40, 40);
+const TRUTH: RGBColor = RGBColor(110, 110, 110);
 const ESTIMATE: RGBColor = RGBColor(0, 114, 178);
 const CLASSIC: RGBColor = RGBColor(213, 94, 0);
 const OWN: RGBColor = RGBColor(0, 158, 115);
@@ -44,6 +44,7 @@ fn draw(
     let own = own_throughput(result, flow);
     let mut chart = ChartBuilder::on(&area)
         .margin(12)
+        .margin_right(28)
         .x_label_area_size(44)
         .y_label_area_size(64)
         .build_cartesian_2d(0.0..result.sim_seconds, 0.0..top(flow, &own))?;
@@ -78,6 +79,10 @@ fn draw_series(chart: &mut Chart<'_>, flow: &FlowResult, own: Vec<(f64, f64)>) -
         .draw_series(LineSeries::new(own, OWN.mix(0.6).stroke_width(1)))?
         .label("own throughput")
         .legend(line(OWN, 1));
+    chart
+        .draw_series(LineSeries::new(truth(flow), TRUTH.stroke_width(1)))?
+        .label("available bandwidth (truth)")
+        .legend(line(TRUTH, 1));
     let estimates = thinned(&flow.estimates);
     if !flow.estimates_classic.is_empty() {
         let classic = thinned(&flow.estimates_classic);
@@ -97,10 +102,6 @@ fn draw_series(chart: &mut Chart<'_>, flow: &FlowResult, own: Vec<(f64, f64)>) -
             .label("estimate with its 95 % interval")
             .legend(line(ESTIMATE, 2));
     }
-    chart
-        .draw_series(LineSeries::new(truth(flow), TRUTH.stroke_width(1)))?
-        .label("available bandwidth (truth)")
-        .legend(line(TRUTH, 1));
     Ok(())
 }
 

@@ -12,6 +12,10 @@ use std::time::Duration;
 /// Share of a slice that busy gaps must cover for the slice to be known, not sampled.
 const COVERED_SHARE: f64 = 0.9;
 
+/// Gaps that rest on waiting are left out when they read more than this many standard errors more
+/// foreign traffic than the others.
+const DISBELIEF: f64 = 3.0;
+
 /// Sums over gaps of one sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct GapSums {
@@ -35,17 +39,57 @@ impl GapSums {
     }
 }
 
+/// Gaps whose sending gap is the gap at the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Spaced {
+    sums: GapSums,
+    /// Sums of a^2/s, ab/s and b^2/s with a the arrival gap, b the own bits and s the sending gap:
+    /// the scatter of foreign bits for any capacity.
+    scatter: [f64; 3],
+}
+
+impl Spaced {
+    fn add(&mut self, own_bits: f64, sent_s: f64, arrived_s: f64) {
+        self.sums.add(own_bits, sent_s, arrived_s);
+        self.scatter[0] += arrived_s * arrived_s / sent_s;
+        self.scatter[1] += arrived_s * own_bits / sent_s;
+        self.scatter[2] += own_bits * own_bits / sent_s;
+    }
+
+    fn with(mut self, other: &Self) -> Self {
+        self.sums.gaps += other.sums.gaps;
+        self.sums.own_bits += other.sums.own_bits;
+        self.sums.sent_s += other.sums.sent_s;
+        self.sums.arrived_s += other.sums.arrived_s;
+        for (sum, part) in self.scatter.iter_mut().zip(other.scatter) {
+            *sum += part;
+        }
+        self
+    }
+
+    fn rate(&self, capacity: f64) -> f64 {
+        self.sums.foreign_bits(capacity) / self.sums.sent_s
+    }
+
+    /// Squared scatter of single gaps about their common rate.
+    fn squares(&self, capacity: f64) -> f64 {
+        let [aa, ab, bb] = self.scatter;
+        let squares = capacity * capacity * aa - 2.0 * capacity * ab + bb;
+        let rate = self.rate(capacity);
+        (squares - rate * rate * self.sums.sent_s).max(0.0)
+    }
+}
+
 /// One slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Slice {
     pub(super) index: u64,
-    /// Gaps in which the link was surely busy.
+    /// Gaps in which the link was busy.
     busy: GapSums,
-    /// Those of them whose sending gap is the gap at the queue.
-    spaced: GapSums,
-    /// Over the spaced gaps: sums of a^2/s, ab/s and b^2/s with a the arrival gap, b the own bits
-    /// and s the sending gap: the scatter of foreign bits for any capacity.
-    scatter: [f64; 3],
+    /// Those of them that were busy whatever the earlier packet met.
+    close: Spaced,
+    /// Those that were busy because the earlier packet had waited.
+    queued: Spaced,
 }
 
 /// What a slice says about the others' traffic, for a given capacity.
@@ -68,17 +112,21 @@ impl Slice {
         let sent_s = gap.sent_gap().as_secs_f64();
         let own_bits = gap.bytes.as_bits_f64();
         self.busy.add(own_bits, sent_s, arrived_s);
-        if gap.link == LinkState::BusySpaced && sent_s > 0.0 {
-            self.spaced.add(own_bits, sent_s, arrived_s);
-            self.scatter[0] += arrived_s * arrived_s / sent_s;
-            self.scatter[1] += arrived_s * own_bits / sent_s;
-            self.scatter[2] += own_bits * own_bits / sent_s;
+        match gap.link {
+            LinkState::BusySpaced if sent_s > 0.0 => self.close.add(own_bits, sent_s, arrived_s),
+            LinkState::BusyQueued if sent_s > 0.0 => self.queued.add(own_bits, sent_s, arrived_s),
+            _ => {}
         }
     }
 
-    /// `None` if nothing was seen.
-    pub(super) fn view(&self, capacity: f64, slice_s: f64) -> Option<SliceView> {
-        if self.busy.sent_s >= COVERED_SHARE * slice_s {
+    fn is_covered(&self, slice_s: f64) -> bool {
+        self.busy.sent_s >= COVERED_SHARE * slice_s
+    }
+
+    /// `None` if nothing was seen. `waiting_counts` admits gaps that the earlier packet's waiting
+    /// time proves.
+    fn view(&self, capacity: f64, slice_s: f64, waiting_counts: bool) -> Option<SliceView> {
+        if self.is_covered(slice_s) {
             // Seen from end to end. What others sent is counted against the time in which they sent
             // it, the sending gaps: while a queue grows, less of it crosses the link than comes.
             let rate = self.busy.foreign_bits(capacity) / self.busy.sent_s;
@@ -91,21 +139,19 @@ impl Slice {
                 freedom: 0,
             });
         }
-        if self.spaced.gaps == 0 {
-            return None;
-        }
         // Sampled: what others sent per time at the queue, over the times that were looked at.
-        let seen_s = self.spaced.sent_s;
-        let rate = self.spaced.foreign_bits(capacity) / seen_s;
-        let [aa, ab, bb] = self.scatter;
-        let squares = capacity * capacity * aa - 2.0 * capacity * ab + bb;
-        Some(SliceView {
+        let spaced = if waiting_counts {
+            self.close.with(&self.queued)
+        } else {
+            self.close
+        };
+        (spaced.sums.gaps > 0).then(|| SliceView {
             index: self.index,
-            rate,
-            seen_s,
+            rate: spaced.rate(capacity),
+            seen_s: spaced.sums.sent_s,
             covered: false,
-            scatter: (squares - rate * rate * seen_s).max(0.0),
-            freedom: self.spaced.gaps - 1,
+            scatter: spaced.squares(capacity),
+            freedom: spaced.sums.gaps - 1,
         })
     }
 }
@@ -218,7 +264,31 @@ impl Slices {
     pub(super) fn views(&self, capacity: Bandwidth) -> impl Iterator<Item = SliceView> {
         let bits_per_second = capacity.as_bps_f64();
         let length = self.length.as_secs_f64();
+        let waiting_counts = self.waiting_is_believed(bits_per_second, length);
         self.iter()
-            .filter_map(move |slice| slice.view(bits_per_second, length))
+            .filter_map(move |slice| slice.view(bits_per_second, length, waiting_counts))
+    }
+
+    /// Whether gaps that rest on a waiting time agree with those that rest on nothing.
+    ///
+    /// Waiting at another queue of the path passes for waiting at the tight link, and a link that was
+    /// idle in between then seems to have carried more of others' traffic. So does traffic that comes
+    /// and goes, of which waiting packets meet more: then too the slices are better off without.
+    fn waiting_is_believed(&self, capacity: f64, slice_s: f64) -> bool {
+        let mut close = Spaced::default();
+        let mut queued = Spaced::default();
+        for slice in self.iter().filter(|slice| !slice.is_covered(slice_s)) {
+            close = close.with(&slice.close);
+            queued = queued.with(&slice.queued);
+        }
+        if close.sums.gaps < 2 || queued.sums.gaps < 2 {
+            return true;
+        }
+        let variance = |spaced: &Spaced| {
+            let per_second = spaced.squares(capacity) / f64::from(spaced.sums.gaps - 1);
+            per_second / spaced.sums.sent_s
+        };
+        let error = libm::sqrt(variance(&close) + variance(&queued));
+        queued.rate(capacity) - close.rate(capacity) <= DISBELIEF * error
     }
 }
