@@ -25,3 +25,8 @@ pub mod window;
 pub use config::{Config, ConfigError};
 pub use estimate::{Estimate, EstimatorKind, Flags};
 pub use imtcp::ImTcp;
+
+/// The code in the README compiles.
+#[cfg(all(doctest, feature = "quiche"))]
+#[doc = include_str!("../../README.md")]
+mod readme {}

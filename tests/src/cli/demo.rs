@@ -42,14 +42,13 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Box<dyn Error>> {
     println!("\nThe same path and seed once more, without measuring ...");
     let without = one(&silent, arguments, None)?;
     println!("\n{}", comparison(&with, &without));
+    let name = format!("demo-seed{}-main", arguments.seed);
+    println!("In {}:", arguments.out.display());
+    println!("  {name}.svg     estimate against truth");
     println!(
-        "Figures, series and qlogs are in {}:",
-        arguments.out.display()
+        "  {name}.sqlog   the server's qlog; `cargo run --release -p qlog-analysis -- FILE` sums it up"
     );
-    println!(
-        "  demo-seed{}-main.svg shows estimate against truth",
-        arguments.seed
-    );
+    println!("  and series as CSV, and the same of the run without measuring");
     Ok(())
 }
 
