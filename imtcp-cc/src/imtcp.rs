@@ -150,7 +150,7 @@ impl ImTcp {
         if ready.packets == 0 && !request.retransmission {
             return Release::Hold;
         }
-        let conditions = self.conditions(rtt);
+        let conditions = self.conditions(now, rtt);
         let verdict = self.probing.next(now, ready, &conditions, &mut |event| {
             self.reporter.emit(now, event)
         });
@@ -252,9 +252,9 @@ impl ImTcp {
         self.pacer.on_drained();
     }
 
-    fn conditions(&self, rtt: RoundTrip) -> Conditions {
+    fn conditions(&self, now: Timestamp, rtt: RoundTrip) -> Conditions {
         Conditions {
-            range: if self.config.measurement() {
+            range: if self.config.measurement() && self.probing.is_due(now) {
                 self.range()
             } else {
                 None

@@ -34,7 +34,7 @@ const LONGEST_ADAPTIVE_PAUSE: Duration = Duration::from_millis(250);
 /// What is needed to begin a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conditions {
-    /// Where to look; none while nothing is known of the path.
+    /// Where to look; none while nothing is known of the path, or no measurement is due.
     pub(crate) range: Option<SearchRange>,
     /// A, for the store timer.
     pub(crate) available: Option<Bandwidth>,
@@ -127,6 +127,11 @@ impl Probing {
         }
     }
 
+    /// Whether a measurement may begin, if the conditions allow one.
+    pub(crate) fn is_due(&self, now: Timestamp) -> bool {
+        matches!(self.progress, Progress::Idle { due } if due <= now)
+    }
+
     /// May the next packet leave? Begins a measurement when one is due.
     pub(crate) fn next(
         &mut self,
@@ -148,15 +153,15 @@ impl Probing {
         conditions: &Conditions,
         emit: &mut dyn FnMut(Event),
     ) {
-        let Progress::Idle { due } = self.progress else {
+        if !self.is_due(now) {
             return;
-        };
+        }
         let Some(range) = conditions.range else {
             return;
         };
         let range = Self::sendable(range, conditions.packet);
         let stream_packets = conditions.cadence.stream_packets(self.base_packets);
-        if now < due || !conditions.allowed || ready.packets == 0 || ready.window < stream_packets {
+        if !conditions.allowed || ready.packets == 0 || ready.window < stream_packets {
             return;
         }
         if stream_packets != self.stream_packets {

@@ -17,6 +17,8 @@ pub struct BaseDelay {
     /// Minimum of each step of the memory; the step that holds `now` is `newest`.
     minima: [Option<TimeDelta>; BUCKETS],
     newest: u64,
+    /// The least of the minima: it is asked for several times per acknowledgement.
+    least: Option<TimeDelta>,
 }
 
 impl BaseDelay {
@@ -25,6 +27,7 @@ impl BaseDelay {
         Self {
             minima: [None; BUCKETS],
             newest: 0,
+            least: None,
         }
     }
 
@@ -33,11 +36,12 @@ impl BaseDelay {
         self.advance(now);
         let slot = &mut self.minima[Self::slot(self.newest)];
         *slot = Some(slot.map_or(delay, |least| least.min(delay)));
+        self.least = Some(self.least.map_or(delay, |least| least.min(delay)));
     }
 
     /// The least delay within the memory.
     pub fn get(&self) -> Option<TimeDelta> {
-        self.minima.iter().flatten().min().copied()
+        self.least
     }
 
     /// What `delay` holds beyond the base: the time spent in queues.
@@ -49,11 +53,15 @@ impl BaseDelay {
 
     fn advance(&mut self, now: Timestamp) {
         let step = Self::step(now);
+        if step <= self.newest {
+            return;
+        }
         // After a long silence every step is stale; there are only so many to clear.
         for stale in (self.newest + 1..=step).rev().take(BUCKETS) {
             self.minima[Self::slot(stale)] = None;
         }
-        self.newest = self.newest.max(step);
+        self.newest = step;
+        self.least = self.minima.iter().flatten().min().copied();
     }
 
     fn step(now: Timestamp) -> u64 {

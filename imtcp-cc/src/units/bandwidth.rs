@@ -32,14 +32,16 @@ impl Bandwidth {
     /// Rounds a computed rate to whole bits per second. Not a number and anything below zero
     /// become zero, anything above the range becomes [`Bandwidth::MAX`].
     pub fn from_bps_f64(bits_per_second: f64) -> Self {
-        // A float-to-integer `as` saturates and maps NaN to 0, which is the documented rule.
+        // A float-to-integer `as` saturates and maps NaN to 0, which is the documented rule. What it
+        // cuts off is exact, so half and more of a bit can be told without a call of `round`.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "saturating is the rule stated above"
         )]
-        let bits = libm::round(bits_per_second) as u64;
-        Self(bits)
+        let whole = bits_per_second as u64;
+        let rest = bits_per_second - whole as f64;
+        Self(whole.saturating_add(u64::from(rest >= 0.5)))
     }
 
     /// The rate at which `bytes` pass in `span`; `None` when the span is empty.
@@ -48,8 +50,8 @@ impl Bandwidth {
         if nanos == 0 {
             return None;
         }
-        let bits = u128::from(bytes.get()) * 8 * u128::from(NANOS_PER_SECOND) / nanos;
-        Some(Self(u64::try_from(bits).unwrap_or(u64::MAX)))
+        let span = u64::try_from(nanos).unwrap_or(u64::MAX);
+        Some(Self(bit_nanos_over(bytes, span)))
     }
 
     /// Bits per second.
@@ -73,8 +75,7 @@ impl Bandwidth {
         if self.0 == 0 {
             return Duration::MAX;
         }
-        let nanos = u128::from(bytes.get()) * 8 * u128::from(NANOS_PER_SECOND) / u128::from(self.0);
-        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        Duration::from_nanos(bit_nanos_over(bytes, self.0))
     }
 
     /// How many whole bytes pass in `span` at this rate.
@@ -104,6 +105,19 @@ impl Bandwidth {
     }
 }
 
+/// Bits times nanoseconds per second, over `divisor`, which is not zero. Nearly all fit into 64 bits,
+/// where a division takes a fraction of the time.
+fn bit_nanos_over(bytes: Bytes, divisor: u64) -> u64 {
+    const PER_BYTE: u64 = 8 * NANOS_PER_SECOND;
+    match bytes.get().checked_mul(PER_BYTE) {
+        Some(bit_nanos) => bit_nanos / divisor,
+        None => {
+            let quotient = u128::from(bytes.get()) * u128::from(PER_BYTE) / u128::from(divisor);
+            u64::try_from(quotient).unwrap_or(u64::MAX)
+        }
+    }
+}
+
 impl fmt::Display for Bandwidth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
@@ -118,6 +132,7 @@ impl fmt::Display for Bandwidth {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_packet_takes_its_serialisation_time() {
@@ -142,5 +157,28 @@ mod tests {
             None
         );
         assert_eq!(Bandwidth::MAX.scaled(2.0), Bandwidth::MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn a_computed_rate_is_rounded_to_the_nearest_bit(
+            rate in prop_oneof![any::<f64>(), 0.0..1e12, (0u32..1_000_000).prop_map(|n| f64::from(n) / 2.0)],
+        ) {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "saturating is the rule"
+            )]
+            let rounded = libm::round(rate) as u64;
+            prop_assert_eq!(Bandwidth::from_bps_f64(rate), Bandwidth::from_bps(rounded));
+        }
+
+        #[test]
+        fn short_and_long_divisions_agree(bytes: u64, shift in 0u32..64, divisor in 1u64..) {
+            let bytes = bytes >> shift;
+            let exact = u128::from(bytes) * 8_000_000_000 / u128::from(divisor);
+            let expected = u64::try_from(exact).unwrap_or(u64::MAX);
+            prop_assert_eq!(bit_nanos_over(Bytes::new(bytes), divisor), expected);
+        }
     }
 }

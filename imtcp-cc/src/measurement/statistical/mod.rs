@@ -61,6 +61,8 @@ pub struct StatisticalEstimator {
     level_start: u64,
     changed: bool,
     application_limited: bool,
+    /// Follows the complete slices, and changes with them alone.
+    link_covered: bool,
 }
 
 impl StatisticalEstimator {
@@ -75,6 +77,7 @@ impl StatisticalEstimator {
             level_start: 0,
             changed: false,
             application_limited: false,
+            link_covered: false,
         }
     }
 
@@ -86,8 +89,13 @@ impl StatisticalEstimator {
     /// Whether the link was busy practically all the time of late, so that every gap counts and
     /// nothing is gained by forming trains.
     pub fn is_link_covered(&self) -> bool {
+        self.link_covered
+    }
+
+    /// To be called whenever complete slices have come or gone.
+    fn look_at_coverage(&mut self) {
         const RECENT: usize = 20;
-        self.slices.busy_share(RECENT) > 0.9
+        self.link_covered = self.slices.busy_share(RECENT) > 0.9;
     }
 
     fn estimate(&self, at: Timestamp, capacity: Bandwidth) -> Option<Estimate> {
@@ -162,11 +170,14 @@ impl Estimator for StatisticalEstimator {
             length *= 2;
         }
         self.slices.set_length(length);
+        self.look_at_coverage();
         self.capacity = Some(capacity);
     }
 
     fn on_gap(&mut self, gap: &EchoGap) {
-        self.slices.add(gap);
+        if self.slices.add(gap) {
+            self.look_at_coverage();
+        }
     }
 
     /// Streams are packets like all others.
@@ -185,6 +196,7 @@ impl Estimator for StatisticalEstimator {
             self.start_level_at(newest);
             self.collect(capacity, present);
         }
+        self.look_at_coverage();
         let estimate = self.estimate(echoed.min(now), capacity)?;
         let is_news = self.latest.is_none_or(|latest| latest.at < estimate.at);
         self.latest = Some(estimate);

@@ -195,16 +195,18 @@ impl Slices {
         at.as_nanos() / length
     }
 
-    /// Files a gap under the time at which its later packet left.
-    pub(super) fn add(&mut self, gap: &EchoGap) {
+    /// Files a gap under the time at which its later packet left. Returns whether that completed a
+    /// slice: its time is over.
+    pub(super) fn add(&mut self, gap: &EchoGap) -> bool {
         let Some(arrived) = gap.arrival_gap() else {
-            return;
+            return false;
         };
-        self.last_echo = Some(gap.to);
-        if !gap.link.is_busy() {
-            return;
-        }
         let index = self.index_of(gap.to.sent);
+        let last = self.last_echo.replace(gap.to);
+        let completes = last.is_none_or(|last| self.index_of(last.sent) != index);
+        if !gap.link.is_busy() {
+            return completes;
+        }
         if self.slices.back().is_none_or(|newest| newest.index < index) {
             if self.slices.len() == self.capacity {
                 self.slices.pop_front();
@@ -217,6 +219,7 @@ impl Slices {
         if let Some(newest) = self.slices.back_mut() {
             newest.add(gap, arrived.as_secs_f64());
         }
+        completes
     }
 
     /// The slice that echoes still come for, and when its end was or will be echoed.
