@@ -29,7 +29,10 @@ impl Table {
         let mut table = Self::default();
         while let Some(logged) = log.next_event()? {
             if let Event::Imtcp(name, data) = logged.event {
-                for field in data.keys() {
+                let mut fields: Vec<&String> = data.keys().collect();
+                // Whether serde_json keeps the file's order depends on who else uses it.
+                fields.sort();
+                for field in fields {
                     if !table.columns.contains(field) {
                         table.columns.push(field.clone());
                     }
