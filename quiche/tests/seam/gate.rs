@@ -272,3 +272,39 @@ fn held_data_does_not_pile_up_beyond_the_window() {
         "{taken} bytes were taken with a window of {window}"
     );
 }
+
+#[test]
+fn probes_of_the_path_mtu_wait_with_the_data_and_only_validated_sizes_are_reported() {
+    let (link_mtu, ours) = (1_300, 1_400);
+    let gap = Duration::from_millis(500);
+    let mut config =
+        crate::world::server_config(crate::controller::factory(Script::new(Policy::Paced(gap))));
+    config.discover_pmtu(true);
+    config.set_max_send_udp_payload_size(ours);
+    let mut world = World::before_handshake(config, 1);
+    world.link = Box::new(move |passage| match passage.size > link_mtu {
+        true => Fate::Drop,
+        false => Fate::Deliver,
+    });
+    world.shake_hands();
+    world.transfer(60_000);
+    let controller = world.controller();
+    assert!(
+        controller.sent.iter().any(|packet| packet.size > link_mtu),
+        "probes were sent"
+    );
+    let established = controller.datagram_sizes.iter().skip(1);
+    let sizes: Vec<_> = established.copied().collect();
+    assert!(
+        !sizes.is_empty() && sizes.iter().all(|size| *size <= link_mtu),
+        "{sizes:?}"
+    );
+    let released: Vec<_> = controller.released().map(|packet| packet.now).collect();
+    for pair in released.windows(2) {
+        assert_eq!(
+            pair[1] - pair[0],
+            gap,
+            "a probe takes the place of a released packet"
+        );
+    }
+}
