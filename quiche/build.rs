@@ -17,16 +17,25 @@ fn main() {
 }
 
 fn run() -> Result<(), Box<dyn Error>> {
-    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?);
+    let here =
+        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?);
     let target = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?).join("quiche");
     for input in ["build.rs", "patches", "pristine", "src"] {
         println!("cargo::rerun-if-changed={}", here.join(input).display());
     }
     let published = published_source(&here.join("pristine/Cargo.toml"))?;
     // Cargo's registry cache can be emptied; the file is missing then and this runs again.
-    println!("cargo::rerun-if-changed={}", published.join("Cargo.toml").display());
+    println!(
+        "cargo::rerun-if-changed={}",
+        published.join("Cargo.toml").display()
+    );
 
-    assemble(&published, &Series::read(&here.join("patches"))?, &here.join("src"), &target)?;
+    assemble(
+        &published,
+        &Series::read(&here.join("patches"))?,
+        &here.join("src"),
+        &target,
+    )?;
     make_includable(&target.join("src/lib.rs"))?;
     repeat_upstream_build_script();
     Ok(())

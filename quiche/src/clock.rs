@@ -16,6 +16,8 @@
 //!
 //! [`Connection::recv()`]: crate::Connection::recv
 
+#![warn(clippy::all, missing_docs)]
+
 use std::cell::Cell;
 use std::time::Instant;
 #[cfg(feature = "qlog")]
@@ -36,13 +38,6 @@ pub fn set(now: Option<Instant>) {
 }
 
 /// Runs `f` with the clock at `now` and puts the former setting back, also when `f` panics.
-///
-/// ```
-/// # use std::time::{Duration, Instant};
-/// let received = Instant::now() - Duration::from_millis(3);
-/// let seen = quiche::clock::with(received, quiche::clock::now);
-/// assert_eq!(seen, received);
-/// ```
 pub fn with<R>(now: Instant, f: impl FnOnce() -> R) -> R {
     struct Restore(Option<Instant>);
 

@@ -7,6 +7,8 @@
 //!
 //! A seeded thread must never carry real traffic: its path challenges can be guessed.
 
+#![warn(clippy::all, missing_docs)]
+
 use std::cell::Cell;
 
 thread_local! {

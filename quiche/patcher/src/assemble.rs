@@ -53,7 +53,9 @@ fn add(path: &Path, own: &Path, target: &Path) -> Result<()> {
         return Ok(());
     }
     if destination.exists() {
-        return Err(Error::Collision { file: relative.to_owned() });
+        return Err(Error::Collision {
+            file: relative.to_owned(),
+        });
     }
     copy_tree(path, &destination)
 }

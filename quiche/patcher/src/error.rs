@@ -27,7 +27,9 @@ pub enum Error {
     },
 
     /// A patch file is not a unified diff.
-    #[error("{patch}: not a unified diff: {reason}\nRemedy: export the series again, see quiche/README.md.")]
+    #[error(
+        "{patch}: not a unified diff: {reason}\nRemedy: export the series again, see quiche/README.md."
+    )]
     Malformed {
         /// The patch file.
         patch: PathBuf,
@@ -45,39 +47,49 @@ pub enum Error {
         patch: PathBuf,
     },
 
-    /// The lines that a hunk expects are not where it expects them.
-    #[error(
-        "{patch}: hunk {hunk} does not apply to {file} of the published quiche\n\
-         line {line}\n  expected: {expected}\n  found:    {found}\n\
-         Remedy: the published source or an earlier patch has changed; carry the hunk over to the new source \
-         and export the series again, see \"Moving to another release\" in quiche/README.md."
-    )]
-    Conflict {
-        /// The patch file.
-        patch: PathBuf,
-        /// The hunk's header.
-        hunk: String,
-        /// The file of the published crate.
-        file: String,
-        /// The first line that differs, counted from 1.
-        line: usize,
-        /// What the hunk expects there.
-        expected: String,
-        /// What is there.
-        found: String,
-    },
+    /// A hunk does not apply.
+    #[error(transparent)]
+    Conflict(#[from] Box<Conflict>),
 
     /// One of this project's own files has the name of a published one.
-    #[error("{file} exists in the published quiche and below quiche/src/\nRemedy: rename this project's file.")]
+    #[error(
+        "{file} exists in the published quiche and below quiche/src/\nRemedy: rename this project's file."
+    )]
     Collision {
         /// The file.
         file: PathBuf,
     },
 }
 
+/// The lines that a hunk expects are not where it expects them.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{patch}: hunk {hunk} does not apply to {file} of the published quiche\n\
+     line {line}\n  expected: {expected}\n  found:    {found}\n\
+     Remedy: the published source or an earlier patch has changed; carry the hunk over to the new source and export \
+     the series again, see \"Moving to another release\" in quiche/README.md."
+)]
+pub struct Conflict {
+    /// The patch file.
+    pub patch: PathBuf,
+    /// The hunk's header.
+    pub hunk: String,
+    /// The file of the published crate.
+    pub file: String,
+    /// The first line that differs, counted from 1.
+    pub line: usize,
+    /// What the hunk expects there.
+    pub expected: String,
+    /// What is there.
+    pub found: String,
+}
+
 impl Error {
     /// For `map_err`: an I/O error at `path`.
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
-        move |source| Self::Io { path: path.to_owned(), source }
+        move |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
     }
 }

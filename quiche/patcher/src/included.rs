@@ -6,7 +6,10 @@
 #[must_use]
 pub fn includable(crate_root: &str) -> String {
     let is_inner = |line: &&str| line.starts_with("//!") || line.starts_with("#![");
-    crate_root.split_inclusive('\n').filter(|line| !is_inner(line)).collect()
+    crate_root
+        .split_inclusive('\n')
+        .filter(|line| !is_inner(line))
+        .collect()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod published;
 mod series;
 
 pub use assemble::{assemble, copy_tree};
-pub use error::Error;
+pub use error::{Conflict, Error};
 pub use included::includable;
 pub use published::published_source;
 pub use series::Series;

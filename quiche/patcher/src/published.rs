@@ -12,15 +12,26 @@ use crate::{Error, Result};
 /// # Errors
 /// Cargo cannot be run, or does not find the crate.
 pub fn published_source(manifest: &Path) -> Result<PathBuf> {
-    let fail = |reason: String| Error::Metadata { manifest: manifest.to_owned(), reason };
+    let fail = |reason: String| Error::Metadata {
+        manifest: manifest.to_owned(),
+        reason,
+    };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let output = Command::new(cargo)
-        .args(["metadata", "--locked", "--format-version", "1", "--manifest-path"])
+        .args([
+            "metadata",
+            "--locked",
+            "--format-version",
+            "1",
+            "--manifest-path",
+        ])
         .arg(manifest)
         .output()
         .map_err(|error| fail(error.to_string()))?;
     if !output.status.success() {
-        return Err(fail(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        return Err(fail(
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        ));
     }
     let metadata: Value =
         serde_json::from_slice(&output.stdout).map_err(|error| fail(error.to_string()))?;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use diffy::patch_set::{ParseOptions, PatchSet};
 use diffy::{Hunk, Line, Patch};
 
+use crate::error::Conflict;
 use crate::{Error, Result};
 
 /// A folder of patches, applied in the order of their names.
@@ -21,7 +22,10 @@ impl Series {
         let mut paths = Vec::new();
         for entry in fs::read_dir(folder).map_err(Error::io(folder))? {
             let path = entry.map_err(Error::io(folder))?.path();
-            if path.extension().is_some_and(|extension| extension == "patch") {
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "patch")
+            {
                 paths.push(path);
             }
         }
@@ -30,7 +34,9 @@ impl Series {
             let text = fs::read_to_string(&path).map_err(Error::io(&path))?;
             Ok((path, text))
         };
-        Ok(Self { patches: paths.into_iter().map(read).collect::<Result<_>>()? })
+        Ok(Self {
+            patches: paths.into_iter().map(read).collect::<Result<_>>()?,
+        })
     }
 
     /// Changes the files below `root` in place.
@@ -46,7 +52,9 @@ impl Series {
                     reason: error.to_string(),
                 })?;
                 let name = modified_file(path, &file.operation().strip_prefix(1))?;
-                let not_a_change = || Error::NotAChange { patch: path.clone() };
+                let not_a_change = || Error::NotAChange {
+                    patch: path.clone(),
+                };
                 let patch = file.patch().as_text().ok_or_else(not_a_change)?;
                 apply_to_file(path, patch, root, &name)?;
             }
@@ -63,7 +71,9 @@ fn modified_file(
         diffy::patch_set::FileOperation::Modify { original, modified } if original == modified => {
             Ok(modified.to_string())
         }
-        _ => Err(Error::NotAChange { patch: patch.to_owned() }),
+        _ => Err(Error::NotAChange {
+            patch: patch.to_owned(),
+        }),
     }
 }
 
@@ -72,10 +82,21 @@ fn apply_to_file(path: &Path, patch: &Patch<'_, str>, root: &Path, name: &str) -
     let before = fs::read_to_string(&target).map_err(Error::io(&target))?;
     let lines: Vec<&str> = before.split_inclusive('\n').collect();
     for hunk in patch.hunks() {
-        check_position(hunk, &lines).map_err(|conflict| conflict.in_file(path, name, hunk))?;
+        check_position(hunk, &lines).map_err(|mismatch| {
+            Box::new(Conflict {
+                patch: path.to_owned(),
+                hunk: format!("@@ -{} +{} @@", hunk.old_range(), hunk.new_range()),
+                file: name.to_owned(),
+                line: mismatch.line,
+                expected: mismatch.expected,
+                found: mismatch.found,
+            })
+        })?;
     }
-    let after = diffy::apply(&before, patch)
-        .map_err(|error| Error::Malformed { patch: path.to_owned(), reason: error.to_string() })?;
+    let after = diffy::apply(&before, patch).map_err(|error| Error::Malformed {
+        patch: path.to_owned(),
+        reason: error.to_string(),
+    })?;
     fs::write(&target, after).map_err(Error::io(&target))
 }
 
@@ -86,19 +107,6 @@ struct Mismatch {
     found: String,
 }
 
-impl Mismatch {
-    fn in_file(self, patch: &Path, file: &str, hunk: &Hunk<'_, str>) -> Error {
-        Error::Conflict {
-            patch: patch.to_owned(),
-            hunk: format!("@@ -{} +{} @@", hunk.old_range(), hunk.new_range()),
-            file: file.to_owned(),
-            line: self.line,
-            expected: self.expected,
-            found: self.found,
-        }
-    }
-}
-
 fn check_position(hunk: &Hunk<'_, str>, lines: &[&str]) -> std::result::Result<(), Mismatch> {
     let expected = hunk.lines().iter().filter_map(|line| match line {
         Line::Context(text) | Line::Delete(text) => Some(*text),
@@ -107,7 +115,10 @@ fn check_position(hunk: &Hunk<'_, str>, lines: &[&str]) -> std::result::Result<(
     let start = hunk.old_range().start();
     for (offset, expected) in expected.enumerate() {
         let line = start + offset;
-        let found = line.checked_sub(1).and_then(|index| lines.get(index)).copied();
+        let found = line
+            .checked_sub(1)
+            .and_then(|index| lines.get(index))
+            .copied();
         if found != Some(expected) {
             return Err(Mismatch {
                 line,

@@ -24,6 +24,8 @@
 //! knowing it. No packet is built before its time: what is stored is data, never a datagram, and
 //! the send time that goes into the round trip is the real one.
 
+#![warn(clippy::all, missing_docs)]
+
 mod config;
 mod controller;
 mod event;
@@ -42,6 +44,6 @@ pub use event::PacketsLost;
 pub use event::Release;
 pub use event::Rtt;
 pub use event::SendContext;
-pub use registry::RegisterError;
 pub use registry::register;
 pub use registry::registered;
+pub use registry::RegisterError;

@@ -87,16 +87,18 @@ impl Recovery {
         let Self::Plugin(plugin) = self else {
             return;
         };
-        plugin.controller.drain_qlog_events(&mut |time, name, data| {
-            let event = qlog::events::JsonEvent {
-                // Set by the streamer, relative to the start of the log.
-                time: 0.0,
-                importance: qlog::events::EventImportance::Core,
-                name: name.to_owned(),
-                data,
-            };
-            // As everywhere in quiche: a log that cannot be written does not stop the connection.
-            qlog.add_event_with_instant(event, time).ok();
-        });
+        plugin
+            .controller
+            .drain_qlog_events(&mut |time, name, data| {
+                let event = qlog::events::JsonEvent {
+                    // Set by the streamer, relative to the start of the log.
+                    time: 0.0,
+                    importance: qlog::events::EventImportance::Core,
+                    name: name.to_owned(),
+                    data,
+                };
+                // As everywhere in quiche: a log that cannot be written does not stop the connection.
+                qlog.add_event_with_instant(event, time).ok();
+            });
     }
 }

@@ -45,7 +45,10 @@ impl PluginRecovery {
         if available < limit && self.would_truncate(request, available) {
             return 0;
         }
-        match self.controller.next_release(&self.send_context(request, available)) {
+        match self
+            .controller
+            .next_release(&self.send_context(request, available))
+        {
             Release::At(time) if time > request.now => self.hold_until(time),
             Release::Hold => self.hold_until(request.now + self.inner.pto()),
             Release::Now | Release::At(_) => {
@@ -80,7 +83,9 @@ impl PluginRecovery {
 
     /// Window less bytes in flight; unlike `cwnd_available()` it knows no exception for probes.
     fn window_available(&self) -> usize {
-        self.inner.cwnd().saturating_sub(self.inner.bytes_in_flight.get())
+        self.inner
+            .cwnd()
+            .saturating_sub(self.inner.bytes_in_flight.get())
     }
 
     /// When the gate wants to be asked again, apart from events.

@@ -5,6 +5,8 @@
 //! controller's window into it. It lives below `LegacyRecovery`'s module because that is where the
 //! private fields can be read; upstream they would become accessors.
 
+#![warn(clippy::all, missing_docs)]
+
 mod dispatch;
 mod gate;
 mod observed;
@@ -21,7 +23,6 @@ use std::time::Duration;
 use std::time::Instant;
 
 use super::LegacyRecovery;
-use crate::CongestionControlAlgorithm;
 use crate::cc::AckReceived;
 use crate::cc::AckedPacket;
 use crate::cc::CongestionController;
@@ -29,8 +30,9 @@ use crate::cc::PacketsLost;
 use crate::cc::PathContext;
 use crate::cc::Rtt;
 use crate::packet::Epoch;
-use crate::recovery::MINIMUM_WINDOW_PACKETS;
 use crate::recovery::RecoveryConfig;
+use crate::recovery::MINIMUM_WINDOW_PACKETS;
+use crate::CongestionControlAlgorithm;
 use persistent::Fate;
 
 pub(crate) struct PluginRecovery {
@@ -111,7 +113,8 @@ impl PluginRecovery {
             !self.inner.epochs[epoch].observed.lost().is_empty() && self.is_persistent(epoch);
         let observed = &mut self.inner.epochs[epoch].observed;
         for &packet_number in observed.spurious() {
-            self.controller.on_spurious_loss(now, epoch.into(), packet_number);
+            self.controller
+                .on_spurious_loss(now, epoch.into(), packet_number);
         }
         if !observed.lost().is_empty() {
             self.controller.on_loss(&PacketsLost {
@@ -127,12 +130,15 @@ impl PluginRecovery {
     }
 
     fn is_persistent(&self, epoch: Epoch) -> bool {
-        let fates = self.inner.epochs[epoch].sent_packets.iter().map(|packet| Fate {
-            time_sent: packet.time_sent,
-            ack_eliciting: packet.ack_eliciting && !packet.is_pmtud_probe,
-            acked: packet.time_acked.is_some(),
-            lost: packet.time_lost.is_some(),
-        });
+        let fates = self.inner.epochs[epoch]
+            .sent_packets
+            .iter()
+            .map(|packet| Fate {
+                time_sent: packet.time_sent,
+                ack_eliciting: packet.ack_eliciting && !packet.is_pmtud_probe,
+                acked: packet.time_acked.is_some(),
+                lost: packet.time_lost.is_some(),
+            });
         let stats = &self.inner.rtt_stats;
         let probe_timeout = crate::recovery::RecoveryOps::pto(&self.inner);
         let period = persistent::period(probe_timeout, stats.max_ack_delay);
@@ -145,12 +151,13 @@ impl PluginRecovery {
             return;
         }
         self.acked.clear();
-        self.acked.extend(self.inner.newly_acked.drain(..).map(|packet| AckedPacket {
-            packet_number: packet.pkt_num,
-            size: packet.size,
-            time_sent: packet.time_sent,
-            app_limited: packet.is_app_limited,
-        }));
+        self.acked
+            .extend(self.inner.newly_acked.drain(..).map(|packet| AckedPacket {
+                packet_number: packet.pkt_num,
+                size: packet.size,
+                time_sent: packet.time_sent,
+                app_limited: packet.is_app_limited,
+            }));
         if self.inner.rtt_stats.has_first_rtt_sample {
             self.first_rtt_sample.get_or_insert(now);
         }

@@ -8,8 +8,6 @@ use std::time::Instant;
 use qlog::events::EventData;
 
 use super::PluginRecovery;
-use crate::Result;
-use crate::StartupExit;
 use crate::cc::PacketSent;
 use crate::frame::Frame;
 use crate::packet::Epoch;
@@ -24,6 +22,8 @@ use crate::recovery::RecoveryOps;
 use crate::recovery::ReleaseDecision;
 use crate::recovery::ReleaseTime;
 use crate::recovery::Sent;
+use crate::Result;
+use crate::StartupExit;
 
 /// Methods that are the inner recovery's.
 macro_rules! inner {
@@ -130,9 +130,11 @@ impl RecoveryOps for PluginRecovery {
             released: std::mem::take(&mut self.released),
             bytes_in_flight: 0,
         };
-        self.inner.on_packet_sent(packet, epoch, handshake_status, now, trace_id);
-        self.retransmission_bytes =
-            self.retransmission_bytes.saturating_sub(stream_bytes.unwrap_or(0));
+        self.inner
+            .on_packet_sent(packet, epoch, handshake_status, now, trace_id);
+        self.retransmission_bytes = self
+            .retransmission_bytes
+            .saturating_sub(stream_bytes.unwrap_or(0));
         sent.bytes_in_flight = self.inner.bytes_in_flight();
         self.controller.on_packet_sent(&sent);
         self.mirror_window();
@@ -172,7 +174,9 @@ impl RecoveryOps for PluginRecovery {
         trace_id: &str,
     ) -> OnLossDetectionTimeoutOutcome {
         let (loss_time, epoch) = self.inner.loss_time_and_space();
-        let outcome = self.inner.on_loss_detection_timeout(handshake_status, now, trace_id);
+        let outcome = self
+            .inner
+            .on_loss_detection_timeout(handshake_status, now, trace_id);
         if loss_time.is_some() {
             self.report_losses(epoch, now);
         } else {
@@ -189,9 +193,11 @@ impl RecoveryOps for PluginRecovery {
         now: Instant,
     ) {
         let before = self.inner.bytes_in_flight();
-        self.inner.on_pkt_num_space_discarded(epoch, handshake_status, now);
+        self.inner
+            .on_pkt_num_space_discarded(epoch, handshake_status, now);
         let discarded = before - self.inner.bytes_in_flight();
-        self.controller.on_space_discarded(now, epoch.into(), discarded);
+        self.controller
+            .on_space_discarded(now, epoch.into(), discarded);
         self.mirror_window();
     }
 
@@ -216,7 +222,9 @@ impl RecoveryOps for PluginRecovery {
 
     fn get_next_release_time(&self) -> ReleaseDecision {
         ReleaseDecision {
-            time: self.release_timer.map_or(ReleaseTime::Immediate, ReleaseTime::At),
+            time: self
+                .release_timer
+                .map_or(ReleaseTime::Immediate, ReleaseTime::At),
             allow_burst: false,
         }
     }
@@ -276,5 +284,8 @@ fn stream_bytes(packet: &Sent) -> Option<usize> {
 }
 
 fn has_datagram(packet: &Sent) -> bool {
-    packet.frames.iter().any(|frame| matches!(frame, Frame::DatagramHeader { .. }))
+    packet
+        .frames
+        .iter()
+        .any(|frame| matches!(frame, Frame::DatagramHeader { .. }))
 }

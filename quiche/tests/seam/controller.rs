@@ -1,0 +1,246 @@
+//! A controller that follows a script and writes down what it is told.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use quiche::cc::{
+    AckReceived, CongestionController, Factory, LostPacket, PacketSent, PacketSpace, PacketsLost,
+    PathContext, Release, SendContext,
+};
+
+/// When packets are let out.
+#[derive(Clone, Copy, Debug)]
+pub enum Policy {
+    /// At once.
+    Free,
+    /// One every so often.
+    Paced(Duration),
+    /// One at a time: nothing while anything is in flight.
+    StopAndWait,
+    /// The first asks are answered with Hold, whatever happens.
+    HoldFirst(u32),
+    /// This many packets, then nothing more.
+    HoldAfter(u32),
+}
+
+#[derive(Clone, Debug)]
+pub struct Script {
+    pub window: usize,
+    pub packet_size: Option<usize>,
+    pub policy: Policy,
+}
+
+impl Script {
+    pub fn new(policy: Policy) -> Self {
+        Self {
+            window: 60_000,
+            packet_size: None,
+            policy,
+        }
+    }
+
+    pub fn window(self, window: usize) -> Self {
+        Self { window, ..self }
+    }
+
+    pub fn packet_size(self, size: usize) -> Self {
+        Self {
+            packet_size: Some(size),
+            ..self
+        }
+    }
+}
+
+impl Factory for Script {
+    fn build(&self, path: &PathContext) -> Box<dyn CongestionController> {
+        assert_eq!(
+            path.now,
+            quiche::clock::now(),
+            "a controller is built in its connection's time"
+        );
+        Box::new(Scripted {
+            script: self.clone(),
+            ..Scripted::default_for(path)
+        })
+    }
+}
+
+/// An ACK as the controller saw it.
+#[derive(Clone, Debug)]
+pub struct Acked {
+    pub now: Instant,
+    pub space: PacketSpace,
+    pub packet_numbers: Vec<u64>,
+    pub ack_delay: Duration,
+    pub smoothed_rtt: Duration,
+}
+
+#[derive(Clone, Debug)]
+pub struct Lost {
+    pub packets: Vec<LostPacket>,
+    pub persistent: bool,
+}
+
+#[derive(Debug)]
+pub struct Scripted {
+    pub script: Script,
+    pub asked: Vec<(SendContext, Release)>,
+    pub sent: Vec<PacketSent>,
+    pub acks: Vec<Acked>,
+    pub losses: Vec<Lost>,
+    pub spurious: Vec<u64>,
+    pub timeouts: Vec<u32>,
+    pub discarded: Vec<(PacketSpace, usize)>,
+    pub datagram_sizes: Vec<usize>,
+    pub app_limited: usize,
+    next: Option<Instant>,
+    released: u32,
+    #[cfg_attr(
+        not(feature = "qlog"),
+        allow(dead_code, reason = "only qlog reads them")
+    )]
+    notes: VecDeque<(Instant, u64)>,
+}
+
+impl Scripted {
+    fn default_for(path: &PathContext) -> Self {
+        Self {
+            script: Script::new(Policy::Free),
+            asked: Vec::new(),
+            sent: Vec::new(),
+            acks: Vec::new(),
+            losses: Vec::new(),
+            spurious: Vec::new(),
+            timeouts: Vec::new(),
+            discarded: Vec::new(),
+            datagram_sizes: vec![path.max_datagram_size],
+            app_limited: 0,
+            next: None,
+            released: 0,
+            notes: VecDeque::new(),
+        }
+    }
+
+    /// The packets that the script let out.
+    pub fn released(&self) -> impl Iterator<Item = &PacketSent> {
+        self.sent.iter().filter(|packet| packet.released)
+    }
+
+    pub fn lost_numbers(&self) -> Vec<u64> {
+        self.losses
+            .iter()
+            .flat_map(|loss| &loss.packets)
+            .map(|packet| packet.packet_number)
+            .collect()
+    }
+
+    fn answer(&self, context: &SendContext) -> Release {
+        match self.script.policy {
+            Policy::Free => Release::Now,
+            Policy::Paced(_) => self.next.map_or(Release::Now, Release::At),
+            Policy::StopAndWait if context.bytes_in_flight > 0 => Release::Hold,
+            Policy::StopAndWait => Release::Now,
+            Policy::HoldFirst(count) if self.asked.len() < count as usize => Release::Hold,
+            Policy::HoldFirst(_) => Release::Now,
+            Policy::HoldAfter(count) if self.released >= count => Release::Hold,
+            Policy::HoldAfter(_) => Release::Now,
+        }
+    }
+}
+
+impl CongestionController for Scripted {
+    fn cwnd(&self) -> usize {
+        self.script.window
+    }
+
+    fn next_release(&mut self, context: &SendContext) -> Release {
+        let release = self.answer(context);
+        self.asked.push((*context, release));
+        release
+    }
+
+    fn next_packet_size(&self) -> Option<usize> {
+        self.script.packet_size
+    }
+
+    fn on_packet_sent(&mut self, sent: &PacketSent) {
+        if sent.released {
+            self.released += 1;
+            if let Policy::Paced(gap) = self.script.policy {
+                self.next = Some(sent.now + gap);
+            }
+        }
+        self.notes.push_back((sent.now, sent.packet_number));
+        self.sent.push(*sent);
+    }
+
+    fn on_ack(&mut self, ack: &AckReceived<'_>) {
+        self.acks.push(Acked {
+            now: ack.now,
+            space: ack.space,
+            packet_numbers: ack
+                .acked
+                .iter()
+                .map(|packet| packet.packet_number)
+                .collect(),
+            ack_delay: ack.ack_delay,
+            smoothed_rtt: ack.rtt.smoothed,
+        });
+    }
+
+    fn on_loss(&mut self, loss: &PacketsLost<'_>) {
+        self.losses.push(Lost {
+            packets: loss.lost.to_vec(),
+            persistent: loss.persistent_congestion,
+        });
+    }
+
+    fn on_spurious_loss(&mut self, _now: Instant, _space: PacketSpace, packet_number: u64) {
+        self.spurious.push(packet_number);
+    }
+
+    fn on_pto(&mut self, _now: Instant, count: u32) {
+        self.timeouts.push(count);
+    }
+
+    fn on_space_discarded(&mut self, _now: Instant, space: PacketSpace, bytes: usize) {
+        self.discarded.push((space, bytes));
+    }
+
+    fn on_max_datagram_size(&mut self, size: usize) {
+        self.datagram_sizes.push(size);
+    }
+
+    fn on_app_limited(&mut self, _now: Instant) {
+        self.app_limited += 1;
+    }
+
+    fn state(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn ssthresh(&self) -> Option<usize> {
+        Some(12_345)
+    }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        Some(1_000_000)
+    }
+
+    #[cfg(feature = "qlog")]
+    fn drain_qlog_events(&mut self, emit: &mut dyn FnMut(Instant, &str, serde_json::Value)) {
+        for (time, packet_number) in self.notes.drain(..) {
+            emit(
+                time,
+                "scripted:packet_noted",
+                serde_json::json!({ "packet_number": packet_number }),
+            );
+        }
+    }
+}
+
+/// The script as quiche wants it.
+pub fn factory(script: Script) -> Arc<dyn Factory> {
+    Arc::new(script)
+}

@@ -1,0 +1,12 @@
+//! The seam, exercised from outside: two real connections in virtual time over a link of a fixed
+//! delay, a small scripted controller on the server. No test looks at the real clock.
+
+mod choice;
+mod controller;
+mod determinism;
+mod feedback;
+mod gate;
+#[cfg(feature = "qlog")]
+mod qlog;
+mod timers;
+mod world;

@@ -1,0 +1,37 @@
+//! The project's chores: `cargo xtask <chore>`.
+
+mod doctor;
+mod downstream;
+mod quiche_tests;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The project's chores.
+#[derive(Parser)]
+#[command(name = "cargo xtask", version)]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    Doctor(doctor::Arguments),
+    QuicheTests(quiche_tests::Arguments),
+    Downstream(downstream::Arguments),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().chore {
+        Chore::Doctor(arguments) => doctor::run(&arguments),
+        Chore::QuicheTests(arguments) => quiche_tests::run(&arguments),
+        Chore::Downstream(arguments) => downstream::run(&arguments),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
