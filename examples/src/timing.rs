@@ -51,14 +51,17 @@ fn nanos(span: Duration) -> u64 {
 }
 
 impl ReleaseTiming {
-    /// The accounts in figures.
-    pub fn summary(&self) -> TimingSummary {
-        TimingSummary {
+    /// The accounts in figures; `None` if no packet had a release time.
+    pub fn summary(&self) -> Option<TimingSummary> {
+        if self.lateness.is_empty() {
+            return None;
+        }
+        Some(TimingSummary {
             lateness_us: Quantiles::of(&self.lateness),
             planned_gap_us: Quantiles::of(&self.planned_gap),
             gap_error_us: Quantiles::of(&self.gap_error),
             asked_too_late: self.unplanned,
-        }
+        })
     }
 
     fn on_release(&mut self, planned: Instant, actual: Instant) {
@@ -246,6 +249,8 @@ impl CongestionController for Timed {
     }
 
     fn on_loss(&mut self, loss: &PacketsLost<'_>) {
+        // The window shrinks: it may hold the next packet back beyond the time it was given.
+        self.plan = None;
         self.controller.on_loss(loss);
     }
 

@@ -250,7 +250,7 @@ impl Server {
             .timing
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        self.report.timing = Some(timing.summary());
+        self.report.timing = timing.summary();
         Ok(self.report)
     }
 }

@@ -24,7 +24,7 @@ pub struct Report {
     pub blocked_sends: u64,
     /// Datagrams that the kernel refused.
     pub refused_sends: u64,
-    /// Planned times against real ones; empty for quiche's own controllers.
+    /// Planned times against real ones; none for quiche's own controllers.
     pub timing: Option<TimingSummary>,
 }
 
