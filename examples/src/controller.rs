@@ -1,0 +1,106 @@
+//! Which congestion controller a server uses, and what is asked of it.
+
+use crate::estimates::EstimateLog;
+use crate::timing::{ReleaseTiming, Timed};
+use anyhow::Result;
+use clap::ValueEnum;
+use imtcp_cc::quiche::Factory;
+use imtcp_cc::units::Bytes;
+use quiche::cc::{CongestionController, PathContext};
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// A congestion controller by its name on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ControllerKind {
+    /// ImTCP: measures while it sends.
+    Imtcp,
+    /// The same without probe streams, as a baseline.
+    ImtcpOff,
+    /// quiche's Reno.
+    Reno,
+    /// quiche's CUBIC.
+    Cubic,
+    /// quiche's BBRv2.
+    Bbr2,
+}
+
+impl ControllerKind {
+    /// quiche's name of it, if it is quiche's.
+    fn built_in(self) -> Option<&'static str> {
+        match self {
+            Self::Imtcp | Self::ImtcpOff => None,
+            Self::Reno => Some("reno"),
+            Self::Cubic => Some("cubic"),
+            Self::Bbr2 => Some("bbr2_gcongestion"),
+        }
+    }
+
+    /// Whether it leaves the times of its packets to the caller of quiche.
+    pub(crate) fn is_paced_by_caller(self) -> bool {
+        self == Self::Bbr2
+    }
+}
+
+/// What the controllers of a server share.
+#[derive(Clone, Debug)]
+pub(crate) struct Instruments {
+    /// Where estimates go, if anywhere.
+    pub(crate) estimates: Option<Arc<EstimateLog>>,
+    /// Where the times of packets are kept.
+    pub(crate) timing: Arc<Mutex<ReleaseTiming>>,
+}
+
+/// Makes `kind` the controller of the connections that `config` is for. Estimates count
+/// `header_overhead` for each packet besides its UDP payload.
+pub(crate) fn install(
+    kind: ControllerKind,
+    header_overhead: Bytes,
+    instruments: Instruments,
+    config: &mut quiche::Config,
+) -> Result<()> {
+    match kind.built_in() {
+        Some(name) => config.set_cc_algorithm_name(name)?,
+        None => {
+            let imtcp = imtcp_cc::Config::builder()
+                .measurement(kind == ControllerKind::Imtcp)
+                .header_overhead(header_overhead)
+                .build()?;
+            config.set_congestion_controller(Arc::new(TimedFactory {
+                config: imtcp,
+                instruments,
+                paths: AtomicU64::new(0),
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// Builds the project's controllers with the instruments attached.
+struct TimedFactory {
+    config: imtcp_cc::Config,
+    instruments: Instruments,
+    /// Controllers built so far.
+    paths: AtomicU64,
+}
+
+impl fmt::Debug for TimedFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TimedFactory")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+impl quiche::cc::Factory for TimedFactory {
+    fn build(&self, path: &PathContext) -> Box<dyn CongestionController> {
+        let number = self.paths.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut factory = Factory::new(self.config.clone());
+        if let Some(log) = &self.instruments.estimates {
+            factory = factory.with_subscriber(Arc::new(log.of_path(number, path.now)));
+        }
+        let controller = factory.build(path);
+        Box::new(Timed::new(controller, Arc::clone(&self.instruments.timing)))
+    }
+}

@@ -1,0 +1,130 @@
+//! Cross traffic for a path under test: UDP datagrams of one size at even distances.
+
+use crate::alarm::Alarm;
+use crate::socket::Socket;
+use anyhow::{Context, Result};
+use clap::Args;
+use imtcp_cc::units::{Bandwidth, Bytes};
+use serde::Serialize;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// Datagrams that are late by more than this are left out instead of being made up for in a burst.
+const LARGEST_DEBT: Duration = Duration::from_millis(20);
+
+/// What to send.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Where to.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub to: SocketAddr,
+
+    /// How much, in Mbit/s, with the header bytes of each datagram counted.
+    #[arg(long, value_name = "MBIT/S", value_parser = rate)]
+    pub rate: Bandwidth,
+
+    /// UDP payload of a datagram in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = 1200, value_parser = clap::value_parser!(u16).range(1..=1472))]
+    pub payload: u16,
+
+    /// Bytes of header to count for each datagram: 28 for IPv4 and UDP, 42 with Ethernet's.
+    #[arg(long, value_name = "BYTES", default_value_t = 28)]
+    pub header: u16,
+}
+
+fn rate(text: &str) -> Result<Bandwidth, String> {
+    let mbps: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    if mbps > 0.0 && mbps <= 10_000.0 {
+        Ok(Bandwidth::from_bps_f64(mbps * 1e6))
+    } else {
+        Err("a rate is above 0 and at most 10000 Mbit/s".to_owned())
+    }
+}
+
+/// What was sent, or received.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Tally {
+    /// Datagrams.
+    pub datagrams: u64,
+    /// UDP payload of these.
+    pub bytes: u64,
+    /// From the first to the last.
+    pub seconds: f64,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            datagrams,
+            bytes,
+            seconds,
+        } = self;
+        write!(f, "{datagrams} datagrams, {bytes} bytes in {seconds:.3} s")
+    }
+}
+
+impl Tally {
+    fn add(&mut self, bytes: usize, span: Duration) {
+        self.datagrams += 1;
+        self.bytes += bytes as u64;
+        self.seconds = span.as_secs_f64();
+    }
+}
+
+/// Sends until `shutdown` is done.
+///
+/// # Errors
+/// The kernel refuses a datagram.
+///
+/// # Panics
+/// Outside a tokio runtime.
+pub async fn send(options: &Options, shutdown: impl Future<Output = ()>) -> Result<Tally> {
+    let any: IpAddr = match options.to {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = Socket::bind(SocketAddr::new(any, 0)).context("cannot open a socket")?;
+    let alarm = Alarm::new()?;
+    let datagram = vec![0; usize::from(options.payload)];
+    let counted = u64::from(options.payload) + u64::from(options.header);
+    let gap = options.rate.time_for(Bytes::new(counted));
+    tokio::pin!(shutdown);
+    let started = Instant::now();
+    let mut due = started;
+    let mut tally = Tally::default();
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut shutdown => return Ok(tally),
+            woken = alarm.wait_until(due) => woken?,
+        }
+        let sent = socket.send(&datagram, options.to).await;
+        sent.with_context(|| format!("cannot send to {}", options.to))?;
+        let now = Instant::now();
+        tally.add(datagram.len(), now - started);
+        due = (due + gap).max(now.checked_sub(LARGEST_DEBT).unwrap_or(due));
+    }
+}
+
+/// Counts what arrives at `socket` until `shutdown` is done.
+///
+/// # Errors
+/// The socket fails.
+pub async fn receive(mut socket: Socket, shutdown: impl Future<Output = ()>) -> Result<Tally> {
+    let mut buffer = [0; 2048];
+    let mut tally = Tally::default();
+    let mut first = None;
+    tokio::pin!(shutdown);
+    loop {
+        while let Some(received) = socket.try_receive(&mut buffer)? {
+            let first = *first.get_or_insert(received.at);
+            tally.add(received.length, received.at - first);
+        }
+        tokio::select! {
+            biased;
+            () = &mut shutdown => return Ok(tally),
+            readable = socket.readable() => readable?,
+        }
+    }
+}

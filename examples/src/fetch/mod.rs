@@ -1,0 +1,227 @@
+//! A client that fetches one file over HTTP/3 and acknowledges every packet by itself.
+//!
+//! quiche acknowledges whatever has arrived when it is next asked for a packet. So it is asked after
+//! each datagram: the sender of a probe stream then gets the arrival of each packet, and not of
+//! groups.
+
+mod download;
+mod options;
+
+pub use options::Options;
+
+use crate::alarm::Alarm;
+use crate::session::{Flushed, Session};
+use crate::socket::Socket;
+use crate::tls;
+use crate::transport::{self, BATCH, RECEIVE_BUFFER};
+use anyhow::{Context, Result, bail};
+use download::Download;
+use options::Target;
+use serde::Serialize;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// A connection that is not there after so long will not come.
+const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// H3_NO_ERROR and H3_REQUEST_CANCELLED (RFC 9114, section 8.1).
+const NO_ERROR: u64 = 0x100;
+const CANCELLED: u64 = 0x10c;
+
+/// A file that has arrived.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Fetched {
+    /// Bytes of the body.
+    pub bytes: u64,
+    /// From the request to the last byte.
+    pub seconds: f64,
+    /// The body's bits per second over that time.
+    pub goodput_bps: f64,
+    /// Datagrams received.
+    pub datagrams: u64,
+}
+
+impl fmt::Display for Fetched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            bytes,
+            seconds,
+            goodput_bps,
+            ..
+        } = self;
+        let mbps = goodput_bps / 1e6;
+        write!(f, "{bytes} bytes in {seconds:.3} s: {mbps:.3} Mbit/s")
+    }
+}
+
+/// Fetches a file; `shutdown` ends it early.
+///
+/// # Errors
+/// Names what is missing: the host, the connection, the certificate's validity, the file, or its
+/// last bytes.
+///
+/// # Panics
+/// Outside a tokio runtime.
+pub async fn fetch(options: &Options, shutdown: impl Future<Output = ()>) -> Result<Fetched> {
+    let target = options.target()?;
+    let peer = target.resolve().await?;
+    let download = Download::new(&target, options.output.as_deref())?;
+    let mut fetch = Fetch::connect(options, &target, peer, download)?;
+    tokio::pin!(shutdown);
+    let interrupted = tokio::select! {
+        biased;
+        () = &mut shutdown => true,
+        outcome = fetch.run() => { outcome?; false }
+    };
+    fetch.close(interrupted).await?;
+    if interrupted {
+        bail!("interrupted; the file is not complete");
+    }
+    fetch.finish()
+}
+
+struct Fetch {
+    socket: Socket,
+    session: Session,
+    download: Download,
+    datagrams: u64,
+}
+
+impl Fetch {
+    fn connect(
+        options: &Options,
+        target: &Target,
+        peer: SocketAddr,
+        download: Download,
+    ) -> Result<Self> {
+        let socket = Socket::bind(any_address(peer)).context("cannot open a socket")?;
+        let tls = tls::client(options.ca.as_deref())?;
+        let mut config = transport::client(tls, !options.insecure)?;
+        let id = transport::connection_id()?;
+        let mut connection =
+            quiche::connect(target.name(), &id, socket.local(), peer, &mut config)?;
+        if let Some(address) = target.address() {
+            tls::demand_address(&mut connection, address)?;
+        }
+        Ok(Self {
+            socket,
+            session: Session::new(connection, false),
+            download,
+            datagrams: 0,
+        })
+    }
+
+    async fn run(&mut self) -> Result<()> {
+        let alarm = Alarm::new()?;
+        let mut buffer = vec![0; RECEIVE_BUFFER];
+        let started = Instant::now();
+        let give_up = started + HANDSHAKE_PATIENCE;
+        while !self.download.is_complete() {
+            let mut flushed = self.receive(&mut buffer).await?;
+            self.session.wake(Instant::now());
+            self.check(give_up)?;
+            self.download.advance(&mut self.session.connection)?;
+            if flushed == Flushed::Everything {
+                flushed = self.flush().await?;
+            }
+            let next = match flushed {
+                Flushed::ABatch => Instant::now(),
+                Flushed::Everything => self.session.wake_at().unwrap_or(give_up),
+            };
+            tokio::select! {
+                biased;
+                readable = self.socket.readable() => readable?,
+                woken = alarm.wait_until(next) => woken?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what has arrived, and acknowledges each datagram before it looks at the next.
+    async fn receive(&mut self, buffer: &mut [u8]) -> Result<Flushed> {
+        let local = self.socket.local();
+        for _ in 0..BATCH {
+            let received = self.socket.try_receive(buffer).context("cannot receive")?;
+            let Some(received) = received else {
+                return Ok(Flushed::Everything);
+            };
+            self.datagrams += 1;
+            self.session
+                .receive(&mut buffer[..received.length], &received, local);
+            if self.flush().await? == Flushed::ABatch {
+                break;
+            }
+        }
+        Ok(Flushed::ABatch)
+    }
+
+    async fn flush(&mut self) -> Result<Flushed> {
+        let flushed = self.session.flush(&self.socket).await;
+        flushed.context("cannot send to the server")
+    }
+
+    /// Says why there will be no file, once it is certain.
+    fn check(&self, give_up: Instant) -> Result<()> {
+        let connection = &self.session.connection;
+        if let Some(error) = connection.local_error() {
+            bail!("{}", describe(error, "this side closed the connection"));
+        }
+        if let Some(error) = connection.peer_error() {
+            bail!("{}", describe(error, "the server closed the connection"));
+        }
+        if connection.is_timed_out() {
+            bail!("the server has fallen silent");
+        }
+        if connection.is_closed() || connection.is_draining() {
+            bail!("the connection was closed before the file was complete");
+        }
+        if !connection.is_established() && Instant::now() >= give_up {
+            bail!(
+                "no answer from the server within {} s; is it running, and is its UDP port open?",
+                HANDSHAKE_PATIENCE.as_secs()
+            );
+        }
+        Ok(())
+    }
+
+    async fn close(&mut self, interrupted: bool) -> Result<()> {
+        let code = if interrupted { CANCELLED } else { NO_ERROR };
+        // An error means that it is closed already.
+        let _ = self.session.connection.close(true, code, b"");
+        let _ = self.flush().await?;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Fetched> {
+        let (bytes, span) = self.download.finish()?;
+        let seconds = span.as_secs_f64();
+        Ok(Fetched {
+            bytes,
+            seconds,
+            goodput_bps: bytes as f64 * 8.0 / seconds.max(1e-9),
+            datagrams: self.datagrams,
+        })
+    }
+}
+
+/// The wildcard address of the other one's family.
+fn any_address(peer: SocketAddr) -> SocketAddr {
+    let wildcard = match peer.ip() {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    SocketAddr::new(wildcard, 0)
+}
+
+/// TLS alerts are the errors from 0x100 on of the transport (RFC 9001, section 4.8).
+fn describe(error: &quiche::ConnectionError, what: &str) -> String {
+    const ALERTS: std::ops::Range<u64> = 0x100..0x200;
+    let reason = String::from_utf8_lossy(&error.reason);
+    let hint = if !error.is_app && ALERTS.contains(&error.error_code) {
+        "; a TLS alert: for a self-signed certificate there are --ca and --insecure"
+    } else {
+        ""
+    };
+    format!("{what}: error {:#x} {reason}{hint}", error.error_code)
+}

@@ -1,0 +1,27 @@
+//! A file server and a client over real UDP sockets, with the available bandwidth measured inline.
+//!
+//! Plain quiche on tokio, not tokio-quiche: that one merges releases less than 50 µs apart and hands
+//! several datagrams to the kernel at once (GSO). A probe stream needs every packet to be a send
+//! of its own, at its own time.
+//!
+//! What makes the times good enough to measure with:
+//!
+//! * [`alarm`] wakes within a microsecond of a release time, where tokio's timers have a
+//!   millisecond;
+//! * [`socket`] takes the time of each datagram from the kernel, and the connection sees that time
+//!   and not the moment when the process came round to it;
+//! * [`fetch`] acknowledges each datagram before it reads the next;
+//! * [`timing`] keeps account of how far the packets left from when they were to leave.
+
+pub mod alarm;
+pub mod controller;
+pub mod crosstraffic;
+pub mod estimates;
+pub mod fetch;
+pub mod serve;
+mod session;
+pub mod shutdown;
+pub mod socket;
+pub mod timing;
+mod tls;
+mod transport;

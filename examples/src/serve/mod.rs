@@ -1,0 +1,256 @@
+//! A server of files over HTTP/3, with any number of connections on one socket.
+//!
+//! One task does everything. At each turn it takes what has arrived, wakes the connections whose
+//! time has come, sends what may leave, and only then fills up what was sent; then it sleeps until
+//! the next datagram or the next time that a connection has named.
+
+mod client;
+mod files;
+mod options;
+mod report;
+mod responses;
+mod routes;
+
+pub use options::Options;
+pub use report::Report;
+
+use crate::alarm::Alarm;
+use crate::controller::{Instruments, install};
+use crate::estimates::EstimateLog;
+use crate::session::{Flushed, Session};
+use crate::socket::{Received, Socket};
+use crate::timing::ReleaseTiming;
+use crate::tls;
+use crate::transport::{self, BATCH, CONNECTION_ID, RECEIVE_BUFFER};
+use anyhow::{Context, Result};
+use client::Client;
+use files::Root;
+use imtcp_cc::units::Bytes;
+use routes::Routes;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Connections at a time; who comes then is not answered.
+const MOST_CLIENTS: usize = 1024;
+
+/// The shortest datagram that may open a connection (RFC 9000, section 14.1).
+const LEAST_INITIAL: usize = 1200;
+
+/// How long closing connections may take to say so.
+const FAREWELL: Duration = Duration::from_millis(200);
+
+/// H3_NO_ERROR (RFC 9114, section 8.1).
+const NO_ERROR: u64 = 0x100;
+
+/// Waits this long when no connection has named a time.
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// A server that listens.
+pub struct Server {
+    socket: Socket,
+    config: quiche::Config,
+    http: quiche::h3::Config,
+    root: Root,
+    qlog: Option<PathBuf>,
+    paced_by_caller: bool,
+    instruments: Instruments,
+    routes: Routes,
+    report: Report,
+    buffer: Vec<u8>,
+}
+
+impl Server {
+    /// Opens everything that `options` name and begins to listen.
+    ///
+    /// # Errors
+    /// Names the option that cannot be met.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn bind(options: &Options) -> Result<Self> {
+        let root = Root::open(&options.root)?;
+        let identity = options.identity()?;
+        if let Some(folder) = &options.qlog {
+            fs::create_dir_all(folder).with_context(|| {
+                format!("cannot make the folder of qlogs, {}", folder.display())
+            })?;
+        }
+        let estimates = options.estimates.as_deref();
+        let instruments = Instruments {
+            estimates: estimates
+                .map(EstimateLog::create)
+                .transpose()?
+                .map(Arc::new),
+            timing: Arc::new(Mutex::new(ReleaseTiming::default())),
+        };
+        let mut config = transport::server(tls::server(&identity)?)?;
+        let headers = Bytes::new(options.header_overhead());
+        install(
+            options.controller,
+            headers,
+            instruments.clone(),
+            &mut config,
+        )?;
+        let socket = Socket::bind(options.listen)
+            .with_context(|| format!("cannot listen on {}", options.listen))?;
+        Ok(Self {
+            socket,
+            config,
+            http: quiche::h3::Config::new()?,
+            root,
+            qlog: options.qlog.clone(),
+            paced_by_caller: options.controller.is_paced_by_caller(),
+            instruments,
+            routes: Routes::default(),
+            report: Report::default(),
+            buffer: vec![0; RECEIVE_BUFFER],
+        })
+    }
+
+    /// The address it listens on.
+    pub fn local(&self) -> SocketAddr {
+        self.socket.local()
+    }
+
+    /// Serves until `shutdown` is done, then closes all connections.
+    ///
+    /// # Errors
+    /// The socket or a log fails. A connection that fails is only that connection's matter.
+    pub async fn run(mut self, shutdown: impl Future<Output = ()>) -> Result<Report> {
+        tokio::pin!(shutdown);
+        let alarm = Alarm::new()?;
+        loop {
+            self.receive()?;
+            let next = self.serve().await;
+            tokio::select! {
+                biased;
+                () = &mut shutdown => break,
+                readable = self.socket.readable() => readable?,
+                woken = alarm.wait_until(next) => woken?,
+            }
+        }
+        self.say_farewell(&alarm).await?;
+        self.finish()
+    }
+
+    /// Takes what has arrived, each datagram as of its own time.
+    fn receive(&mut self) -> Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        for _ in 0..BATCH {
+            let received = self.socket.try_receive(&mut buffer);
+            let Some(received) = received.context("cannot receive")? else {
+                break;
+            };
+            self.on_datagram(&mut buffer[..received.length], &received);
+        }
+        self.buffer = buffer;
+        Ok(())
+    }
+
+    fn on_datagram(&mut self, datagram: &mut [u8], received: &Received) {
+        let Ok(header) = quiche::Header::from_slice(datagram, CONNECTION_ID) else {
+            return;
+        };
+        if self.routes.find(&header.dcid).is_none() {
+            let opens = header.ty == quiche::Type::Initial && datagram.len() >= LEAST_INITIAL;
+            if !opens || self.routes.len() == MOST_CLIENTS {
+                return;
+            }
+            if let Err(error) = self.accept(&header, received) {
+                eprintln!("no connection for {}: {error:#}", received.from);
+                return;
+            }
+        }
+        let local = self.socket.local();
+        if let Some(client) = self.routes.find(&header.dcid) {
+            client.session.receive(datagram, received, local);
+            client.has_work = true;
+        }
+    }
+
+    fn accept(&mut self, header: &quiche::Header<'_>, received: &Received) -> Result<()> {
+        let id = transport::connection_id()?;
+        let local = self.socket.local();
+        let mut connection = quiche::accept(&id, None, local, received.from, &mut self.config)?;
+        if let Some(folder) = &self.qlog {
+            let path = folder.join(format!("{}.sqlog", connection.trace_id()));
+            let file = File::create(&path)
+                .with_context(|| format!("cannot create the qlog {}", path.display()))?;
+            let title = "imtcp-examples serve".to_owned();
+            connection.set_qlog(
+                Box::new(BufWriter::new(file)),
+                title,
+                received.from.to_string(),
+            );
+        }
+        self.report.connections += 1;
+        let session = Session::new(connection, self.paced_by_caller);
+        self.routes
+            .insert(Client::new(session), [id, header.dcid.clone().into_owned()]);
+        Ok(())
+    }
+
+    /// Lets every connection that has work do it. Returns when there is some again.
+    async fn serve(&mut self) -> Instant {
+        let mut next = Instant::now() + IDLE;
+        for client in self.routes.iter_mut() {
+            let woken = client.session.wake(Instant::now());
+            if woken || client.has_work {
+                let flushed = client.work(&self.socket, &self.http, &self.root).await;
+                client.has_work = flushed == Flushed::ABatch;
+            }
+            if client.has_work {
+                next = Instant::now();
+            } else if let Some(wake) = client.session.wake_at() {
+                next = next.min(wake);
+            }
+        }
+        let report = &mut self.report;
+        self.routes.remove_closed(|client| report.add(client));
+        next
+    }
+
+    async fn say_farewell(&mut self, alarm: &Alarm) -> Result<()> {
+        for client in self.routes.iter_mut() {
+            // An error means that it is closing already.
+            let _ = client
+                .session
+                .connection
+                .close(true, NO_ERROR, b"the server ends");
+            client.has_work = true;
+        }
+        let end = Instant::now() + FAREWELL;
+        while !self.routes.is_empty() && Instant::now() < end {
+            self.receive()?;
+            let next = self.serve().await;
+            tokio::select! {
+                biased;
+                readable = self.socket.readable() => readable?,
+                woken = alarm.wait_until(next.min(end)) => woken?,
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Report> {
+        for client in self.routes.iter_mut() {
+            self.report.add(client);
+        }
+        // Dropping a connection flushes its qlog.
+        drop(self.routes);
+        if let Some(estimates) = &self.instruments.estimates {
+            estimates.finish()?;
+        }
+        let timing = self
+            .instruments
+            .timing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        self.report.timing = timing.summary();
+        Ok(self.report)
+    }
+}

@@ -1,0 +1,70 @@
+//! What the command line of the server can say.
+
+use crate::controller::ControllerKind;
+use crate::tls::Identity;
+use anyhow::Result;
+use clap::Args;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Bytes of the IP header, by the family of the address, and of the UDP header.
+const IPV4_HEADER: u64 = 20;
+const IPV6_HEADER: u64 = 40;
+const UDP_HEADER: u64 = 8;
+
+/// How to serve.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// The folder whose files are served.
+    #[arg(long, value_name = "DIR")]
+    pub root: PathBuf,
+
+    /// The UDP address to listen on; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433")]
+    pub listen: SocketAddr,
+
+    /// The certificate in PEM, followed by those of its issuers; without it a self-signed one is
+    /// made.
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub cert: Option<PathBuf>,
+
+    /// The certificate's private key in PEM.
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<PathBuf>,
+
+    /// The congestion controller.
+    #[arg(long, value_enum, default_value_t = ControllerKind::Imtcp)]
+    pub controller: ControllerKind,
+
+    /// Bytes of link-layer header to count for each packet in estimates, besides IP and UDP: 14 to
+    /// speak of Ethernet frames as traffic control does.
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=100))]
+    pub link_header: u64,
+
+    /// Write a qlog of each connection into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub qlog: Option<PathBuf>,
+
+    /// Write the estimates as they are made into this CSV file.
+    #[arg(long, value_name = "FILE")]
+    pub estimates: Option<PathBuf>,
+}
+
+impl Options {
+    /// What IP, UDP and the link add to each QUIC datagram.
+    pub(super) fn header_overhead(&self) -> u64 {
+        let ip = if self.listen.is_ipv4() {
+            IPV4_HEADER
+        } else {
+            IPV6_HEADER
+        };
+        ip + UDP_HEADER + self.link_header
+    }
+
+    pub(super) fn identity(&self) -> Result<Identity> {
+        match (&self.cert, &self.key) {
+            (Some(cert), Some(key)) => Identity::read(cert, key),
+            _ => Identity::self_signed(vec!["localhost".into(), self.listen.ip().to_string()]),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! A server and clients in one runtime, over real sockets on the loopback interface.
+
+use clap::Parser;
+use imtcp_examples::fetch::{self, Fetched, fetch};
+use imtcp_examples::serve::{self, Report, Server};
+use std::future::pending;
+use std::net::SocketAddr;
+use std::path::Path;
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, JoinSet, LocalSet};
+
+const SIZE: usize = 2_000_000;
+
+#[derive(Parser)]
+struct ServeLine {
+    #[command(flatten)]
+    options: serve::Options,
+}
+
+#[derive(Parser)]
+struct FetchLine {
+    #[command(flatten)]
+    options: fetch::Options,
+}
+
+/// A server that runs beside the test.
+struct Running {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    outcome: JoinHandle<anyhow::Result<Report>>,
+}
+
+impl Running {
+    /// Serves `root` with further options.
+    fn start(root: &Path, more: &[&str]) -> Self {
+        let mut line = vec!["serve", "--listen", "127.0.0.1:0", "--root"];
+        line.push(root.to_str().expect("a readable path"));
+        line.extend(more);
+        let server = Server::bind(&ServeLine::parse_from(line).options).expect("it can listen");
+        let (stop, stopped) = oneshot::channel();
+        Self {
+            address: server.local(),
+            stop,
+            outcome: tokio::task::spawn_local(server.run(async {
+                let _ = stopped.await;
+            })),
+        }
+    }
+
+    fn url(&self, file: &str) -> String {
+        format!("https://{}/{file}", self.address)
+    }
+
+    async fn stop(self) -> Report {
+        self.stop.send(()).expect("it still runs");
+        let outcome = self.outcome.await.expect("it does not panic");
+        outcome.expect("it ends well")
+    }
+}
+
+async fn fetch_with(line: &[&str]) -> anyhow::Result<Fetched> {
+    let line = ["fetch"].iter().chain(line);
+    fetch(&FetchLine::parse_from(line).options, pending()).await
+}
+
+fn on_one_thread<F: Future>(test: F) -> F::Output {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    LocalSet::new().block_on(&runtime, test)
+}
+
+/// Bytes without a short period, so that a chunk that is lost or comes twice shows.
+fn content() -> Vec<u8> {
+    (0..SIZE as u64)
+        .map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56).to_le_bytes()[0])
+        .collect()
+}
+
+/// A folder with one file, and those bytes.
+fn folder() -> (TempDir, Vec<u8>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bytes = content();
+    std::fs::write(folder.path().join("file"), &bytes).expect("a file");
+    (folder, bytes)
+}
+
+/// Fetches the file `count` times at once and compares.
+async fn fetch_in_parallel(server: &Running, folder: &Path, bytes: &[u8], count: usize) {
+    let mut fetches = JoinSet::new();
+    for number in 0..count {
+        let output = folder.join(format!("copy-{number}"));
+        let url = server.url("file");
+        fetches.spawn_local(async move {
+            let path = output.to_str().expect("a readable path");
+            let fetched = fetch_with(&[&url, "--insecure", "--output", path]).await;
+            (fetched.expect("it comes"), output)
+        });
+    }
+    while let Some(fetched) = fetches.join_next().await {
+        let (fetched, output) = fetched.expect("it does not panic");
+        assert_eq!(fetched.bytes, bytes.len() as u64);
+        let copy = std::fs::read(output).expect("the copy is there");
+        assert!(copy == bytes, "the copy differs from the file");
+    }
+}
+
+#[test]
+fn a_file_comes_whole_to_several_clients_at_once() {
+    on_one_thread(async {
+        let (folder, bytes) = folder();
+        let server = Running::start(folder.path(), &["--controller", "imtcp"]);
+        fetch_in_parallel(&server, folder.path(), &bytes, 4).await;
+        let report = server.stop().await;
+        assert_eq!((report.connections, report.responses), (4, 4));
+        assert!(report.sent_bytes >= 4 * bytes.len() as u64, "{report}");
+    });
+}
+
+#[test]
+fn every_controller_moves_the_file() {
+    for controller in ["imtcp-off", "reno", "cubic", "bbr2"] {
+        on_one_thread(async {
+            let (folder, bytes) = folder();
+            let server = Running::start(folder.path(), &["--controller", controller]);
+            fetch_in_parallel(&server, folder.path(), &bytes, 1).await;
+            server.stop().await;
+        });
+    }
+}
+
+#[test]
+fn the_end_of_the_server_completes_its_logs() {
+    on_one_thread(async {
+        let (folder, bytes) = folder();
+        let qlogs = folder.path().join("qlogs");
+        let estimates = folder.path().join("estimates.csv");
+        let server = Running::start(
+            folder.path(),
+            &[
+                "--qlog",
+                qlogs.to_str().expect("a readable path"),
+                "--estimates",
+                estimates.to_str().expect("a readable path"),
+            ],
+        );
+        fetch_in_parallel(&server, folder.path(), &bytes, 1).await;
+        // A second client is in the middle of its transfer when the server ends.
+        let url = server.url("file");
+        let cut_off =
+            tokio::task::spawn_local(async move { fetch_with(&[&url, "--insecure"]).await });
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        server.stop().await;
+        let _ = cut_off.await.expect("it does not panic");
+
+        let mut records = 0;
+        for file in std::fs::read_dir(&qlogs).expect("the folder is there") {
+            let text = std::fs::read_to_string(file.expect("an entry").path()).expect("text");
+            for record in text.split('\u{1e}').filter(|record| !record.is_empty()) {
+                serde_json::from_str::<serde_json::Value>(record)
+                    .unwrap_or_else(|error| panic!("not JSON: {error}: {record}"));
+                records += 1;
+            }
+        }
+        assert!(records > 100, "{records} records");
+        let estimates = std::fs::read_to_string(&estimates).expect("the file is there");
+        assert!(estimates.starts_with("path,seconds,") && estimates.ends_with('\n'));
+    });
+}
+
+#[test]
+fn a_certificate_is_verified_unless_told_otherwise() {
+    on_one_thread(async {
+        let (folder, _) = folder();
+        let server = Running::start(folder.path(), &[]);
+        let refused = fetch_with(&[&server.url("file")]).await;
+        let error = format!("{:#}", refused.expect_err("nobody vouches for it"));
+        assert!(error.contains("--insecure"), "{error}");
+        server.stop().await;
+    });
+}
+
+#[test]
+fn a_certificate_has_to_be_for_the_address_in_the_url() {
+    on_one_thread(async {
+        let (folder, bytes) = folder();
+        for (name, valid) in [("127.0.0.1", true), ("127.0.0.2", false)] {
+            let made =
+                rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
+            let cert = folder.path().join("cert.pem");
+            let key = folder.path().join("key.pem");
+            std::fs::write(&cert, made.cert.pem()).expect("a file");
+            std::fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
+            let (cert, key) = (
+                cert.to_str().expect("a readable path"),
+                key.to_str().expect("a readable path"),
+            );
+            let server = Running::start(folder.path(), &["--cert", cert, "--key", key]);
+            let fetched = fetch_with(&[&server.url("file"), "--ca", cert]).await;
+            assert_eq!(fetched.as_ref().is_ok(), valid, "{name}: {fetched:?}");
+            if let Ok(fetched) = fetched {
+                assert_eq!(fetched.bytes, bytes.len() as u64);
+            }
+            server.stop().await;
+        }
+    });
+}
+
+#[test]
+fn a_file_that_is_not_there_is_an_error_with_its_status() {
+    on_one_thread(async {
+        let (folder, _) = folder();
+        let server = Running::start(folder.path(), &[]);
+        let refused = fetch_with(&[&server.url("nothing"), "--insecure"]).await;
+        let error = format!("{:#}", refused.expect_err("it is not there"));
+        assert!(
+            error.contains("404") && error.contains("/nothing"),
+            "{error}"
+        );
+        server.stop().await;
+    });
+}
+
+#[test]
+fn options_that_cannot_be_met_are_named() {
+    on_one_thread(async {
+        let (folder, _) = folder();
+        let root = folder.path().to_str().expect("a readable path");
+        let bind = |more: &[&str]| {
+            let line = ["serve"].iter().chain(more);
+            let error = Server::bind(&ServeLine::parse_from(line).options).err();
+            format!("{:#}", error.expect("refused"))
+        };
+        let error = bind(&["--root", "/nonexistent/folder"]);
+        assert!(error.contains("/nonexistent/folder"), "{error}");
+        let error = bind(&["--root", root, "--listen", "192.0.2.1:4433"]);
+        assert!(error.contains("192.0.2.1:4433"), "{error}");
+        let file = folder.path().join("file");
+        let file = file.to_str().expect("a readable path");
+        let error = bind(&["--root", root, "--cert", file, "--key", file]);
+        assert!(error.contains(file) && error.contains("PEM"), "{error}");
+    });
+}

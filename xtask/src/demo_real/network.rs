@@ -1,0 +1,96 @@
+//! Two namespaces, a veth pair between them, and the tight link.
+
+use std::fmt;
+use std::process;
+
+use anyhow::Result;
+
+use super::tool;
+
+/// The tight link's rate in Mbit/s. The token bucket counts Ethernet frames without their checksum:
+/// 14 bytes more than the IP packet.
+pub const LINK_MBPS: u32 = 20;
+
+/// The smallest bucket that sustains the rate. A full frame (1514 bytes) has to fit; what is left
+/// are 34 µs that the kernel's timer may be late without losing capacity. A larger bucket would
+/// sustain the rate a little better, and let short bursts pass as if the link were faster.
+const BURST_BYTES: u32 = 1600;
+
+/// How long the queue in front of the link is.
+const QUEUE_MS: u32 = 100;
+
+/// The interface in either namespace.
+const INTERFACE: &str = "veth0";
+
+/// The path under test; dropping it removes it.
+pub struct Network {
+    server: Namespace,
+    client: Namespace,
+}
+
+/// A network namespace; dropping it removes it, with the interfaces inside.
+struct Namespace(String);
+
+impl Namespace {
+    fn create(role: &str) -> Result<Self> {
+        let name = format!("imtcp-demo-{}-{role}", process::id());
+        tool(&format!("ip netns add {name}"))?;
+        Ok(Self(name))
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        if let Err(error) = tool(&format!("ip netns delete {}", self.0)) {
+            eprintln!("error: {error:#}");
+        }
+    }
+}
+
+impl Network {
+    /// The server's address, from a block for tests between networks (RFC 2544).
+    pub const SERVER: &str = "198.18.0.1";
+    /// The client's.
+    pub const CLIENT: &str = "198.18.0.2";
+
+    /// Makes both namespaces and what joins them.
+    pub fn create() -> Result<Self> {
+        let server = Namespace::create("server")?;
+        let client = Namespace::create("client")?;
+        let (near, far) = (&server.0, &client.0);
+        tool(&format!(
+            "ip link add {INTERFACE} netns {near} type veth peer name {INTERFACE} netns {far}"
+        ))?;
+        for (namespace, address) in [(near, Self::SERVER), (far, Self::CLIENT)] {
+            tool(&format!(
+                "ip -n {namespace} address add {address}/24 dev {INTERFACE}"
+            ))?;
+            tool(&format!("ip -n {namespace} link set {INTERFACE} up"))?;
+        }
+        tool(&format!(
+            "tc -n {near} qdisc add dev {INTERFACE} root tbf rate {LINK_MBPS}mbit burst {BURST_BYTES} latency {QUEUE_MS}ms"
+        ))?;
+        Ok(Self { server, client })
+    }
+
+    /// The namespace before the tight link.
+    pub fn server(&self) -> &str {
+        &self.server.0
+    }
+
+    /// The namespace behind it.
+    pub fn client(&self) -> &str {
+        &self.client.0
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "A veth pair between two namespaces; on the server's side a token bucket (tbf):\n\
+             {LINK_MBPS} Mbit/s of Ethernet frames, burst {BURST_BYTES} bytes, queue {QUEUE_MS} ms. No delay besides: the round trip time is\n\
+             the queue's own. Rates count frames as the bucket does; goodput counts the file's bytes."
+        )
+    }
+}

@@ -1,0 +1,176 @@
+//! Programs inside namespaces that end with this one.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// How often a program that is waited for is looked at.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// What a program has to begin, and to end once it is told to.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A priority above all that is not of real time, and below the kernel's own threads.
+const REAL_TIME_PRIORITY: &str = "10";
+
+/// Starts programs.
+pub struct Launcher {
+    binaries: PathBuf,
+    real_time: bool,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Launcher {
+    /// Programs from the folder `binaries`, until `interrupted` is set.
+    pub fn new(binaries: PathBuf, wants_real_time: bool, interrupted: Arc<AtomicBool>) -> Self {
+        Self {
+            binaries,
+            real_time: wants_real_time && has_real_time(),
+            interrupted,
+        }
+    }
+
+    /// Starts a program in a namespace. What it says goes into files named `log`.out and `log`.err.
+    pub fn start(&self, namespace: &str, log: &Path, program: &[&str]) -> Result<Running> {
+        let [name, arguments @ ..] = program else {
+            bail!("no program to start");
+        };
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", namespace]);
+        if self.real_time {
+            command.args(["chrt", "--fifo", REAL_TIME_PRIORITY]);
+        }
+        let create = |extension: &str| {
+            let path = log.with_extension(extension);
+            let file = File::create(&path);
+            file.with_context(|| format!("cannot create {}", path.display()))
+        };
+        // `ip` and `chrt` become the program, so its id is the child's.
+        let child = command
+            .arg(self.binaries.join(name))
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(create("out")?)
+            .stderr(create("err")?)
+            .spawn()
+            .with_context(|| format!("cannot start {name}"))?;
+        Ok(Running {
+            name: (*name).to_owned(),
+            log: log.to_owned(),
+            child,
+            interrupted: Arc::clone(&self.interrupted),
+        })
+    }
+}
+
+impl fmt::Display for Launcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.real_time {
+            "The programs run at real-time priority, undisturbed by what else this machine does."
+        } else {
+            "The programs run at ordinary priority: what else this machine does shows in the gaps."
+        })
+    }
+}
+
+fn has_real_time() -> bool {
+    let mut probe = Command::new("chrt");
+    probe.args(["--fifo", REAL_TIME_PRIORITY, "true"]);
+    let status = probe.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// A program that runs; dropping it ends it.
+pub struct Running {
+    name: String,
+    log: PathBuf,
+    child: Child,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Running {
+    /// Waits until it has said that it listens.
+    pub fn wait_until_it_listens(&mut self) -> Result<()> {
+        let give_up = Instant::now() + PATIENCE;
+        while !self.said("err").contains("listening on") {
+            ensure!(Instant::now() < give_up, "{} does not begin", self.name);
+            if let Some(status) = self.exit_status()? {
+                bail!(
+                    "{} ended ({status}): {}",
+                    self.name,
+                    self.said("err").trim()
+                );
+            }
+            self.glance()?;
+        }
+        Ok(())
+    }
+
+    /// Waits for its end and returns what it has printed.
+    pub fn wait_until_it_ends(mut self, patience: Duration) -> Result<String> {
+        let give_up = Instant::now() + patience;
+        loop {
+            if let Some(status) = self.exit_status()? {
+                ensure!(
+                    status.success(),
+                    "{} failed: {}",
+                    self.name,
+                    self.said("err").trim()
+                );
+                return Ok(self.said("out"));
+            }
+            ensure!(
+                Instant::now() < give_up,
+                "{} did not end within {} s",
+                self.name,
+                patience.as_secs()
+            );
+            self.glance()?;
+        }
+    }
+
+    /// Tells it to end and returns what it has printed.
+    pub fn stop(self) -> Result<String> {
+        self.signal(Signal::SIGTERM)?;
+        self.wait_until_it_ends(PATIENCE)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<()> {
+        let id = Pid::from_raw(self.child.id().try_into()?);
+        kill(id, signal).with_context(|| format!("cannot end {}", self.name))
+    }
+
+    fn exit_status(&mut self) -> Result<Option<ExitStatus>> {
+        let status = self.child.try_wait();
+        status.with_context(|| format!("cannot wait for {}", self.name))
+    }
+
+    fn said(&self, extension: &str) -> String {
+        fs::read_to_string(self.log.with_extension(extension)).unwrap_or_default()
+    }
+
+    fn glance(&self) -> Result<()> {
+        ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
+        sleep(GLANCE);
+        Ok(())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            // Fails only if it has ended just now.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
