@@ -1,5 +1,6 @@
 //! The project's chores: `cargo xtask <chore>`.
 
+mod determinism;
 mod doctor;
 mod downstream;
 mod quiche_tests;
@@ -22,6 +23,7 @@ enum Chore {
     Doctor(doctor::Arguments),
     QuicheTests(quiche_tests::Arguments),
     Downstream(downstream::Arguments),
+    Determinism(determinism::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         Chore::Doctor(arguments) => doctor::run(&arguments),
         Chore::QuicheTests(arguments) => quiche_tests::run(&arguments),
         Chore::Downstream(arguments) => downstream::run(&arguments),
+        Chore::Determinism(arguments) => determinism::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
