@@ -1,6 +1,7 @@
 //! The project's chores: `cargo xtask <chore>`.
 
 mod demo_real;
+mod determinism;
 mod doctor;
 mod downstream;
 mod quiche_tests;
@@ -24,6 +25,7 @@ enum Chore {
     QuicheTests(quiche_tests::Arguments),
     Downstream(downstream::Arguments),
     DemoReal(demo_real::Arguments),
+    Determinism(determinism::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         Chore::QuicheTests(arguments) => quiche_tests::run(&arguments),
         Chore::Downstream(arguments) => downstream::run(&arguments),
         Chore::DemoReal(arguments) => demo_real::run(&arguments),
+        Chore::Determinism(arguments) => determinism::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
