@@ -1,5 +1,10 @@
 //! Programs inside namespaces that end with this one.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "programs that run outside are waited for by the real clock"
+)]
+
 use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
