@@ -4,6 +4,11 @@
 //! acknowledged by itself. Only the server's own `recv()` and `send()` are timed, and the pairs take
 //! turns.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a benchmark measures with the real clock"
+)]
+
 use imtcp_cc::Config;
 use imtcp_cc::quiche::Factory;
 use std::collections::BTreeMap;

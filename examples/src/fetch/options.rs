@@ -12,7 +12,7 @@ const DEFAULT_PORT: u16 = 443;
 /// What to fetch, and how.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// What to fetch: https://HOST[:PORT]/PATH
+    /// What to fetch: `https://HOST[:PORT]/PATH`
     #[arg(value_name = "URL")]
     pub url: Url,
 
