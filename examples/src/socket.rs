@@ -22,6 +22,10 @@ const KERNEL_BUFFER: usize = 4 << 20;
 /// are calendar times.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
+/// How far apart two clocks may be read to count as read together.
+const CLOCK_ERROR: Duration = Duration::from_micros(2);
+const CLOCK_ATTEMPTS: u32 = 4;
+
 /// A UDP socket.
 #[derive(Debug)]
 pub struct Socket {
@@ -145,11 +149,65 @@ fn internet_address(address: &SockaddrStorage) -> Option<SocketAddr> {
     four.or_else(|| address.as_sockaddr_in6().map(|six| SocketAddr::from(*six)))
 }
 
+/// The kernel's stamps are of the calendar's clock, which differs from the monotonic one by a span
+/// that changes only when the calendar is set.
 fn on_the_monotonic_clock(stamp: TimeSpec) -> Instant {
-    let now = Instant::now();
+    let (now, calendar) = both_clocks();
     let received = UNIX_EPOCH + Duration::from(stamp);
-    match SystemTime::now().duration_since(received) {
+    match calendar.duration_since(received) {
         Ok(age) if age <= LONGEST_WAIT => now - age,
         _ => now,
+    }
+}
+
+/// Reads both clocks at the same time, to [`CLOCK_ERROR`]. Where the process is interrupted between
+/// the readings it tries again, within reason.
+fn both_clocks() -> (Instant, SystemTime) {
+    let mut before = Instant::now();
+    let mut attempts = 0;
+    loop {
+        let calendar = SystemTime::now();
+        let after = Instant::now();
+        attempts += 1;
+        if after - before <= 2 * CLOCK_ERROR || attempts == CLOCK_ATTEMPTS {
+            return (before + (after - before) / 2, calendar);
+        }
+        before = after;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn datagrams_carry_the_time_they_came_and_not_the_time_they_were_taken() {
+        const APART: Duration = Duration::from_millis(20);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            let mut socket = Socket::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a free port");
+            let sender = Socket::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a free port");
+            sender.send(b"one", socket.local()).await.expect("sent");
+            std::thread::sleep(APART);
+            sender.send(b"another", socket.local()).await.expect("sent");
+            let mut buffer = [0; 100];
+            let mut take = async || {
+                loop {
+                    socket.readable().await.expect("readable");
+                    if let Some(received) = socket.try_receive(&mut buffer).expect("received") {
+                        return received;
+                    }
+                }
+            };
+            let (first, second) = (take().await, take().await);
+            assert_eq!((first.length, second.length), (3, 7));
+            assert_eq!(first.from, sender.local());
+            // No sleep is shorter than asked for, so the kernel saw them at least so far apart.
+            assert!(second.at - first.at >= APART - 4 * CLOCK_ERROR);
+        });
     }
 }

@@ -14,7 +14,7 @@ use crate::session::{Flushed, Session};
 use crate::socket::Socket;
 use crate::tls;
 use crate::transport::{self, BATCH, RECEIVE_BUFFER};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use download::Download;
 use options::Target;
 use serde::Serialize;
@@ -69,15 +69,13 @@ pub async fn fetch(options: &Options, shutdown: impl Future<Output = ()>) -> Res
     let download = Download::new(&target, options.output.as_deref())?;
     let mut fetch = Fetch::connect(options, &target, peer, download)?;
     tokio::pin!(shutdown);
-    let interrupted = tokio::select! {
+    let outcome = tokio::select! {
         biased;
-        () = &mut shutdown => true,
-        outcome = fetch.run() => { outcome?; false }
+        () = &mut shutdown => Err(anyhow!("interrupted; the file is not complete")),
+        outcome = fetch.run() => outcome,
     };
-    fetch.close(interrupted).await?;
-    if interrupted {
-        bail!("interrupted; the file is not complete");
-    }
+    fetch.close(outcome.is_ok()).await;
+    outcome?;
     fetch.finish()
 }
 
@@ -117,17 +115,20 @@ impl Fetch {
         let mut buffer = vec![0; RECEIVE_BUFFER];
         let started = Instant::now();
         let give_up = started + HANDSHAKE_PATIENCE;
-        while !self.download.is_complete() {
+        loop {
             let mut flushed = self.receive(&mut buffer).await?;
             self.session.wake(Instant::now());
             self.check(give_up)?;
             self.download.advance(&mut self.session.connection)?;
+            if self.download.is_complete() {
+                return Ok(());
+            }
             if flushed == Flushed::Everything {
                 flushed = self.flush().await?;
             }
             let next = match flushed {
                 Flushed::ABatch => Instant::now(),
-                Flushed::Everything => self.session.wake_at().unwrap_or(give_up),
+                Flushed::Everything => self.wake_at(give_up),
             };
             tokio::select! {
                 biased;
@@ -135,7 +136,14 @@ impl Fetch {
                 woken = alarm.wait_until(next) => woken?,
             }
         }
-        Ok(())
+    }
+
+    fn wake_at(&self, give_up: Instant) -> Instant {
+        let connecting = !self.session.connection.is_established();
+        let patience = connecting.then_some(give_up);
+        let times = self.session.wake_at().into_iter().chain(patience);
+        // A connection without a timer has ended, which is looked into at once.
+        times.min().unwrap_or_else(Instant::now)
     }
 
     /// Takes what has arrived, and acknowledges each datagram before it looks at the next.
@@ -185,12 +193,12 @@ impl Fetch {
         Ok(())
     }
 
-    async fn close(&mut self, interrupted: bool) -> Result<()> {
-        let code = if interrupted { CANCELLED } else { NO_ERROR };
-        // An error means that it is closed already.
+    /// Tells the server, as far as there is one to tell.
+    async fn close(&mut self, complete: bool) {
+        let code = if complete { NO_ERROR } else { CANCELLED };
+        // Errors mean that it is closed already, or that it cannot be reached.
         let _ = self.session.connection.close(true, code, b"");
-        let _ = self.flush().await?;
-        Ok(())
+        let _ = self.flush().await;
     }
 
     fn finish(self) -> Result<Fetched> {

@@ -11,6 +11,7 @@ mod process;
 mod report;
 mod transfer;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
@@ -55,12 +56,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))
             .context("cannot watch for signals")?;
     }
-    let scratch = workspace::scratch("demo-real")?;
+    let scratch = scratch()?;
     let network = Network::create()?;
     let launcher = Launcher::new(binaries, !arguments.ordinary_priority, interrupted);
     println!("{network}\n{launcher}\n");
 
-    let bench = Bench::new(&network, &launcher, scratch, arguments.seconds)?;
+    let bench = Bench::new(&network, &launcher, &scratch, arguments.seconds)?;
     let mut comparisons = Vec::new();
     for cross_mbps in [0, 8] {
         let measuring = bench.run(Transfer::measuring(cross_mbps))?;
@@ -68,6 +69,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         comparisons.push(Comparison::new(cross_mbps, &measuring, &silent)?);
     }
     println!("\n{}", report::table(&comparisons));
+    println!(
+        "\nEstimates, and what the programs said: {}",
+        scratch.display()
+    );
     if comparisons.iter().all(Comparison::is_close) {
         return Ok(ExitCode::SUCCESS);
     }
@@ -76,6 +81,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         report::TOLERANCE_PERCENT
     );
     Ok(ExitCode::FAILURE)
+}
+
+/// A folder outside the target folder, in which nothing should belong to root. It must be new: root
+/// does not write where somebody else has prepared the ground.
+fn scratch() -> Result<PathBuf> {
+    let folder = std::env::temp_dir().join(format!("imtcp-demo-{}", std::process::id()));
+    fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
 }
 
 fn build() -> Result<PathBuf> {

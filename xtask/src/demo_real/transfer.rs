@@ -1,7 +1,7 @@
 //! One transfer over the path, and what both ends say of it.
 
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -113,7 +113,7 @@ struct Tally {
 pub struct Bench<'a> {
     network: &'a Network,
     launcher: &'a Launcher,
-    scratch: PathBuf,
+    scratch: &'a Path,
     seconds: u32,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Bench<'a> {
     pub fn new(
         network: &'a Network,
         launcher: &'a Launcher,
-        scratch: PathBuf,
+        scratch: &'a Path,
         seconds: u32,
     ) -> Result<Self> {
         let root = scratch.join("root");

@@ -1,0 +1,121 @@
+//! The controller, overheard.
+
+use super::ReleaseTiming;
+use super::planner::Planner;
+use imtcp_cc::quiche::Controller;
+use quiche::cc::{
+    AckReceived, CongestionController, PacketSent, PacketSpace, PacketsLost, Release, SendContext,
+};
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// The name that the control unit gives its state while it sends a stream.
+const SENDING_STREAM: &str = "send_stream";
+
+/// A controller whose packets are timed.
+#[derive(Debug)]
+pub struct Timed {
+    controller: Box<dyn CongestionController>,
+    planner: Planner,
+    account: Arc<Mutex<ReleaseTiming>>,
+}
+
+impl Timed {
+    /// `controller`, with its times kept in `account`.
+    pub fn new(
+        controller: Box<dyn CongestionController>,
+        account: Arc<Mutex<ReleaseTiming>>,
+    ) -> Self {
+        Self {
+            controller,
+            planner: Planner::default(),
+            account,
+        }
+    }
+
+    /// This project's controller, if it is the one inside.
+    pub fn controller(&self) -> Option<&Controller> {
+        let inner: &dyn Any = &*self.controller;
+        inner.downcast_ref()
+    }
+
+    fn sends_stream(&self) -> bool {
+        self.controller()
+            .is_some_and(|controller| controller.core().control_unit_state() == SENDING_STREAM)
+    }
+}
+
+impl CongestionController for Timed {
+    fn next_release(&mut self, context: &SendContext) -> Release {
+        let inside_stream = self.sends_stream();
+        let release = self.controller.next_release(context);
+        let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
+        self.planner
+            .on_answer(context.now, release, inside_stream, &mut account);
+        release
+    }
+
+    fn on_packet_sent(&mut self, sent: &PacketSent) {
+        if sent.space == PacketSpace::Application && sent.in_flight {
+            let probe = sent.released && self.sends_stream();
+            let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
+            self.planner
+                .on_sent(sent.now, sent.released, probe, &mut account);
+        }
+        self.controller.on_packet_sent(sent);
+    }
+
+    fn cwnd(&self) -> usize {
+        self.controller.cwnd()
+    }
+
+    fn next_packet_size(&self) -> Option<usize> {
+        self.controller.next_packet_size()
+    }
+
+    fn on_ack(&mut self, ack: &AckReceived<'_>) {
+        self.controller.on_ack(ack);
+    }
+
+    fn on_loss(&mut self, loss: &PacketsLost<'_>) {
+        self.planner.on_loss();
+        self.controller.on_loss(loss);
+    }
+
+    fn on_spurious_loss(&mut self, now: Instant, space: PacketSpace, packet_number: u64) {
+        self.controller.on_spurious_loss(now, space, packet_number);
+    }
+
+    fn on_pto(&mut self, now: Instant, count: u32) {
+        self.controller.on_pto(now, count);
+    }
+
+    fn on_space_discarded(&mut self, now: Instant, space: PacketSpace, bytes: usize) {
+        self.controller.on_space_discarded(now, space, bytes);
+    }
+
+    fn on_max_datagram_size(&mut self, size: usize) {
+        self.controller.on_max_datagram_size(size);
+    }
+
+    fn on_app_limited(&mut self, now: Instant) {
+        self.controller.on_app_limited(now);
+    }
+
+    fn state(&self) -> &'static str {
+        self.controller.state()
+    }
+
+    fn ssthresh(&self) -> Option<usize> {
+        self.controller.ssthresh()
+    }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        self.controller.pacing_rate()
+    }
+
+    fn drain_qlog_events(&mut self, emit: &mut dyn FnMut(Instant, &str, serde_json::Value)) {
+        self.controller.drain_qlog_events(emit);
+    }
+}
