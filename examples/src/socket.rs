@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn datagrams_carry_the_time_they_came_and_not_the_time_they_were_taken() {
-        const APART: Duration = Duration::from_millis(20);
+        const APART: Duration = Duration::from_millis(100);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -206,8 +206,10 @@ mod tests {
             let (first, second) = (take().await, take().await);
             assert_eq!((first.length, second.length), (3, 7));
             assert_eq!(first.from, sender.local());
-            // No sleep is shorter than asked for, so the kernel saw them at least so far apart.
-            assert!(second.at - first.at >= APART - 4 * CLOCK_ERROR);
+            // No sleep is shorter than asked for, so the kernel saw them at least so far apart; both
+            // were taken together. Half of it leaves room for a process that is put aside between two
+            // looks at the clocks.
+            assert!(second.at - first.at >= APART / 2);
         });
     }
 }
