@@ -163,12 +163,6 @@ impl EchoTracker {
         outcome
     }
 
-    /// The time the last clean echo's packet spent in queues.
-    pub fn queueing(&self, capacity: Option<Bandwidth>) -> Option<Duration> {
-        self.last
-            .map(|point| self.base.excess(point.delay(capacity)))
-    }
-
     fn deepest(&self) -> Duration {
         self.deepest.get().map_or(Duration::MAX, magnitude)
     }
