@@ -59,9 +59,12 @@ impl ImTcp {
             (plan.train_packets, plan.train_fill) = self.train();
             plan.longest_wait = self.probing.store_limit();
             let packet = self.on_wire(self.max_datagram);
-            // Never slower than the mean rate: a capacity that is taken for too low must not make
-            // itself true.
-            plan.head_gap = capacity.time_for(packet).min(plan.rate.time_for(packet));
+            plan.head_gap = capacity.time_for(packet);
+            if backlog.window_limited {
+                // Never slower than the mean rate: a capacity that is taken for too low must not
+                // make itself true.
+                plan.head_gap = plan.head_gap.min(plan.rate.time_for(packet));
+            }
             plan.rushed_gap = plan.head_gap * RUSHED_GAP_PERCENT / 100;
             if self.link_covered {
                 plan.head_gap = plan.rushed_gap;
