@@ -1,6 +1,6 @@
 //! quiche's configuration for both sides of a flow.
 
-use super::Tap;
+use super::{IDLE_TIMEOUT, Tap};
 use crate::scenario::{Controller, Flow};
 use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod};
@@ -10,12 +10,10 @@ use std::sync::Arc;
 
 /// A self-signed RSA certificate for tests. RSA signatures have one length, elliptic ones vary by a
 /// byte or two from handshake to handshake, which would move every later packet.
-const CERTIFICATE: &[u8] = include_bytes!("../../data/cert.pem");
+pub(super) const CERTIFICATE: &[u8] = include_bytes!("../../data/cert.pem");
 const KEY: &[u8] = include_bytes!("../../data/key.pem");
 
-const PROTOCOL: &[u8] = b"imtcp-sim";
-/// No scenario is silent for so long unless its path is dead.
-const IDLE_TIMEOUT_MS: u64 = 60_000;
+pub(super) const PROTOCOL: &[u8] = b"imtcp-sim";
 /// Datagrams that may wait on either side; beyond it quiche drops the oldest.
 const DATAGRAM_QUEUE: usize = 4096;
 /// How far the application may fill the connection beyond the free window. One window ahead means
@@ -63,7 +61,8 @@ pub(super) fn client(flow: &Flow) -> Result<quiche::Config, quiche::Error> {
 fn common(config: &mut quiche::Config, flow: &Flow) -> Result<(), quiche::Error> {
     let packet = usize::try_from(flow.packet.get()).unwrap_or(usize::MAX);
     config.set_application_protos(&[PROTOCOL])?;
-    config.set_max_idle_timeout(IDLE_TIMEOUT_MS);
+    let idle_ms = IDLE_TIMEOUT.as_millis();
+    config.set_max_idle_timeout(u64::try_from(idle_ms).unwrap_or(u64::MAX));
     config.set_max_recv_udp_payload_size(packet);
     config.set_max_send_udp_payload_size(packet);
     config.set_disable_active_migration(true);
