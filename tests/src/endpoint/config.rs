@@ -1,12 +1,13 @@
 //! quiche's configuration for both sides of a flow.
 
 use super::{IDLE_TIMEOUT, Tap};
-use crate::scenario::{Controller, Flow};
+use crate::scenario::{Acknowledge, Controller, Flow};
 use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod};
 use boring::x509::X509;
 use imtcp_cc::quiche::Factory;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A self-signed RSA certificate for tests. RSA signatures have one length, elliptic ones vary by a
 /// byte or two from handshake to handshake, which would move every later packet.
@@ -14,6 +15,8 @@ pub(super) const CERTIFICATE: &[u8] = include_bytes!("../../data/cert.pem");
 const KEY: &[u8] = include_bytes!("../../data/key.pem");
 
 pub(super) const PROTOCOL: &[u8] = b"imtcp-sim";
+/// What the client offers with the acknowledgement-frequency extension: what quinn does, too.
+const MIN_ACK_DELAY: Duration = Duration::from_millis(1);
 /// Datagrams that may wait on either side; beyond it quiche drops the oldest.
 const DATAGRAM_QUEUE: usize = 4096;
 /// How far the application may fill the connection beyond the free window. One window ahead means
@@ -34,6 +37,7 @@ pub(super) fn server(flow: &Flow, tap: &Arc<Tap>) -> Result<quiche::Config, quic
         Controller::Reno => config.set_cc_algorithm_name("reno")?,
         Controller::Cubic => config.set_cc_algorithm_name("cubic")?,
         Controller::Bbr2 => config.set_cc_algorithm_name("bbr2_gcongestion")?,
+        Controller::Registered(name) => config.set_cc_algorithm_name(name)?,
         Controller::Imtcp => {
             let factory = Factory::new(flow.imtcp.clone()).with_subscriber(tap.clone());
             config.set_congestion_controller(Arc::new(factory));
@@ -49,6 +53,15 @@ pub(super) fn client(flow: &Flow) -> Result<quiche::Config, quiche::Error> {
     config.verify_peer(false);
     let delay_ms = flow.receiver.delay.as_millis();
     config.set_max_ack_delay(u64::try_from(delay_ms).unwrap_or(u64::MAX));
+    if flow.receiver.ack_frequency {
+        config.enable_ack_frequency(MIN_ACK_DELAY);
+        match flow.receiver.acknowledge {
+            // The default, which acknowledges what came whenever it is asked for a datagram.
+            Acknowledge::Every(1) => {}
+            Acknowledge::Every(count) => config.set_delayed_acks(u64::from(count) - 1),
+            Acknowledge::Timer => config.set_delayed_acks(u64::MAX),
+        }
+    }
     let window = flow.flow_control.get();
     config.set_initial_max_data(window);
     config.set_initial_max_stream_data_uni(window);

@@ -47,6 +47,9 @@ pub enum Controller {
     Cubic,
     /// quiche's BBRv2.
     Bbr2,
+    /// One of the caller's own, by the name under which it is registered with
+    /// [`quiche::cc::register`]. Scenario files cannot name it.
+    Registered(&'static str),
 }
 
 const CONTROLLERS: &[(&str, Controller)] = &[
@@ -59,6 +62,9 @@ const CONTROLLERS: &[(&str, Controller)] = &[
 impl Controller {
     /// Its name in scenarios and results.
     pub fn name(self) -> &'static str {
+        if let Self::Registered(name) = self {
+            return name;
+        }
         CONTROLLERS
             .iter()
             .find(|(_, controller)| *controller == self)
@@ -203,7 +209,7 @@ fn receiver(entry: Option<Entry<'_>>) -> Result<Receiver, ScenarioError> {
         receiver.delay = entry.quantity(acknowledgement_delay)?;
     }
     if let Some(entry) = section.optional("ack_frequency") {
-        receiver.ack_frequency = ack_frequency(&entry, receiver.stack)?;
+        receiver.ack_frequency = entry.boolean()?;
     }
     section.finish()?;
     Ok(receiver)
@@ -217,16 +223,6 @@ fn for_quiche(entry: &Entry<'_>, stack: Stack) -> Result<(), ScenarioError> {
     let problem = format!("{} acknowledges in a way of its own", stack.name());
     let remedy = "leave it out, or write stack = \"quiche\"";
     Err(entry.reject(Complaint::new(problem, remedy)))
-}
-
-fn ack_frequency(entry: &Entry<'_>, stack: Stack) -> Result<bool, ScenarioError> {
-    let wanted = entry.boolean()?;
-    if wanted && stack == Stack::Quiche {
-        let problem = "quiche does not know the acknowledgement-frequency extension";
-        let remedy = "write false, or stack = \"quinn\"";
-        return Err(entry.reject(Complaint::new(problem, remedy)));
-    }
-    Ok(wanted)
 }
 
 /// The transport parameter counts whole milliseconds below 2^14 (RFC 9000, section 18.2).

@@ -2,7 +2,7 @@
 //! seeded, except keys and nonces of TLS, whose lengths never vary.
 
 use crate::endpoint::config;
-use crate::random::Random;
+use crate::random::{Random, component_seed};
 use imtcp_cc::units::Bytes;
 use quinn_proto::coding::Codec;
 use quinn_proto::{VarInt, rustls};
@@ -116,6 +116,24 @@ pub(super) struct Ids(pub(super) Random);
 impl Ids {
     pub(super) fn draw(&mut self) -> [u8; ID_LENGTH] {
         self.0.bytes()
+    }
+}
+
+/// Makes the tokens of stateless resets. They show in qlogs, so they are drawn like all else, and
+/// nobody is here from whom they would have to be secret.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ResetKey(u64);
+
+impl ResetKey {
+    pub(super) const LENGTH: usize = 32;
+
+    pub(super) fn new(random: &mut Random) -> Self {
+        Self(u64::from_le_bytes(random.bytes()))
+    }
+
+    pub(super) fn sign(self, id: &[u8]) -> [u8; Self::LENGTH] {
+        let name = format!("reset {id:02x?}");
+        Random::for_component(component_seed(self.0, &name), &name).bytes()
     }
 }
 

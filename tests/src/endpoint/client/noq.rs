@@ -1,13 +1,13 @@
 //! noq, which grew out of quinn, as a client. It keeps a cadence of acknowledgements of its own.
 
-use super::foreign::{self, DATAGRAM_BUFFER, ID_LENGTH, Ids, Refusal, SERVER_NAME};
+use super::foreign::{self, DATAGRAM_BUFFER, ID_LENGTH, Ids, Refusal, ResetKey, SERVER_NAME};
 use super::{Client, Dial};
 use crate::endpoint::{IDLE_TIMEOUT, Moment, SERVER};
 use crate::random::Random;
 use crate::scenario::Flow;
 use imtcp_cc::units::Timestamp;
 use noq_proto::crypto::rustls::QuicClientConfig;
-use noq_proto::crypto::{self, Session};
+use noq_proto::crypto::{self, CryptoError, HmacKey, Session};
 use noq_proto::transport_parameters::TransportParameters;
 use noq_proto::{
     ClientConfig, ConnectError, Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator,
@@ -47,7 +47,7 @@ pub(super) fn prepare(flow: &Flow, mut random: Random) -> Result<Dial, Refusal> 
 }
 
 fn endpoint_config(flow: &Flow, random: &mut Random) -> Result<EndpointConfig, Refusal> {
-    let mut config = EndpointConfig::default();
+    let mut config = EndpointConfig::new(Arc::new(ResetKey::new(random)));
     let ids = Ids(random.fork());
     config
         .rng_seed(Some(random.bytes()))
@@ -103,6 +103,24 @@ impl ConnectionIdGenerator for Ids {
 
     fn cid_lifetime(&self) -> Option<Duration> {
         None
+    }
+}
+
+impl HmacKey for ResetKey {
+    fn sign(&self, data: &[u8], signature: &mut [u8]) {
+        signature.copy_from_slice(&ResetKey::sign(*self, data));
+    }
+
+    fn signature_len(&self) -> usize {
+        Self::LENGTH
+    }
+
+    fn verify(&self, data: &[u8], signature: &[u8]) -> Result<(), CryptoError> {
+        if ResetKey::sign(*self, data) == signature {
+            Ok(())
+        } else {
+            Err(CryptoError)
+        }
     }
 }
 

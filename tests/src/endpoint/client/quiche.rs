@@ -6,7 +6,7 @@ use super::{Client, Dial};
 use crate::application::STREAM;
 use crate::endpoint::{CLIENT, Moment, SERVER, Side, config, connection_id};
 use crate::network::FlowId;
-use crate::scenario::Flow;
+use crate::scenario::{Acknowledge, Flow, Receiver};
 use imtcp_cc::units::Timestamp;
 
 struct QuicheClient {
@@ -18,7 +18,7 @@ struct QuicheClient {
 
 pub(super) fn prepare(id: FlowId, flow: &Flow) -> Result<Dial, quiche::Error> {
     let mut config = config::client(flow)?;
-    let cadence = Cadence::new(flow.receiver);
+    let cadence = Cadence::new(asked_for(flow.receiver));
     Ok(Box::new(move |_| {
         let id = connection_id(id, Side::Client);
         let connection = quiche::connect(None, &id, CLIENT, SERVER, &mut config).ok()?;
@@ -28,6 +28,19 @@ pub(super) fn prepare(id: FlowId, flow: &Flow) -> Result<Dial, quiche::Error> {
             may_send: true,
         }))
     }))
+}
+
+/// When to ask for acknowledgements. With the extension it is quiche that delays them, because an
+/// acknowledgement that is asked for may not wait for the cadence.
+fn asked_for(receiver: Receiver) -> Receiver {
+    let acknowledge = match receiver.ack_frequency {
+        true => Acknowledge::Every(1),
+        false => receiver.acknowledge,
+    };
+    Receiver {
+        acknowledge,
+        ..receiver
+    }
 }
 
 impl Client for QuicheClient {

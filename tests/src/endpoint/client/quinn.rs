@@ -1,13 +1,13 @@
 //! quinn as a client. It keeps a cadence of acknowledgements of its own.
 
-use super::foreign::{self, DATAGRAM_BUFFER, ID_LENGTH, Ids, Refusal, SERVER_NAME};
+use super::foreign::{self, DATAGRAM_BUFFER, ID_LENGTH, Ids, Refusal, ResetKey, SERVER_NAME};
 use super::{Client, Dial};
 use crate::endpoint::{IDLE_TIMEOUT, Moment, SERVER};
 use crate::random::Random;
 use crate::scenario::Flow;
 use imtcp_cc::units::Timestamp;
 use quinn_proto::crypto::rustls::QuicClientConfig;
-use quinn_proto::crypto::{self, Session};
+use quinn_proto::crypto::{self, CryptoError, HmacKey, Session};
 use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{
     ClientConfig, ConnectError, Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator,
@@ -46,7 +46,7 @@ pub(super) fn prepare(flow: &Flow, mut random: Random) -> Result<Dial, Refusal> 
 }
 
 fn endpoint_config(flow: &Flow, random: &mut Random) -> Result<EndpointConfig, Refusal> {
-    let mut config = EndpointConfig::default();
+    let mut config = EndpointConfig::new(Arc::new(ResetKey::new(random)));
     let ids = Ids(random.fork());
     config
         .rng_seed(Some(random.bytes()))
@@ -102,6 +102,24 @@ impl ConnectionIdGenerator for Ids {
 
     fn cid_lifetime(&self) -> Option<Duration> {
         None
+    }
+}
+
+impl HmacKey for ResetKey {
+    fn sign(&self, data: &[u8], signature: &mut [u8]) {
+        signature.copy_from_slice(&ResetKey::sign(*self, data));
+    }
+
+    fn signature_len(&self) -> usize {
+        Self::LENGTH
+    }
+
+    fn verify(&self, data: &[u8], signature: &[u8]) -> Result<(), CryptoError> {
+        if ResetKey::sign(*self, data) == signature {
+            Ok(())
+        } else {
+            Err(CryptoError)
+        }
     }
 }
 

@@ -1,6 +1,12 @@
 //! Foreign QUIC stacks as peers of quiche, in virtual time.
 
+mod asked;
+mod asking;
+#[path = "../common/mod.rs"]
 mod common;
+mod script;
+mod servers;
+mod world;
 
 use common::{Path, run};
 use imtcp_sim::result::{FlowResult, RunResult};
