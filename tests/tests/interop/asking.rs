@@ -12,7 +12,7 @@ use std::time::Duration;
 /// quiche's own client is held to the same.
 const STACKS: [&str; 3] = ["quiche", "quinn", "noq"];
 
-/// Five seconds of a bulk transfer over 10 Mbit/s, some 4400 packets, none of them lost.
+/// Five seconds of a bulk transfer over 10 Mbit/s, some 4000 packets, none of them lost.
 fn run(stack: &str, offered: bool, about: &str, script: Script) -> (FlowResult, Log) {
     // quiche acknowledges every second packet here, as the others do by themselves.
     let cadence = if stack == "quiche" {
@@ -33,7 +33,7 @@ fn run(stack: &str, offered: bool, about: &str, script: Script) -> (FlowResult, 
     let flow = result.flows.into_iter().next().expect("there is a flow");
     assert_eq!(flow.ended, None, "{name}");
     let log = std::mem::take(&mut *read(&log));
-    assert!(log.sent.len() > 4000, "{name}: {} packets", log.sent.len());
+    assert!(log.sent.len() > 3000, "{name}: {} packets", log.sent.len());
     assert_eq!(log.lost, 0, "{name}");
     (flow, log)
 }
@@ -158,7 +158,7 @@ fn single_packets_are_acknowledged_at_once_among_thinned_ones() {
             flow.acknowledgement_datagrams,
             log.sent.len()
         );
-        assert!(asked > 400, "{stack}: {asked} asked");
+        assert!(asked > 300, "{stack}: {asked} asked");
         assert_eq!(own, asked, "{stack}");
         assert!((0.09..0.12).contains(&ratio(&flow, &log)), "{stack}");
     }

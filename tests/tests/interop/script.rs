@@ -8,9 +8,9 @@ use quiche::cc::{
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes in flight: 44 packets, which a path of 10 Mbit/s and 41 ms with a queue of 50 KB takes
+/// Bytes in flight: 35 packets, which a path of 10 Mbit/s and 41 ms with a queue of 50 KB takes
 /// without a loss.
-const WINDOW: usize = 60_000;
+const WINDOW: usize = 48_000;
 
 /// What to ask for.
 #[derive(Clone, Copy, Debug, Default)]

@@ -32,7 +32,8 @@ pub struct Seen {
     /// Datagrams from the server, and from the client.
     pub received: u64,
     pub sent: u64,
-    /// How long what had arrived waited for the client's next datagram, one entry for each of these.
+    /// How long data that had arrived waited for the client's next datagram, one entry for each
+    /// of these.
     pub holds: Vec<Duration>,
 }
 
@@ -43,7 +44,7 @@ pub struct World {
     client: quiche::Connection,
     /// Until when the way to the client is busy.
     busy: Timestamp,
-    /// Since when something waits for the client's next datagram.
+    /// Since when data waits for the client's next datagram.
     waiting: Option<Timestamp>,
     wakes: [Option<Timestamp>; 2],
     /// Bytes that the application still has to write.
@@ -148,9 +149,13 @@ impl World {
             .recv(&mut payload, info)
             .expect("nothing is lost, and nothing is too late");
         self.seen.received += 1;
-        self.waiting.get_or_insert(self.agenda.now());
+        let before = self.seen.bytes;
         while let Ok((length, _)) = self.client.stream_discard(STREAM, usize::MAX) {
             self.seen.bytes += length as u64;
+        }
+        // What carries no data may ask for no acknowledgement.
+        if self.seen.bytes > before {
+            self.waiting.get_or_insert(self.now());
         }
         self.serve_client();
     }
