@@ -12,8 +12,8 @@
 mod pacing;
 mod reporting;
 
-use crate::ack::{CadenceDetector, Echo, EchoGap, EchoQuality, EchoTracker};
-use crate::capacity::DispersionCapacity;
+use crate::ack::{CadenceDetector, Echo, EchoGap, EchoQuality, EchoTiming, EchoTracker};
+use crate::capacity::Capacity;
 use crate::config::Config;
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::event::{Event, Subscriber};
@@ -42,7 +42,7 @@ pub struct ImTcp {
     tracker: EchoTracker,
     cadence: CadenceDetector,
     bootstrap: Bootstrap,
-    capacity: DispersionCapacity,
+    capacity: Capacity,
     classic: ClassicEstimator,
     statistical: StatisticalEstimator,
     probing: Probing,
@@ -68,7 +68,7 @@ impl ImTcp {
             tracker: EchoTracker::new(),
             cadence: CadenceDetector::default(),
             bootstrap: Bootstrap::default(),
-            capacity: DispersionCapacity::new(),
+            capacity: Capacity::new(),
             classic: ClassicEstimator::new(config.minimum_range()),
             statistical: StatisticalEstimator::new(config.minimum_range()),
             probing: Probing::new(&config),
@@ -225,6 +225,7 @@ impl ImTcp {
             };
             let _ = self.probing.on_echo(&echo);
         }
+        self.statistical.on_congestion(now);
         self.window.on_congestion(now, info.newest_sent);
         if info.persistent_congestion {
             self.window.on_persistent_congestion();
@@ -319,16 +320,38 @@ impl ImTcp {
             }
         });
         self.cadence.on_ack(outcome.packets);
+        if let Some(echo) = &outcome.echo {
+            let (bytes, packets) = (outcome.bytes, outcome.packets);
+            let changed = self
+                .capacity
+                .on_delivered(echo, bytes, packets, self.tracker.jitter());
+            self.on_capacity(now, changed);
+        }
         outcome.gap
     }
 
     fn on_gap(&mut self, now: Timestamp, gap: &EchoGap) {
-        if let Some(capacity) = self.capacity.on_gap(gap) {
+        let timing = self.tracker.timing();
+        let news = self.capacity.on_gap(gap, timing != EchoTiming::Own);
+        if news.contradiction {
+            self.tracker.distrust(now);
+        }
+        self.statistical.set_echoes(
+            timing,
+            self.tracker.jitter(),
+            self.on_wire(self.max_datagram),
+        );
+        self.on_capacity(now, news.changed);
+        self.statistical.on_gap(gap);
+    }
+
+    fn on_capacity(&mut self, now: Timestamp, changed: Option<Bandwidth>) {
+        self.tracker.set_bound(self.capacity.is_bound());
+        if let Some(capacity) = changed {
             self.statistical
                 .on_capacity(capacity, self.on_wire(self.max_datagram));
             self.reporter.emit(now, Event::CapacityUpdated { capacity });
         }
-        self.statistical.on_gap(gap);
     }
 
     fn grow_window(

@@ -2,9 +2,11 @@
 //! and the gaps between clean echoes.
 
 use super::base_delay::BaseDelay;
+use super::clock::{EchoClock, EchoTiming};
 use super::echo::Echo;
 use super::gap::{EchoGap, EchoPoint, LinkState};
 use super::quality::EchoQuality;
+use super::work::QueueWork;
 use crate::units::{Bandwidth, Bytes, TimeDelta, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,10 +23,6 @@ const INITIAL_PACKETS: usize = 1_024;
 /// reached the tight link.
 const RUSH_DIVISOR: u32 = 10;
 
-/// A queue's remaining work may be overestimated by this share of a packet's serialisation time
-/// without harm: clocks and the capacity are not better known.
-const WORK_TOLERANCE_DIVISOR: u32 = 100;
-
 #[derive(Clone, Copy, Debug)]
 struct SentPacket {
     number: u64,
@@ -34,6 +32,10 @@ struct SentPacket {
     acknowledged: bool,
 }
 
+/// Where echoes are read coarsely, the two ends of a gap are at least this many times the jitter apart;
+/// what remains of it goes out of the sums over the gaps that follow each other.
+const COARSE_JITTERS: u32 = 2;
+
 /// What one acknowledgement gave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckOutcome {
@@ -41,17 +43,35 @@ pub struct AckOutcome {
     pub gap: Option<EchoGap>,
     /// Packets that this acknowledgement newly covered.
     pub packets: u32,
+    /// Their bytes on the wire.
+    pub bytes: Bytes,
+    /// The echo itself, if it was clean.
+    pub echo: Option<EchoPoint>,
+}
+
+/// A point from which a gap can be read, and whether its packet was rushed.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    point: EchoPoint,
+    rushed: bool,
 }
 
 /// Follows the packets that are out and turns acknowledgements into echoes.
 #[derive(Debug)]
 pub struct EchoTracker {
     packets: VecDeque<SentPacket>,
-    last: Option<EchoPoint>,
-    /// Whether that packet was rushed.
-    last_rushed: bool,
+    clock: EchoClock,
+    /// The newest clean echo, as it came.
+    newest: Option<EchoPoint>,
+    /// The clump that echoes still come to, where they are read coarsely: its newest packet at the time
+    /// of its first echo, which is when the whole of it arrived.
+    clump: Option<Reading>,
+    /// Where the next gap begins.
+    last: Option<Reading>,
     /// When a link upstream of the tight one, and as fast, would have passed on all that was sent.
     upstream_free: Timestamp,
+    /// The capacity is only known to be no less.
+    bound: bool,
     base: BaseDelay,
     /// The longest time in queues, as the least of its negative.
     deepest: BaseDelay,
@@ -72,9 +92,12 @@ impl EchoTracker {
     pub fn new() -> Self {
         Self {
             packets: VecDeque::with_capacity(INITIAL_PACKETS),
+            clock: EchoClock::default(),
+            newest: None,
+            clump: None,
             last: None,
-            last_rushed: false,
             upstream_free: Timestamp::ZERO,
+            bound: false,
             base: BaseDelay::new(),
             deepest: BaseDelay::new(),
             jitter: BaseDelay::new(),
@@ -130,6 +153,7 @@ impl EchoTracker {
             let Some(packet) = self.mark_acknowledged(number) else {
                 continue;
             };
+            outcome.bytes += packet.size;
             if let Some(earlier) = held.replace(packet) {
                 sink(&echo_of(&earlier, arrived, EchoQuality::Aggregated));
             }
@@ -147,20 +171,94 @@ impl EchoTracker {
             sent: newest.sent,
             arrived,
         };
-        outcome.gap = self.gap_to(&point, capacity);
+        outcome.echo = Some(point);
+        let reading = Reading {
+            point,
+            rushed: newest.rushed,
+        };
+        let read = self.read(reading, outcome.packets);
+        self.newest = Some(point);
+        if let Some(read) = read {
+            outcome.gap = self.gap_to(&read, capacity);
+            self.settle(read, capacity);
+        }
+        outcome
+    }
+
+    /// What sets the time of echoes. Where it is not the data, they are read coarsely.
+    pub fn timing(&self) -> EchoTiming {
+        self.clock.timing()
+    }
+
+    /// By how much the echoes' times may be off against each other.
+    pub fn jitter(&self) -> Duration {
+        self.clock.jitter()
+    }
+
+    /// Whether the capacity that comes with acknowledgements is only a lower bound.
+    pub fn set_bound(&mut self, bound: bool) {
+        self.bound = bound;
+    }
+
+    /// What the echoes say contradicts itself: they are no longer read finely.
+    pub fn distrust(&mut self, now: Timestamp) {
+        self.clock.distrust(now);
+    }
+
+    /// The reading that this echo completes, if it completes one.
+    fn read(&mut self, echo: Reading, packets: u32) -> Option<Reading> {
+        let Some(newest) = self.newest else {
+            return Some(echo);
+        };
+        let arrival = echo.point.arrived - newest.arrived;
+        let departure = echo.point.sent - newest.sent;
+        self.clock
+            .on_echo(echo.point.arrived, arrival, departure, packets);
+        if !self.clock.is_coarse() {
+            self.clump = None;
+            return Some(echo);
+        }
+        if let Some(clump) = &mut self.clump
+            && EchoClock::is_clump(arrival, departure)
+        {
+            let arrived = clump.point.arrived;
+            *clump = echo;
+            clump.point.arrived = arrived;
+            return None;
+        }
+        let complete = self.clump.replace(echo)?;
+        let least = self.clock.jitter() * COARSE_JITTERS;
+        let far = self.last.is_none_or(|last| {
+            complete.point.arrived.saturating_since(last.point.arrived) >= least
+        });
+        far.then_some(complete)
+    }
+
+    /// A gap ends here, and the next begins.
+    fn settle(&mut self, read: Reading, capacity: Option<Bandwidth>) {
+        let point = read.point;
         let delay = point.delay(capacity);
-        self.base.observe(arrived, delay);
+        self.base.observe(point.arrived, delay);
         if let (Some(last), Some(rate)) = (self.last, capacity) {
             let serialisation = TimeDelta::from(rate.time_for(point.size));
-            let pushed = serialisation - (point.arrived - last.arrived);
-            self.jitter.observe(arrived, (-pushed).min(TimeDelta::ZERO));
+            let pushed = serialisation - (point.arrived - last.point.arrived);
+            self.jitter
+                .observe(point.arrived, (-pushed).min(TimeDelta::ZERO));
         }
         self.deepest
-            .observe(arrived, -TimeDelta::from(self.base.excess(delay)));
-        self.last = Some(point);
-        self.last_rushed = newest.rushed;
+            .observe(point.arrived, -TimeDelta::from(self.base.excess(delay)));
+        self.last = Some(read);
         self.forget_before(point.number);
-        outcome
+    }
+
+    /// What is not believed of a waiting time.
+    fn doubt(&self) -> Duration {
+        let pushed = self.jitter.get().map_or(Duration::ZERO, magnitude);
+        if self.clock.is_coarse() {
+            pushed.max(self.clock.jitter())
+        } else {
+            pushed
+        }
     }
 
     fn deepest(&self) -> Duration {
@@ -197,15 +295,15 @@ impl EchoTracker {
     /// A packet between the two that is not acknowledged is missing. From a long queue it most
     /// likely was dropped there, and never crossed the link; otherwise nobody can tell where it was
     /// lost, or whether it is only late, and there is no gap.
-    fn gap_to(&self, to: &EchoPoint, capacity: Option<Bandwidth>) -> Option<EchoGap> {
-        let from = self.last?;
+    fn gap_to(&self, to: &Reading, capacity: Option<Bandwidth>) -> Option<EchoGap> {
+        let last = self.last?;
+        let (from, to) = (last.point, to.point);
         let mut bytes = Bytes::ZERO;
         let mut packets = 0u32;
-        let jitter = self.jitter.get().map_or(Duration::ZERO, magnitude);
         let waiting = self
             .base
             .excess(from.delay(capacity))
-            .saturating_sub(jitter);
+            .saturating_sub(self.doubt());
         let long_queue = waiting >= self.deepest() / 2;
         let mut work = QueueWork::after(&from, waiting, capacity);
         let mut spaced = false;
@@ -227,63 +325,40 @@ impl EchoTracker {
         }
         (packets > 0).then(|| EchoGap {
             from,
-            to: *to,
+            to,
             bytes,
             packets,
-            link: work.verdict(spaced && !self.last_rushed),
+            link: match self.clock.timing() {
+                EchoTiming::Own => work.verdict(spaced && !last.rushed),
+                EchoTiming::Clumped if self.bound => {
+                    self.verdict_from_waiting(&from, &to, capacity)
+                }
+                EchoTiming::Clumped => work.verdict(spaced && !last.rushed),
+                EchoTiming::Foreign => LinkState::Unknown,
+            },
         })
+    }
+
+    /// Without a capacity nobody knows how long a queue lasts. If the packets at both ends waited, more
+    /// likely than not those between did.
+    fn verdict_from_waiting(
+        &self,
+        from: &EchoPoint,
+        to: &EchoPoint,
+        capacity: Option<Bandwidth>,
+    ) -> LinkState {
+        let waited = |point: &EchoPoint| self.base.excess(point.delay(capacity)) > self.doubt();
+        if waited(from) && waited(to) {
+            LinkState::BusyQueued
+        } else {
+            LinkState::Unknown
+        }
     }
 }
 
 /// A maximum kept as the least of its negative.
 fn magnitude(negative: TimeDelta) -> Duration {
     negative.abs()
-}
-
-/// Follows the least work that the tight link's queue can hold while packets reach it, counting
-/// only what is known: the waiting time of the last echoed packet, and our own packets since.
-struct QueueWork {
-    capacity: Option<Bandwidth>,
-    /// When the queue would run empty if nobody else sent, on the sender's clock.
-    empty_at: Timestamp,
-    busy: bool,
-    /// The same if the last echoed packet had not waited.
-    bare_empty_at: Timestamp,
-    bare_busy: bool,
-}
-
-impl QueueWork {
-    fn after(from: &EchoPoint, waiting: Duration, capacity: Option<Bandwidth>) -> Self {
-        let serialisation = capacity.map_or(Duration::ZERO, |rate| rate.time_for(from.size));
-        Self {
-            capacity,
-            empty_at: from.sent + waiting + serialisation,
-            busy: capacity.is_some(),
-            bare_empty_at: from.sent + serialisation,
-            bare_busy: capacity.is_some(),
-        }
-    }
-
-    fn arrive(&mut self, sent: Timestamp, size: Bytes) {
-        let Some(capacity) = self.capacity else {
-            return;
-        };
-        let serialisation = capacity.time_for(size);
-        let tolerance = serialisation / WORK_TOLERANCE_DIVISOR;
-        self.busy &= sent <= self.empty_at + tolerance;
-        self.empty_at = self.empty_at.max(sent) + serialisation;
-        self.bare_busy &= sent <= self.bare_empty_at + tolerance;
-        self.bare_empty_at = self.bare_empty_at.max(sent) + serialisation;
-    }
-
-    fn verdict(&self, spaced: bool) -> LinkState {
-        match (self.busy, spaced, self.bare_busy) {
-            (false, ..) => LinkState::Unknown,
-            (true, false, _) => LinkState::BusyRushed,
-            (true, true, true) => LinkState::BusySpaced,
-            (true, true, false) => LinkState::BusyQueued,
-        }
-    }
 }
 
 fn echo_of(packet: &SentPacket, arrived: Timestamp, quality: EchoQuality) -> Echo {
