@@ -22,11 +22,15 @@
 // The build script copies these beside upstream's files, whose module tree they are compiled in. Named
 // here for `cargo fmt` alone, which does not look into an included file.
 #[cfg(false)]
+mod ack_frequency;
+#[cfg(false)]
 mod cc;
 #[cfg(false)]
 mod clock;
 #[cfg(false)]
 mod entropy;
+#[cfg(false)]
+mod extension_params;
 #[cfg(false)]
 #[path = "recovery/congestion/recovery/plugin/mod.rs"]
 mod plugin;

@@ -5,6 +5,7 @@ use std::cmp;
 use std::time::Instant;
 
 use super::PacketRequest;
+use crate::cc::AckFrequency;
 use crate::cc::CongestionController;
 use crate::recovery::Recovery;
 use crate::recovery::RecoveryOps;
@@ -64,6 +65,22 @@ impl Recovery {
         match self {
             Self::Plugin(_) => queued,
             _ => 0,
+        }
+    }
+
+    /// What the path's controller asks of the peer's acknowledgements.
+    pub(crate) fn wanted_ack_frequency(&mut self, now: Instant) -> Option<AckFrequency> {
+        match self {
+            Self::Plugin(plugin) => plugin.wanted_ack_frequency(now),
+            _ => None,
+        }
+    }
+
+    /// Whether the controller wants the packet being built to be acknowledged at once.
+    pub(crate) fn wants_immediate_ack(&mut self) -> bool {
+        match self {
+            Self::Plugin(plugin) => plugin.wants_immediate_ack(),
+            _ => false,
         }
     }
 

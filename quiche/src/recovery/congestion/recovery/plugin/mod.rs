@@ -7,6 +7,7 @@
 
 #![warn(clippy::all, missing_docs)]
 
+mod ack_requests;
 mod dispatch;
 mod gate;
 mod observed;
@@ -33,6 +34,7 @@ use crate::packet::Epoch;
 use crate::recovery::RecoveryConfig;
 use crate::recovery::MINIMUM_WINDOW_PACKETS;
 use crate::CongestionControlAlgorithm;
+use ack_requests::AckRequests;
 use persistent::Fate;
 
 pub(crate) struct PluginRecovery {
@@ -51,6 +53,7 @@ pub(crate) struct PluginRecovery {
     first_rtt_sample: Option<Instant>,
     /// The count of CE marks of the ACK frame being processed.
     ecn_ce: Option<u64>,
+    ack_requests: AckRequests,
     /// Newly acknowledged packets, kept for its memory.
     acked: Vec<AckedPacket>,
 }
@@ -84,6 +87,7 @@ impl PluginRecovery {
             retransmission_bytes: 0,
             first_rtt_sample: None,
             ecn_ce: None,
+            ack_requests: AckRequests::default(),
             acked: Vec::new(),
         };
         recovery.mirror_window();
