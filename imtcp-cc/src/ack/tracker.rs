@@ -18,6 +18,9 @@ const MAX_PACKETS: usize = 32_768;
 /// Packets for which there is room from the start.
 const INITIAL_PACKETS: usize = 1_024;
 
+/// Room for the gaps of one acknowledgement that tells the arrival of so many packets.
+const MOST_GAPS: usize = 128;
+
 /// A packet that a link upstream of the tight one, no slower than it, would hold back by more than
 /// this part of a packet's serialisation time is rushed: its send time is not the time at which it
 /// reached the tight link.
@@ -39,13 +42,11 @@ const COARSE_JITTERS: u32 = 2;
 /// What one acknowledgement gave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckOutcome {
-    /// The gap from the last clean echo to this one, where there is one.
-    pub gap: Option<EchoGap>,
     /// Packets that this acknowledgement newly covered.
     pub packets: u32,
     /// Their bytes on the wire.
     pub bytes: Bytes,
-    /// The echo itself, if it was clean.
+    /// The last of its echoes that was clean.
     pub echo: Option<EchoPoint>,
 }
 
@@ -60,6 +61,8 @@ struct Reading {
 #[derive(Debug)]
 pub struct EchoTracker {
     packets: VecDeque<SentPacket>,
+    /// Completed by the last acknowledgement.
+    gaps: Vec<EchoGap>,
     clock: EchoClock,
     /// The newest clean echo, as it came.
     newest: Option<EchoPoint>,
@@ -92,6 +95,7 @@ impl EchoTracker {
     pub fn new() -> Self {
         Self {
             packets: VecDeque::with_capacity(INITIAL_PACKETS),
+            gaps: Vec::with_capacity(MOST_GAPS),
             clock: EchoClock::default(),
             newest: None,
             clump: None,
@@ -135,54 +139,93 @@ impl EchoTracker {
         });
     }
 
-    /// An acknowledgement came at `arrived` (the receiver's own delay already taken off) whose
-    /// largest packet is `largest`; `newly_acked` are the packets it newly covers, ascending.
-    /// Calls `sink` with the echo of each.
+    /// An acknowledgement came whose largest packet is `largest`; `newly_acked` are the packets it newly
+    /// covers, ascending, each with the time of its arrival where the peer gave it. `arrived` is when the
+    /// acknowledgement came, less the receiver's own delay; `None` if that is no echo of anything. Calls
+    /// `sink` with the echo of each packet; the gaps are then in [`EchoTracker::gaps`].
     pub fn on_ack(
         &mut self,
-        arrived: Timestamp,
+        arrived: Option<Timestamp>,
+        now: Timestamp,
         largest: u64,
-        newly_acked: impl Iterator<Item = u64>,
+        newly_acked: impl Iterator<Item = (u64, Option<Timestamp>)>,
         capacity: Option<Bandwidth>,
         mut sink: impl FnMut(&Echo),
     ) -> AckOutcome {
+        self.gaps.clear();
         let mut outcome = AckOutcome::default();
         let mut held: Option<SentPacket> = None;
-        for number in newly_acked {
+        for (number, timed) in newly_acked {
             outcome.packets += 1;
             let Some(packet) = self.mark_acknowledged(number) else {
                 continue;
             };
             outcome.bytes += packet.size;
-            if let Some(earlier) = held.replace(packet) {
-                sink(&echo_of(&earlier, arrived, EchoQuality::Aggregated));
+            if let Some(at) = timed {
+                sink(&echo_of(&packet, at, EchoQuality::Single));
+                outcome.echo = Some(self.take(&packet, at, 1, capacity));
+            } else if let Some(earlier) = held.replace(packet) {
+                sink(&echo_of(&earlier, now, EchoQuality::Aggregated));
             }
         }
         let Some(newest) = held else { return outcome };
-        if newest.number != largest {
+        match arrived {
             // The acknowledgement that would have echoed it was lost or overtaken.
-            sink(&echo_of(&newest, arrived, EchoQuality::Reordered));
-            return outcome;
-        }
-        sink(&echo_of(&newest, arrived, EchoQuality::Single));
-        let point = EchoPoint {
-            number: newest.number,
-            size: newest.size,
-            sent: newest.sent,
-            arrived,
-        };
-        outcome.echo = Some(point);
-        let reading = Reading {
-            point,
-            rushed: newest.rushed,
-        };
-        let read = self.read(reading, outcome.packets);
-        self.newest = Some(point);
-        if let Some(read) = read {
-            outcome.gap = self.gap_to(&read, capacity);
-            self.settle(read, capacity);
+            Some(at) if newest.number != largest => {
+                sink(&echo_of(&newest, at, EchoQuality::Reordered));
+            }
+            Some(at) => {
+                sink(&echo_of(&newest, at, EchoQuality::Single));
+                outcome.echo = Some(self.take(&newest, at, outcome.packets, capacity));
+            }
+            None => sink(&echo_of(&newest, now, EchoQuality::Aggregated)),
         }
         outcome
+    }
+
+    /// The gaps that the last acknowledgement completed.
+    pub fn gaps(&self) -> &[EchoGap] {
+        &self.gaps
+    }
+
+    /// Echoes come by another clock from now on.
+    pub fn restart(&mut self) {
+        self.newest = None;
+        self.clump = None;
+        self.last = None;
+        self.clock = EchoClock::default();
+        self.base = BaseDelay::new();
+        self.deepest = BaseDelay::new();
+        self.jitter = BaseDelay::new();
+    }
+
+    /// Takes a clean echo.
+    fn take(
+        &mut self,
+        packet: &SentPacket,
+        arrived: Timestamp,
+        covered: u32,
+        capacity: Option<Bandwidth>,
+    ) -> EchoPoint {
+        let point = EchoPoint {
+            number: packet.number,
+            size: packet.size,
+            sent: packet.sent,
+            arrived,
+        };
+        let reading = Reading {
+            point,
+            rushed: packet.rushed,
+        };
+        let read = self.read(reading, covered);
+        self.newest = Some(point);
+        if let Some(read) = read {
+            if let Some(gap) = self.gap_to(&read, capacity) {
+                self.gaps.push(gap);
+            }
+            self.settle(read, capacity);
+        }
+        point
     }
 
     /// What sets the time of echoes. Where it is not the data, they are read coarsely.

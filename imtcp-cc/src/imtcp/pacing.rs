@@ -127,7 +127,7 @@ impl ImTcp {
         }
     }
 
-    fn window_packets(&self) -> u64 {
+    pub(super) fn window_packets(&self) -> u64 {
         self.window.window().get() / self.max_datagram.get().max(1)
     }
 
