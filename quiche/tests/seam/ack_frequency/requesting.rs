@@ -152,6 +152,28 @@ fn a_request_that_was_lost_is_sent_again() {
 }
 
 #[test]
+fn a_lost_request_is_sent_again_though_its_controller_asks_no_more() {
+    let mut world = world(Script::new(Policy::Paced(MS)), following());
+    world.transfer(20_000);
+    world.run_for(4 * DELAY);
+    world.link = Box::new(|_| Fate::Drop);
+    ask(&mut world, request(19, 1_000 * MS, 3));
+    send_packet(&mut world);
+    world.link = Box::new(|_| Fate::Deliver);
+    let scripted = world.server.congestion_controller_mut::<Scripted>();
+    scripted.expect("a script").script.frequency = None;
+    let mut received = Vec::new();
+    for _ in 0..100 {
+        world.run_for(MS);
+        send_packet(&mut world);
+    }
+    world.run_for(10 * DELAY);
+    world.read(&mut received);
+    let (packets, acks) = ratio(&mut world);
+    assert!(acks * 8 < packets, "{acks} for {packets} packets");
+}
+
+#[test]
 fn of_two_requests_only_the_newest_is_sent_again() {
     let mut world = world(Script::new(Policy::Paced(MS)), following());
     world.transfer(20_000);
