@@ -4,11 +4,16 @@
 
 #![warn(clippy::all, missing_docs)]
 
+use smallvec::SmallVec;
+
 use crate::Error;
 use crate::Result;
 use crate::TransportParams;
 
-/// Encodes upstream's parameters, and behind them those of extensions: pairs of ID and value.
+/// Pairs of ID and integer value.
+pub(crate) type ExtensionParams = SmallVec<[(u64, u64); 4]>;
+
+/// Encodes upstream's parameters, and behind them those of extensions.
 pub(crate) fn encode<'a>(
     params: &TransportParams,
     is_server: bool,

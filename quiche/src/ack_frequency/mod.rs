@@ -27,6 +27,7 @@ pub(crate) use sender::Opportunity;
 
 use crate::cc::PeerAcks;
 use crate::extension_params;
+use crate::extension_params::ExtensionParams;
 use crate::frame::Frame;
 use crate::packet::Epoch;
 use crate::packet::Type;
@@ -67,8 +68,8 @@ impl AckFrequency {
         }
     }
 
-    /// The transport parameters to send, by ID and value.
-    pub(crate) fn transport_params(&self) -> Vec<(u64, u64)> {
+    /// The transport parameters to send.
+    pub(crate) fn transport_params(&self) -> ExtensionParams {
         let advertised = self.receiver.min_ack_delay();
         advertised
             .map(|delay| (MIN_ACK_DELAY, delay.as_micros() as u64))

@@ -83,7 +83,7 @@ impl Sender {
             }
             return requests;
         }
-        if !packet.data {
+        if !packet.data || packet.left <= MAX_STREAM_OVERHEAD {
             return requests;
         }
         if let Some(wanted) = recovery.wanted_ack_frequency(packet.now) {
