@@ -1,14 +1,20 @@
 //! The codec for tests and fuzz targets, on slices.
 
+use std::ops::RangeInclusive;
+use std::time::Duration;
+use std::time::Instant;
+
 use octets::Octets;
 use octets::OctetsMut;
 
 use super::codec;
 pub use super::codec::Stamp;
 use super::reader::Reader;
+use super::recorder::Recorder;
 use super::Parameters;
 use crate::cc::ReceiveTime;
 use crate::packet::Type;
+use crate::ranges::RangeSet;
 use crate::Result;
 
 /// Parameters that ask for `max_per_ack` timestamps in units of 2^`exponent` microseconds.
@@ -80,4 +86,41 @@ pub fn read_frames(
         frames.push(reader.times().to_vec());
     }
     Ok(frames)
+}
+
+/// What one endpoint of a connection remembers of the packets it received.
+pub struct Arrivals {
+    start: Instant,
+    recorder: Recorder,
+    asked: Parameters,
+}
+
+impl Arrivals {
+    /// Nothing has arrived, and the peer has `asked`.
+    pub fn new(asked: Parameters) -> Self {
+        let start = crate::clock::now();
+        Self {
+            start,
+            recorder: Recorder::new(start),
+            asked,
+        }
+    }
+
+    /// A packet arrives, this long after the origin (which lies a microsecond before the start).
+    pub fn on_packet(&mut self, packet_number: u64, since_basis: Duration) {
+        let since_start = since_basis.saturating_sub(Duration::from_micros(1));
+        self.recorder
+            .record(packet_number, self.start + since_start, &self.asked);
+    }
+
+    /// What an ACK frame for these packets says, which is sent.
+    pub fn on_ack(&mut self, acked: &[RangeInclusive<u64>]) -> Vec<Stamp> {
+        let mut ranges = RangeSet::default();
+        for range in acked {
+            ranges.insert(*range.start()..*range.end() + 1);
+        }
+        let stamps = self.recorder.stamps(&ranges, &self.asked).to_vec();
+        self.recorder.on_ack_sent();
+        stamps
+    }
 }
