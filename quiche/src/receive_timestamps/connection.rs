@@ -14,14 +14,16 @@ use super::recorder::Recorder;
 use super::Parameters;
 use crate::cc::ReceiveTime;
 use crate::frame::Frame;
+use crate::packet::Epoch;
 use crate::packet::Type;
+use crate::recovery::Sent;
 use crate::Config;
 use crate::Result;
 
 /// Bytes left free for the small frames that go with acknowledgements: flow control, path
 /// validation, a PING. Without them the timestamps would cost a packet after all.
 const RESERVED: usize = 64;
-/// Where data waits for the packet, timestamps take one part in so many of it.
+/// Where data waits for the packet, an ACK frame with timestamps takes one part in so many of it.
 const SHARE_BESIDE_DATA: usize = 8;
 
 /// What the connection knows about the packet that it is about to put an ACK frame into.
@@ -81,6 +83,15 @@ impl ReceiveTimestamps {
         self.reader.times()
     }
 
+    /// A packet leaves. Told here and not when its ACK frame is written: a packet that is begun may
+    /// still be given up.
+    pub(crate) fn on_packet_sent(&mut self, packet: &Sent, epoch: Epoch) {
+        let is_ack = |frame: &Frame| matches!(frame, Frame::ACK { .. });
+        if epoch == Epoch::Application && packet.frames.iter().any(is_ack) {
+            self.recorder.on_ack_sent();
+        }
+    }
+
     /// Puts an ACK frame into a packet, with receive timestamps where the peer wants them and there
     /// is room to spare; whether even the plain frame fits.
     pub(crate) fn push_ack(
@@ -134,7 +145,6 @@ impl ReceiveTimestamps {
             put_ack_as(ty, ack, b)?;
             codec::encode(b, largest_acked, stamps)?;
         }
-        self.recorder.on_ack_sent();
         Ok(some)
     }
 }

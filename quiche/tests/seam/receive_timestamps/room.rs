@@ -1,6 +1,9 @@
 //! What timestamps cost: room in packets that leave anyway, and never a packet.
 
+use std::time::Duration;
+
 use super::{asking_server, config, read, scripted, told, write};
+use crate::controller::{Policy, Script, Scripted};
 use crate::world::{payload, Passage, Side, World, DELAY};
 
 /// The client's datagrams during a transfer of the server's.
@@ -33,7 +36,7 @@ fn an_acknowledgement_grows_by_little() {
         world.trace.clear();
         for _ in 0..100 {
             world.write(&payload(1_000));
-            world.run_for(std::time::Duration::from_millis(3));
+            world.run_for(Duration::from_millis(3));
             read(&mut world.client, 3);
         }
         let from_client = world
@@ -52,20 +55,16 @@ fn an_acknowledgement_grows_by_little() {
 #[test]
 fn an_acknowledgement_alone_may_fill_its_packet() {
     let mut world = asking_server(1_000, 0);
-    let script =
-        |window| crate::controller::Script::new(crate::controller::Policy::Free).window(window);
-    world
-        .server
-        .congestion_controller_mut::<crate::controller::Scripted>()
-        .expect("scripted")
-        .script = script(10_000_000);
+    let script = Script::new(Policy::Free).window(10_000_000);
+    let controller = world.server.congestion_controller_mut::<Scripted>();
+    controller.expect("scripted").script = script;
     world.client_is_mute = true;
     for _ in 0..900 {
         world
             .server
             .dgram_send(&[7; 10])
             .expect("room in the queue");
-        world.run_for(std::time::Duration::from_micros(10));
+        world.run_for(Duration::from_micros(10));
     }
     world.run_for(DELAY);
     world.client_is_mute = false;
