@@ -8,6 +8,15 @@ use crate::Connection;
 use crate::Error;
 use crate::Result;
 
+/// What the application chose.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    /// What the peer is asked for.
+    pub(super) asked: Parameters,
+    /// A peer that asks is answered.
+    pub(super) answers: bool,
+}
+
 impl Config {
     /// Asks the peer to tell when packets arrived, of up to `max` packets in each ACK frame
     /// (`max_receive_timestamps_per_ack`, draft-ietf-quic-receive-ts-02, section 6).
@@ -18,8 +27,7 @@ impl Config {
     /// A peer that sends more is disconnected (PROTOCOL_VIOLATION), and so is one that sends any
     /// without having been asked (FRAME_ENCODING_ERROR: the frame is unknown then).
     pub fn set_max_receive_timestamps_per_ack(&mut self, max: u64) {
-        let max = max.min(octets::MAX_VAR_INT);
-        self.local_transport_params.receive_timestamps.max_per_ack = (max > 0).then_some(max);
+        self.receive_timestamps.asked.max_per_ack = max.min(octets::MAX_VAR_INT);
     }
 
     /// Asks for times in units of 2^`exponent` microseconds (`receive_timestamps_exponent`), 0 to
@@ -35,7 +43,7 @@ impl Config {
         if exponent > MAX_EXPONENT {
             return Err(Error::InvalidTransportParam);
         }
-        self.local_transport_params.receive_timestamps.exponent = Some(exponent);
+        self.receive_timestamps.asked.exponent = exponent;
         Ok(())
     }
 
@@ -46,7 +54,7 @@ impl Config {
     /// 2 to 9 for the first time (4 during the first 18 minutes at exponent 0), and for each further packet
     /// by 1 or 2. Each packet is reported twice.
     pub fn enable_receive_timestamps(&mut self, enabled: bool) {
-        self.send_receive_timestamps = enabled;
+        self.receive_timestamps.answers = enabled;
     }
 }
 
@@ -57,13 +65,24 @@ impl<F: BufFactory> Connection<F> {
         self.receive_timestamps.answered()
     }
 
+    /// The peer's transport parameters were received in this handshake. Where nothing was switched on
+    /// they are unknown ones, and ignored. Those of a session that is resumed do not count: what they
+    /// are about is in 1-RTT packets alone.
+    pub(crate) fn on_peer_receive_timestamps_params(&mut self) -> Result<()> {
+        if self.receive_timestamps.is_used() {
+            let asked = Parameters::find(self.handshake.quic_transport_params())?;
+            self.receive_timestamps.on_peer_parameters(asked);
+        }
+        Ok(())
+    }
+
     /// Behaves from now on as if the peer had asked for this many timestamps in this unit, whether
     /// or not it did: a misbehaving peer, for tests of the other side.
     #[doc(hidden)]
     pub fn presume_receive_timestamps_asked(&mut self, max_per_ack: u64, exponent: u64) {
         self.receive_timestamps.on_peer_parameters(Parameters {
-            max_per_ack: Some(max_per_ack),
-            exponent: Some(exponent),
+            max_per_ack,
+            exponent,
         });
     }
 }

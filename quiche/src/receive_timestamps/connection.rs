@@ -12,6 +12,7 @@ use super::codec::TYPE_WITH_ECN;
 use super::reader::Reader;
 use super::recorder::Recorder;
 use super::Parameters;
+use super::Settings;
 use crate::cc::ReceiveTime;
 use crate::frame::Frame;
 use crate::packet::Epoch;
@@ -36,10 +37,9 @@ pub(crate) struct AckPacket {
 }
 
 pub(crate) struct ReceiveTimestamps {
+    settings: Settings,
     /// What the peer asked for, as far as this endpoint answers.
     answered: Parameters,
-    /// This endpoint answers at all.
-    enabled: bool,
     recorder: Recorder,
     reader: Reader,
 }
@@ -47,16 +47,26 @@ pub(crate) struct ReceiveTimestamps {
 impl ReceiveTimestamps {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
+            settings: config.receive_timestamps,
             answered: Parameters::default(),
-            enabled: config.send_receive_timestamps,
             recorder: Recorder::new(crate::clock::now()),
-            reader: Reader::new(config.local_transport_params.receive_timestamps),
+            reader: Reader::new(config.receive_timestamps.asked),
         }
     }
 
+    /// The transport parameters to send, by ID and value.
+    pub(crate) fn transport_params(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.settings.asked.to_send()
+    }
+
+    /// Whether this endpoint knows of the extension.
+    pub(super) fn is_used(&self) -> bool {
+        self.settings.answers || self.settings.asked.max_per_ack() > 0
+    }
+
     /// The peer's transport parameters are known.
-    pub(crate) fn on_peer_parameters(&mut self, asked: Parameters) {
-        if self.enabled {
+    pub(super) fn on_peer_parameters(&mut self, asked: Parameters) {
+        if self.settings.answers {
             self.answered = asked;
         }
     }

@@ -36,6 +36,7 @@ mod recorder;
 #[doc(hidden)]
 pub mod wire;
 
+pub(crate) use config::Settings;
 pub(crate) use connection::AckPacket;
 pub(crate) use connection::ReceiveTimestamps;
 pub use parameters::Parameters;

@@ -20,17 +20,18 @@ use crate::Result;
 /// Parameters that ask for `max_per_ack` timestamps in units of 2^`exponent` microseconds.
 pub fn parameters(max_per_ack: u64, exponent: u64) -> Parameters {
     Parameters {
-        max_per_ack: Some(max_per_ack),
-        exponent: Some(exponent),
+        max_per_ack,
+        exponent,
     }
 }
 
-/// Reads a sequence of transport parameters as a connection would.
+/// Reads a sequence of transport parameters as a client would that knows of the extension.
 ///
 /// # Errors
 /// [`Error::InvalidTransportParam`](crate::Error::InvalidTransportParam), and quiche's own.
 pub fn decode_parameters(raw: &[u8]) -> Result<Parameters> {
-    Ok(crate::TransportParams::decode(raw, false, None)?.receive_timestamps)
+    crate::TransportParams::decode(raw, false, None)?;
+    Parameters::find(raw)
 }
 
 /// The Receive Timestamps field with as many of `stamps`, from the first, as fit `room` bytes.

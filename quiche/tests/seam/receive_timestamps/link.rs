@@ -134,6 +134,27 @@ fn a_lost_acknowledgement_loses_no_time() {
 }
 
 #[test]
+fn a_delayed_acknowledgement_tells_of_all_it_waited_for() {
+    // A frame for every eighth packet; the connection begins a packet for it at every opportunity,
+    // and gives it up again.
+    let mut client = config(0, true);
+    client.set_delayed_acks(7);
+    let mut world = World::between(config(100, false), client, 1);
+    let first_ack = world.controller().acks.len();
+    for _ in 0..64 {
+        world.write(&payload(1_000));
+        world.run_for(Duration::from_millis(1));
+        read(&mut world.client, 3);
+    }
+    world.run_for(DELAY * 4);
+    let acks = acks(&mut world, Side::Server, first_ack);
+    assert!(acks.iter().any(|ack| ack.packet_numbers.len() == 8));
+    for ack in &acks {
+        assert_eq!(ack.packet_numbers.len(), ack.receive_times.len(), "{ack:?}");
+    }
+}
+
+#[test]
 fn one_a_frame_is_the_latest() {
     let mut world = asking_server(1, 0);
     let first_ack = world.controller().acks.len();

@@ -51,7 +51,14 @@ fn a_value_is_one_integer() {
     for value in [&[][..], &[0x41], &[1, 1]] {
         let invalid = Err(Error::InvalidTransportParam);
         assert_eq!(read(&[parameter(MAX_PER_ACK, value)]), invalid, "{value:?}");
-        assert_eq!(read(&[parameter(EXPONENT, value)]), invalid, "{value:?}");
+        let exponent = parameter(EXPONENT, value);
+        assert_eq!(
+            read(std::slice::from_ref(&exponent)),
+            Ok((0, 0)),
+            "it has to be ignored"
+        );
+        let max = parameter(MAX_PER_ACK, &[1]);
+        assert_eq!(read(&[max, exponent]), invalid, "{value:?}");
     }
     let twice = [parameter(MAX_PER_ACK, &[1]), parameter(MAX_PER_ACK, &[1])];
     assert_eq!(read(&twice), Err(Error::InvalidTransportParam));
