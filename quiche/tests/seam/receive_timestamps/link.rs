@@ -135,8 +135,7 @@ fn a_lost_acknowledgement_loses_no_time() {
 
 #[test]
 fn a_delayed_acknowledgement_tells_of_all_it_waited_for() {
-    // A frame for every eighth packet; the connection begins a packet for it at every opportunity,
-    // and gives it up again.
+    // A frame for every eighth packet.
     let mut client = config(0, true);
     client.set_delayed_acks(7);
     let mut world = World::between(config(100, false), client, 1);

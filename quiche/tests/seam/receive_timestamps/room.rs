@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{asking_server, config, read, scripted, told, write};
+use super::{asking_server, hand_over, read, told, write};
 use crate::controller::{Policy, Script, Scripted};
 use crate::world::{payload, Passage, Side, World, DELAY};
 
@@ -52,8 +52,9 @@ fn an_acknowledgement_grows_by_little() {
     assert_eq!(extra[extra.len() / 2], 12, "{extra:?}");
 }
 
-#[test]
-fn an_acknowledgement_alone_may_fill_its_packet() {
+/// The client has taken in 900 packets, 100 us apart, and acknowledged none. Two bytes a time: more
+/// than one packet has room for.
+fn a_long_silence() -> World {
     let mut world = asking_server(1_000, 0);
     let script = Script::new(Policy::Free).window(10_000_000);
     let controller = world.server.congestion_controller_mut::<Scripted>();
@@ -64,46 +65,57 @@ fn an_acknowledgement_alone_may_fill_its_packet() {
             .server
             .dgram_send(&[7; 10])
             .expect("room in the queue");
-        world.run_for(Duration::from_micros(10));
+        world.run_for(Duration::from_micros(100));
     }
     world.run_for(DELAY);
     world.client_is_mute = false;
-    world.trace.clear();
-    world.run_for(DELAY * 2);
-    let largest = world.trace.iter().map(|passage| passage.size).max();
-    assert!(
-        largest.is_some_and(|size| size > 900 && size <= 1_200 - 40),
-        "{largest:?}"
-    );
-    let acks = &scripted(&world.server).acks;
-    let most = acks.iter().map(|ack| ack.receive_times.len()).max();
-    assert!(most.is_some_and(|count| count > 800), "{most:?}");
+    world
+}
+
+/// The client's next datagram, received by the server: its size, and the times it brought.
+fn next_datagram(world: &mut World) -> (usize, usize) {
+    let before = told(world, Side::Server).len();
+    let size = hand_over(world, Side::Client).expect("a valid packet");
+    (size, told(world, Side::Server).len() - before)
+}
+
+fn has_more(world: &mut World) -> bool {
+    world.client.send(&mut [0; 2_000]).is_ok()
 }
 
 #[test]
-fn data_keeps_seven_eighths_of_its_packets() {
-    let mut world = World::between(config(1_000, true), config(1_000, true), 1);
-    // Each side has more data than its window, so each packet has an acknowledgement to carry and
-    // data to fill it.
-    let data = payload(1_000_000);
-    let mut written = [0, 0];
-    let mut received = [0, 0];
-    world.trace.clear();
-    world.run_until("both transfers are complete", |world| {
-        written[0] += write(&mut world.server, 3, &data[written[0]..]);
-        written[1] += write(&mut world.client, 2, &data[written[1]..]);
-        received[0] += read(&mut world.client, 3);
-        received[1] += read(&mut world.server, 2);
-        received == [data.len(), data.len()]
-    });
-    let datagrams = world
-        .trace
-        .iter()
-        .filter(|p| p.from == Side::Server)
-        .count();
-    // Headers, plain acknowledgements and a packet that is not full now and then, aside.
-    let least = data.len() * 8 / 7 / 1_150;
-    assert!(datagrams <= least + least / 10, "{datagrams} for {least}");
-    assert!(told(&mut world, Side::Server).len() > 500);
-    assert!(told(&mut world, Side::Client).len() > 500);
+fn an_acknowledgement_alone_may_fill_its_packet() {
+    let mut world = a_long_silence();
+    let (size, times) = next_datagram(&mut world);
+    assert!((1_120..1_200).contains(&size), "{size} bytes");
+    assert!(times > 500, "{times} times");
+    assert!(!has_more(&mut world), "what had no room gets no packet");
+}
+
+#[test]
+fn small_frames_find_room_beside_times() {
+    let mut world = a_long_silence();
+    world.write(&payload(1_000));
+    world.client_is_mute = true;
+    world.run_for(DELAY);
+    let stop = world.client.stream_shutdown(3, quiche::Shutdown::Read, 42);
+    assert_eq!(stop, Ok(()));
+    let (size, times) = next_datagram(&mut world);
+    assert!((1_120..1_200).contains(&size), "{size} bytes");
+    assert!(times > 500, "{times} times");
+    assert!(!has_more(&mut world), "STOP_SENDING was in the same packet");
+}
+
+#[test]
+fn data_finds_most_of_its_packet_free() {
+    let mut world = a_long_silence();
+    write(&mut world.client, 2, &payload(5_000));
+    let (size, times) = next_datagram(&mut world);
+    assert!(size > 1_150, "{size} bytes");
+    assert!(
+        (40..=75).contains(&times),
+        "{times} times in an eighth of it"
+    );
+    let data = read(&mut world.server, 2);
+    assert!(data >= 1_200 * 7 / 8 - 40, "{data} bytes of data");
 }
