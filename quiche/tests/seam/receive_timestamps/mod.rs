@@ -4,6 +4,8 @@ mod agreement;
 mod codec;
 mod hostile;
 mod link;
+#[cfg(feature = "qlog")]
+mod logged;
 mod room;
 mod transport_parameters;
 
