@@ -11,8 +11,8 @@
 
 mod echoes;
 mod pacing;
-mod requests;
 mod reporting;
+mod requests;
 
 use crate::ack::{AckPolicy, CadenceDetector, Echo, EchoQuality, EchoTracker, Place, ReceiveClock};
 use crate::capacity::Capacity;

@@ -17,5 +17,5 @@ pub use echo::Echo;
 pub use gap::{EchoGap, EchoPoint, LinkState};
 pub use policy::{AckPolicy, Place};
 pub use quality::EchoQuality;
-pub use receive_clock::{ReceiveClock, Reading};
+pub use receive_clock::{Reading, ReceiveClock};
 pub use tracker::{AckOutcome, EchoTracker};

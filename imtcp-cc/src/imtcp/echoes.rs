@@ -3,6 +3,7 @@
 use super::ImTcp;
 use crate::ack::{EchoGap, EchoTiming, Reading};
 use crate::event::Event;
+use crate::measurement::Estimator;
 use crate::transport::{AckInfo, AckedPacket};
 use crate::units::{Bandwidth, Timestamp};
 
@@ -76,9 +77,7 @@ impl ImTcp {
         acked: impl Iterator<Item = AckedPacket>,
     ) -> Reading {
         let theirs = acked.filter_map(|packet| packet.received).last();
-        let reading = self
-            .receive_clock
-            .on_ack(arrived, theirs, info.rtt.latest);
+        let reading = self.receive_clock.on_ack(arrived, theirs, info.rtt.latest);
         let by_peer = match reading {
             // An acknowledgement without times among others with times is no echo.
             Reading::None => self.by_peer && !self.receive_clock.is_distrusted(),

@@ -25,8 +25,7 @@ impl ImTcp {
         let rtt = self.rtt?;
         let window = u32::try_from(self.window_packets()).unwrap_or(u32::MAX);
         let doubling = self.window.phase() == Phase::SlowStart;
-        self.ack_policy
-            .request(now, rtt.smoothed, window, doubling)
+        self.ack_policy.request(now, rtt.smoothed, window, doubling)
     }
 
     /// Which packets of a stream have echoes of their own: all that ask for one, or whose arrival the
