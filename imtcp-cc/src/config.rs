@@ -37,6 +37,7 @@ pub struct Config {
     minimum_range: Bandwidth,
     header_overhead: Bytes,
     initial_window_packets: u32,
+    ack_frequency: bool,
 }
 
 impl Config {
@@ -99,6 +100,12 @@ impl Config {
         self.header_overhead
     }
 
+    /// Whether a peer that understands it (draft-ietf-quic-ack-frequency-14) is asked for sparse
+    /// acknowledgements, and for immediate ones of the packets that measure.
+    pub fn ack_frequency(&self) -> bool {
+        self.ack_frequency
+    }
+
     /// The initial congestion window in full datagrams (RFC 9002, section 7.2: 10).
     pub fn initial_window_packets(&self) -> u32 {
         self.initial_window_packets
@@ -131,6 +138,7 @@ impl Default for ConfigBuilder {
                 minimum_range: Bandwidth::ZERO,
                 header_overhead: Bytes::new(28),
                 initial_window_packets: 10,
+                ack_frequency: true,
             },
         }
     }
@@ -169,6 +177,8 @@ impl ConfigBuilder {
         header_overhead: Bytes,
         /// See [`Config::initial_window_packets`]; 2 to 100.
         initial_window_packets: u32,
+        /// See [`Config::ack_frequency`].
+        ack_frequency: bool,
     }
 
     /// Checks every setting.

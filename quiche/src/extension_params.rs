@@ -6,12 +6,24 @@
 
 use smallvec::SmallVec;
 
+use crate::ack_frequency::AckFrequency;
+use crate::receive_timestamps::ReceiveTimestamps;
 use crate::Error;
 use crate::Result;
 use crate::TransportParams;
 
 /// Pairs of ID and integer value.
 pub(crate) type ExtensionParams = SmallVec<[(u64, u64); 4]>;
+
+/// The parameters of all extensions, by ID and value.
+pub(crate) fn all(
+    ack_frequency: &AckFrequency,
+    receive_timestamps: &ReceiveTimestamps,
+) -> ExtensionParams {
+    let mut params = ack_frequency.transport_params();
+    params.extend(receive_timestamps.transport_params());
+    params
+}
 
 /// Encodes upstream's parameters, and behind them those of extensions.
 pub(crate) fn encode<'a>(

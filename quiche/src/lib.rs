@@ -34,6 +34,8 @@ mod extension_params;
 #[cfg(false)]
 #[path = "recovery/congestion/recovery/plugin/mod.rs"]
 mod plugin;
+#[cfg(false)]
+mod receive_timestamps;
 
 // Not in a unit-test build, which `--all-targets` makes: upstream's unit tests need its dev-dependencies
 // and files, and are run by `cargo xtask quiche-tests`.

@@ -48,6 +48,7 @@ pub use event::LostPacket;
 pub use event::PacketSent;
 pub use event::PacketSpace;
 pub use event::PacketsLost;
+pub use event::ReceiveTime;
 pub use event::Release;
 pub use event::Rtt;
 pub use event::SendContext;

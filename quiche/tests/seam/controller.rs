@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use quiche::cc::{
     AckFrequency, AckReceived, CongestionController, Factory, LostPacket, PacketSent, PacketSpace,
-    PacketsLost, PathContext, PeerAcks, Release, SendContext,
+    PacketsLost, PathContext, PeerAcks, ReceiveTime, Release, SendContext,
 };
 
 /// When packets are let out.
@@ -94,6 +94,7 @@ pub struct Acked {
     pub packet_numbers: Vec<u64>,
     pub ack_delay: Duration,
     pub smoothed_rtt: Duration,
+    pub receive_times: Vec<ReceiveTime>,
 }
 
 #[derive(Clone, Debug)]
@@ -221,6 +222,7 @@ impl CongestionController for Scripted {
                 .collect(),
             ack_delay: ack.ack_delay,
             smoothed_rtt: ack.rtt.smoothed,
+            receive_times: ack.receive_times.to_vec(),
         });
     }
 

@@ -10,5 +10,6 @@ mod feedback;
 mod gate;
 #[cfg(feature = "qlog")]
 mod qlog;
+mod receive_timestamps;
 mod timers;
 mod world;

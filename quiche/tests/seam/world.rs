@@ -69,6 +69,13 @@ impl World {
         world
     }
 
+    /// A handshake between two configurations, of which the client's need not check certificates.
+    pub fn between(server: Config, client: Config, seed: u64) -> Self {
+        let mut world = Self::of_both(server, client, seed);
+        world.shake_hands();
+        world
+    }
+
     pub fn shake_hands(&mut self) {
         self.run_until("the handshake is done", |world| {
             world.client.is_established() && world.server.is_established()
@@ -124,6 +131,13 @@ impl World {
         self.server
             .congestion_controller::<Scripted>()
             .expect("the server's controller is scripted")
+    }
+
+    pub fn side(&mut self, side: Side) -> &mut Connection {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
     }
 
     pub fn elapsed(&self) -> Duration {

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::PacketRequest;
 use crate::cc::AckFrequency;
 use crate::cc::CongestionController;
+use crate::cc::ReceiveTime;
 use crate::recovery::Recovery;
 use crate::recovery::RecoveryOps;
 
@@ -49,6 +50,14 @@ impl Recovery {
     pub(crate) fn on_ecn_ce_count(&mut self, count: Option<u64>) {
         if let Self::Plugin(plugin) = self {
             plugin.ecn_ce = count;
+        }
+    }
+
+    /// The receive times of the ACK frame that comes next, by ascending packet number.
+    pub(crate) fn on_receive_times(&mut self, times: &[ReceiveTime]) {
+        if let Self::Plugin(plugin) = self {
+            plugin.receive_times.clear();
+            plugin.receive_times.extend_from_slice(times);
         }
     }
 
