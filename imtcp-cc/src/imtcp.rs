@@ -48,6 +48,8 @@ pub struct ImTcp {
     by_peer: bool,
     /// The packet that was just let go, as far as its echo is concerned.
     place: Place,
+    /// The window, and not the application, holds back what is left.
+    window_limited: bool,
     cadence: CadenceDetector,
     bootstrap: Bootstrap,
     capacity: Capacity,
@@ -78,6 +80,7 @@ impl ImTcp {
             ack_policy: AckPolicy::default(),
             by_peer: false,
             place: Place::Other,
+            window_limited: false,
             cadence: CadenceDetector::default(),
             bootstrap: Bootstrap::default(),
             capacity: Capacity::new(),
@@ -167,6 +170,7 @@ impl ImTcp {
             self.reporter.emit(now, event)
         });
         self.place = Place::Other;
+        self.window_limited = request.window_left < request.queued;
         match verdict {
             Verdict::Probe => {
                 self.place = Place::Probe;

@@ -36,16 +36,22 @@ const ROUND_TRIPS_BETWEEN: u32 = 4;
 /// Of this many packets one may ask for an acknowledgement besides those of streams.
 const PACKETS_PER_MARK: u32 = 16;
 
-/// Marks that may be saved up.
-const MOST_MARKS: u32 = 8;
+/// The same while the application is what limits: there are few packets then, and few trains to read.
+const PACKETS_PER_MARK_LIMITED: u32 = 6;
+
+/// Marks that may be saved up, in packets.
+const MOST_SAVED: u32 = 8 * PACKETS_PER_MARK;
+
+/// Marks of a train: its first two, the last that leaves at the capacity, and the last.
+const MARKS_PER_TRAIN: u32 = 4;
 
 /// The place of a packet, as far as its echo is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In a stream.
     Probe,
-    /// Opens a train: with the one behind it, it shows the capacity.
-    Opening,
+    /// Opens a train of so many packets: with the one behind it, it shows the capacity.
+    Opening(u32),
     /// Behind it.
     Second,
     /// Closes the part of a train that leaves at the capacity, or the whole of it.
@@ -62,11 +68,10 @@ pub struct AckPolicy {
     requested_at: Timestamp,
     /// Receive times come with acknowledgements: no packet needs one of its own to be timed.
     timed: bool,
-    /// Packets towards the next mark, and marks saved up.
-    packets: u32,
-    marks: u32,
-    /// The packet before this one opened a train with a mark.
-    opened: bool,
+    /// Packets that have not been used up by marks.
+    saved: u32,
+    /// The train under way is read: marks are worth most if they are of one train.
+    marking: bool,
 }
 
 impl AckPolicy {
@@ -120,30 +125,29 @@ impl AckPolicy {
         Some(wanted)
     }
 
-    /// Whether the packet that leaves now asks for an acknowledgement of its own. Asked once for
-    /// each.
-    pub fn wants_immediate(&mut self, place: Place) -> bool {
-        self.packets += 1;
-        if self.packets >= PACKETS_PER_MARK {
-            self.packets = 0;
-            self.marks = (self.marks + 1).min(MOST_MARKS);
+    /// Whether the packet that leaves now asks for an acknowledgement of its own. Asked once for each.
+    /// `limited` while the application has less than the window allows.
+    pub fn wants_immediate(&mut self, place: Place, limited: bool) -> bool {
+        self.saved = (self.saved + 1).min(MOST_SAVED);
+        match place {
+            Place::Probe => true,
+            _ if self.timed => false,
+            Place::Opening(train) => {
+                let price = if limited {
+                    PACKETS_PER_MARK_LIMITED
+                } else {
+                    PACKETS_PER_MARK
+                };
+                let cost = train.min(MARKS_PER_TRAIN) * price;
+                self.marking = self.saved >= cost;
+                if self.marking {
+                    self.saved -= cost;
+                }
+                self.marking
+            }
+            Place::Second | Place::Closing => self.marking,
+            Place::Other => false,
         }
-        let opened = std::mem::take(&mut self.opened);
-        let cost = match place {
-            Place::Probe => return true,
-            _ if self.timed => return false,
-            // The second of a pair was paid for with the first.
-            Place::Second => return opened,
-            Place::Opening => 2,
-            Place::Closing => 1,
-            Place::Other => return false,
-        };
-        if self.marks < cost {
-            return false;
-        }
-        self.marks -= cost;
-        self.opened = place == Place::Opening;
-        true
     }
 }
 
@@ -216,14 +220,24 @@ mod tests {
     #[test]
     fn marks_are_bounded_and_streams_are_not() {
         let mut policy = policy();
-        let trains = [Place::Opening, Place::Second, Place::Other, Place::Closing];
-        let packets = 12_000;
-        let marked = (0..packets)
-            .filter(|i| policy.wants_immediate(trains[i % trains.len()]))
-            .count();
-        assert!((600..=760).contains(&marked), "{marked}");
-        assert!((0..100).all(|_| policy.wants_immediate(Place::Probe)));
+        let mut train = vec![Place::Other; 32];
+        (train[0], train[1]) = (Place::Opening(32), Place::Second);
+        (train[7], train[31]) = (Place::Closing, Place::Closing);
+        let mut marks = |limited| {
+            let places = train.iter().cycle().take(32_000);
+            places
+                .filter(|place| policy.wants_immediate(**place, limited))
+                .count()
+        };
+        assert!((1990..=2010).contains(&marks(false)));
+        // Each train is read, which is less than one in six.
+        assert_eq!(marks(true), 4000);
+        assert!((0..100).all(|_| policy.wants_immediate(Place::Probe, false)));
         policy.set_timed(true);
-        assert!(!trains.iter().any(|place| policy.wants_immediate(*place)));
+        assert!(
+            !train
+                .iter()
+                .any(|place| policy.wants_immediate(*place, true))
+        );
     }
 }

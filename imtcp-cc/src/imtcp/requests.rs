@@ -17,7 +17,8 @@ impl ImTcp {
     /// Whether the packet that [`ImTcp::next_release`] has just let go asks for an acknowledgement of
     /// its own. Asked once for each.
     pub fn immediate_ack(&mut self) -> bool {
-        self.config.measurement() && self.ack_policy.wants_immediate(self.place)
+        let limited = !self.window_limited;
+        self.config.measurement() && self.ack_policy.wants_immediate(self.place, limited)
     }
 
     /// How the peer shall acknowledge from now on; `None` for no change.

@@ -165,7 +165,7 @@ impl Pacer {
     pub fn place(&self) -> Place {
         match (self.train_sent, self.train_left) {
             (_, 0) => Place::Other,
-            (0, 2..) => Place::Opening,
+            (0, left @ 2..) => Place::Opening(left),
             (1, _) => Place::Second,
             (sent, left) if left == 1 || sent + 1 == HEAD => Place::Closing,
             _ => Place::Other,
