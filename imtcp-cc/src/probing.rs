@@ -28,8 +28,8 @@ const ECHO_PATIENCE: u32 = 3;
 const PACKETS_PER_PROBE: u32 = 5;
 
 /// The same where each probe costs an acknowledgement of its own: together with what the peer sends
-/// anyway this is a third of RFC 9000's one for every second packet, or less.
-const PACKETS_PER_COSTLY_PROBE: u32 = 16;
+/// anyway this is less than a third of RFC 9000's one for every second packet.
+const PACKETS_PER_COSTLY_PROBE: u32 = 32;
 
 /// The window's size stretches the pause between measurements to this at most: four results a
 /// second are enough to notice a change within one.
