@@ -1,0 +1,315 @@
+//! Promises in a closed loop: the core, a link, and a source.
+
+mod support;
+
+use imtcp_cc::config::ConfigBuilder;
+use imtcp_cc::event::{Event, Recorder};
+use imtcp_cc::promise::{Demand, Outcome, Requirement, SlotReport, Status};
+use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
+use imtcp_cc::{Config, ImTcp};
+use std::sync::Arc;
+use std::time::Duration;
+use support::{DATAGRAM, Path, Run};
+
+const TWO_SECONDS: Duration = Duration::from_secs(2);
+
+/// Application data in a full datagram of the harness, as the promise counts it.
+const GOODPUT: u64 = DATAGRAM - 48;
+
+fn path(mbps: u64) -> Path {
+    Path {
+        capacity: Bandwidth::from_mbps(mbps),
+        delay: Duration::from_millis(20),
+        queue: Duration::from_millis(40),
+        cross: Bandwidth::ZERO,
+        loss: 0.0,
+        ack_loss: 0.0,
+        ack_every: 1,
+    }
+}
+
+fn require(mbps: f64, demand: Demand) -> Requirement {
+    Requirement::from_f64(mbps * 1e6, TWO_SECONDS.as_secs_f64())
+        .expect("possible")
+        .demand(demand)
+}
+
+struct Outcomes {
+    reports: Vec<SlotReport>,
+    lengths: Vec<u32>,
+    run: Run,
+}
+
+/// A bulk source for `seconds`.
+fn bulk(path: Path, config: ConfigBuilder, seconds: u64, seed: u64) -> Outcomes {
+    with_source(path, config, seconds, seed, |run| {
+        run.write_at(Duration::ZERO, 1 << 40);
+    })
+}
+
+fn with_source(
+    path: Path,
+    config: ConfigBuilder,
+    seconds: u64,
+    seed: u64,
+    source: impl FnOnce(&mut Run),
+) -> Outcomes {
+    let recorder = Arc::new(Recorder::default());
+    let config = config.build().expect("valid");
+    let core = ImTcp::new(config, Bytes::new(DATAGRAM), Some(recorder.clone()));
+    let mut run = Run::new(core, path, seed);
+    source(&mut run);
+    run.until(Duration::from_secs(seconds));
+    let (mut reports, mut lengths) = (Vec::new(), Vec::new());
+    for (_, event) in recorder.take() {
+        match event {
+            Event::SlotEnded { report } => reports.push(report),
+            Event::ControlSlotStarted { round_trips, .. } => lengths.push(round_trips),
+            _ => {}
+        }
+    }
+    Outcomes {
+        reports,
+        lengths,
+        run,
+    }
+}
+
+fn ratios(reports: &[SlotReport]) -> Vec<f64> {
+    let ratio = |r: &SlotReport| r.achieved.as_bps_f64() / r.required.as_bps_f64();
+    reports.iter().map(ratio).collect()
+}
+
+#[test]
+fn exactly_the_rate_is_taken_of_a_path_that_has_plenty() {
+    let requirement = require(8.0, Demand::Exactly);
+    let outcomes = bulk(
+        path(40),
+        Config::builder().promise(Some(requirement)),
+        30,
+        1,
+    );
+    let ratios = ratios(&outcomes.reports);
+    assert!(ratios.len() >= 14, "{} slots in 30 s", ratios.len());
+    assert!(
+        ratios.iter().all(|ratio| (1.0..=1.05).contains(ratio)),
+        "{ratios:?}"
+    );
+    assert_eq!(outcomes.run.tally.lost, 0);
+    // 8 Mbit/s of goodput over 40 ms, with the aim's margin.
+    let needed = 8e6 / 8.0 * 0.04 * DATAGRAM as f64 / GOODPUT as f64;
+    let window = outcomes.run.core.cwnd().as_f64();
+    assert!(
+        (1.0..1.15).contains(&(window / needed)),
+        "{window} where {needed} is needed"
+    );
+}
+
+#[test]
+fn a_window_that_had_grown_is_steered_down_to_the_rate() {
+    let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);
+    let handle = core.promise();
+    let mut reports = handle.reports();
+    let mut run = Run::new(core, path(40), 2);
+    run.write_at(Duration::ZERO, 1 << 40);
+    run.until(Duration::from_secs(10));
+    let grown = run.core.cwnd();
+    assert_eq!(handle.status(), Status::Idle);
+    handle
+        .require(require(8.0, Demand::Exactly))
+        .expect("there is room");
+    run.until(Duration::from_secs(22));
+    assert!(
+        run.core.cwnd().get() * 3 < grown.get(),
+        "{} after {grown}",
+        run.core.cwnd()
+    );
+    assert_eq!(handle.status(), Status::Kept);
+    let achieved: Vec<SlotReport> = std::iter::from_fn(|| reports.take()).collect();
+    assert!(achieved.len() >= 5, "{}", achieved.len());
+    let last = ratios(&achieved).pop().expect("some");
+    assert!((1.0..=1.05).contains(&last), "{last}");
+    handle.withdraw();
+    run.until(Duration::from_secs(40));
+    assert_eq!(handle.status(), Status::Idle);
+    assert!(
+        run.core.cwnd().get() * 2 > grown.get(),
+        "free again, it grows: {}",
+        run.core.cwnd()
+    );
+}
+
+#[test]
+fn at_least_the_rate_leaves_the_rest_to_reno() {
+    let free = bulk(path(20), Config::builder(), 30, 3).run.tally.delivered;
+    let requirement = require(8.0, Demand::AtLeast);
+    let promised = bulk(
+        path(20),
+        Config::builder().promise(Some(requirement)),
+        30,
+        3,
+    );
+    let share = promised.run.tally.delivered as f64 / free as f64;
+    assert!(share > 0.97, "{share} of what it would have carried");
+    assert!(promised.reports.iter().all(|r| r.outcome == Outcome::Kept));
+}
+
+/// Losses that halve the window and say nothing of congestion: Reno cannot hold the rate.
+#[test]
+fn a_lossy_path_with_room_gives_the_rate_that_reno_misses() {
+    let lossy = Path {
+        loss: 0.01,
+        ..path(40)
+    };
+    let requirement = require(8.0, Demand::AtLeast);
+    let free = bulk(lossy.clone(), Config::builder(), 60, 4);
+    let mbps = free.run.tally.delivered as f64 * 8.0 / 60e6;
+    assert!(mbps < 6.0, "Reno: {mbps} Mbit/s");
+    let promised = bulk(lossy, Config::builder().promise(Some(requirement)), 60, 4);
+    let kept = promised
+        .reports
+        .iter()
+        .filter(|r| r.outcome == Outcome::Kept)
+        .count();
+    assert!(
+        kept * 20 >= promised.reports.len() * 19,
+        "{kept} of {:?}",
+        ratios(&promised.reports)
+    );
+}
+
+#[test]
+fn what_the_path_cannot_carry_is_said_in_the_first_half_of_the_slot() {
+    let requirement = require(8.0, Demand::AtLeast);
+    let outcomes = bulk(path(6), Config::builder().promise(Some(requirement)), 40, 5);
+    let missed: Vec<&SlotReport> = outcomes
+        .reports
+        .iter()
+        .filter(|r| r.outcome == Outcome::Missed)
+        .collect();
+    assert_eq!(missed.len(), outcomes.reports.len());
+    let in_time = missed
+        .iter()
+        .filter(|r| {
+            r.warned
+                .is_some_and(|at| at.saturating_since(r.start) <= TWO_SECONDS / 2)
+        })
+        .count();
+    assert_eq!(in_time, missed.len(), "{missed:?}");
+    assert!(matches!(
+        outcomes.run.core.promise().status(),
+        Status::AtRisk { .. } | Status::Broken { .. }
+    ));
+}
+
+#[test]
+fn a_source_slower_than_its_promise_breaks_nothing_and_the_path_is_known_all_the_same() {
+    // 30 frames a second of 8 kB: 2 Mbit/s, where 5 are promised and 50 would go.
+    let requirement = require(5.0, Demand::Exactly);
+    let outcomes = with_source(
+        path(50),
+        Config::builder().promise(Some(requirement)),
+        20,
+        6,
+        |run| {
+            for frame in 0..600u64 {
+                run.write_at(Duration::from_micros(frame * 33_333), 8_000);
+            }
+        },
+    );
+    assert!(outcomes.reports.len() >= 9);
+    assert!(
+        outcomes
+            .reports
+            .iter()
+            .all(|r| r.outcome == Outcome::SourceLimited),
+        "{:?}",
+        outcomes.reports
+    );
+    let handle = outcomes.run.core.promise();
+    assert_eq!(handle.status(), Status::Kept);
+    let could = handle
+        .can_promise(Bandwidth::from_mbps(20), TWO_SECONDS)
+        .expect("known");
+    assert!(could > 0.9, "{could}");
+    let cannot = handle
+        .can_promise(Bandwidth::from_mbps(60), TWO_SECONDS)
+        .expect("known");
+    assert!(cannot < 0.01, "{cannot}");
+    // Nine tenths of 50 Mbit/s over two seconds are 11 MB; less headers.
+    let bytes = handle.bytes_within(TWO_SECONDS, 0.9).expect("known").get();
+    assert!((6_000_000..12_500_000).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn chunks_are_not_sent_faster_than_promised() {
+    // 4 s of video at 3.3 Mbit/s at once, every 4 s: paced at the promise of 4, they take most of the time.
+    let requirement = require(4.0, Demand::Exactly);
+    let outcomes = with_source(
+        path(40),
+        Config::builder().promise(Some(requirement)),
+        41,
+        7,
+        |run| {
+            for chunk in 0..10u64 {
+                run.write_at(Duration::from_secs(4 * chunk), 1_650_000);
+            }
+        },
+    );
+    assert!(
+        outcomes.reports.iter().all(|r| r.outcome.is_kept()),
+        "{:?}",
+        outcomes.reports
+    );
+    let fastest = ratios(&outcomes.reports).into_iter().fold(0.0, f64::max);
+    assert!(fastest <= 1.05, "{:?}", ratios(&outcomes.reports));
+    assert_eq!(outcomes.run.tally.delivered, 16_500_000);
+}
+
+#[test]
+fn the_control_slot_rests_on_a_steady_path() {
+    let requirement = require(8.0, Demand::Exactly);
+    let outcomes = bulk(
+        path(40),
+        Config::builder().promise(Some(requirement)),
+        60,
+        8,
+    );
+    let settled = &outcomes.lengths[outcomes.lengths.len() / 3..];
+    let least = settled.iter().min().expect("some");
+    let most = settled.iter().max().expect("some");
+    assert!(most - least <= 2, "{settled:?}");
+}
+
+/// What is asked for from another thread, amid the run, is there at the next acknowledgement.
+#[test]
+fn a_handle_is_used_from_another_thread_while_packets_flow() {
+    let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);
+    let handle = core.promise();
+    let mut run = Run::new(core, path(40), 9);
+    run.write_at(Duration::ZERO, 1 << 40);
+    std::thread::scope(|scope| {
+        let application = scope.spawn(move || {
+            let mut reports = handle.reports();
+            let mut kept = 0;
+            let mut asked = false;
+            while kept < 3 {
+                if !asked && handle.estimate().is_some() && handle.capacity().is_some() {
+                    handle.require(require(8.0, Demand::AtLeast)).expect("room");
+                    asked = true;
+                }
+                match reports.take() {
+                    Some(report) => kept += u32::from(report.outcome == Outcome::Kept),
+                    None => std::thread::yield_now(),
+                }
+            }
+        });
+        let mut until = Duration::ZERO;
+        while !application.is_finished() && until < Duration::from_secs(600) {
+            until += Duration::from_millis(100);
+            run.until(until);
+        }
+        application.join().expect("three slots kept");
+    });
+    assert!(run.now > Timestamp::ZERO);
+}
