@@ -9,7 +9,9 @@ use super::handle::{Promise, PromiseSeat};
 use super::history::History;
 use super::requirement::{Demand, FEWEST_ROUND_TRIPS, Requirement};
 use super::slot_length::{SlotLength, SlotLengthRule};
-use super::slots::{ControlSlot, EvaluationSlot, evaluation_rounds, next_target, rounds};
+use super::slots::{
+    ControlSlot, EvaluationSlot, Shortfalls, evaluation_rounds, next_target, rounds_up,
+};
 use super::status::{Cause, Outcome, SlotReport, Status};
 use super::steering::{PathRates, Position, Standing, at_least, exactly, k_bw, k_max};
 use crate::estimate::Estimate;
@@ -17,10 +19,18 @@ use crate::event::Event;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// The control aims this much above the requirement. The last round trip of a slot cannot be corrected
-/// any more, and without a margin its chance would decide half of all slots: of two seconds at 40 ms
-/// it is a fiftieth.
-const AIM: f64 = 1.02;
+/// The control aims above the requirement by at least this share. The last round trip of a slot cannot
+/// be corrected any more, and without a margin its chance would decide half of all slots: of two
+/// seconds at 40 ms it is a fiftieth.
+const LEAST_MARGIN: f64 = 0.02;
+
+/// And by this many times what control slots fall short of their targets: what the last one lacks
+/// stays lacking, and twice the root mean square covers nearly all of it.
+const MARGIN_SIGMAS: f64 = 2.0;
+
+/// And by this at most: a promise takes no more than it must, and where control slots fall short by
+/// more, it is not for want of a higher aim.
+const MOST_MARGIN: f64 = 0.1;
 
 /// A slot is at risk when it is more likely missed than kept, and out of it only some way beyond, so
 /// that a wavering forecast does not make a wavering status.
@@ -88,6 +98,7 @@ pub(crate) struct Keeper {
     length: SlotLength,
     /// How the control slots went; carried from one evaluation slot into the next.
     standing: Standing,
+    shortfalls: Shortfalls,
     /// k while it cannot be computed anew.
     slope: f64,
     index: u64,
@@ -119,6 +130,7 @@ impl Keeper {
             control: None,
             length: SlotLength::new(settings.rule),
             standing: Standing::OnTarget,
+            shortfalls: Shortfalls::default(),
             slope: 1.0,
             index: 0,
             status: Status::Idle,
@@ -217,7 +229,7 @@ impl Keeper {
             self.begin_control(path, requirement, bw, emit);
             return;
         };
-        if path.now < control.end() && !self.is_evaluation_over(path.now) {
+        if !self.is_control_over(path, &control) {
             return;
         }
         // Accounted to the slots that end before they are judged.
@@ -238,8 +250,15 @@ impl Keeper {
         self.begin_control(path, requirement, target, emit);
     }
 
-    fn is_evaluation_over(&self, now: Timestamp) -> bool {
-        self.evaluation.is_some_and(|slot| now >= slot.end)
+    /// A control slot ends on time, unless less than another one would be left of the evaluation slot;
+    /// with that slot it ends in any case.
+    fn is_control_over(&self, path: &PathState, control: &ControlSlot) -> bool {
+        let Some(evaluation) = self.evaluation else {
+            return true;
+        };
+        let left = evaluation.end.saturating_since(path.now);
+        let least = path.smoothed.saturating_mul(FEWEST_ROUND_TRIPS);
+        left.is_zero() || (path.now >= control.end() && left >= least)
     }
 
     fn begin_evaluation(&mut self, start: Timestamp, path: &PathState, requirement: &Requirement) {
@@ -270,7 +289,7 @@ impl Keeper {
     fn control_length(&self, path: &PathState, requirement: &Requirement) -> u32 {
         let whole = evaluation_rounds(requirement.per(), path.smoothed);
         let left = self.evaluation.map_or(whole, |slot| {
-            rounds(slot.end.saturating_since(path.now), path.smoothed)
+            rounds_up(slot.end.saturating_since(path.now), path.smoothed)
         });
         self.length.next(left, whole)
     }
@@ -281,10 +300,12 @@ impl Keeper {
             return 0.0;
         };
         let lacking = control.lacking(lasted);
-        let whole = self.requirement.map_or(FEWEST_ROUND_TRIPS, |r| {
-            evaluation_rounds(r.per(), path.smoothed)
-        });
-        self.length.on_slot(lacking <= 0.0, whole);
+        if let Some(requirement) = self.requirement {
+            let whole = evaluation_rounds(requirement.per(), path.smoothed);
+            self.length.on_slot(lacking <= 0.0, whole);
+            let bw = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
+            self.shortfalls.add(lacking, lasted, bw, requirement.per());
+        }
         if control.wanting + control.srtt >= lasted {
             let bits = self.goodput_of(path).as_bits_f64();
             self.own_rate = Some(Bandwidth::from_bps_f64(control.throughput(lasted) * bits));
@@ -394,7 +415,9 @@ impl Keeper {
 
     /// What the control aims at, in packets per second.
     fn required_packets(&self, path: &PathState, requirement: &Requirement) -> f64 {
-        AIM * requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64()
+        let spare = MARGIN_SIGMAS * self.shortfalls.root_mean_square();
+        let aim = 1.0 + (LEAST_MARGIN + spare).min(MOST_MARGIN);
+        aim * requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64()
     }
 
     fn fresh_estimate(&self, path: &PathState) -> Option<Estimate> {

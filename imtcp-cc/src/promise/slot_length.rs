@@ -14,7 +14,7 @@ use super::requirement::FEWEST_ROUND_TRIPS;
 /// How the length of control slots follows the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SlotLengthRule {
-    /// The mean number of round trips between congestion events, cut so that whole slots fill the
+    /// As far as the path usually goes between two congestion events, cut so that whole slots fill the
     /// evaluation slot.
     #[default]
     LossIntervals,
@@ -118,7 +118,8 @@ impl SlotLength {
         }
     }
 
-    /// Half of the evaluation slot at most, so that one correction is always possible, and `left`
+    /// ln 2 of the mean loss interval: where losses come at random the intervals are exponential, that is
+    /// their median, and a plan is as likely carried out as broken. Half of the evaluation slot at most, so that one correction is always possible, and `left`
     /// cut into equal parts, so that no stub remains that could only be driven steeply.
     fn cut(&self, left: u32, whole: u32) -> u32 {
         let longest = (whole / 2).max(FEWEST_ROUND_TRIPS);
@@ -130,7 +131,7 @@ impl SlotLength {
         let reach = self
             .intervals
             .mean(self.since_loss)
-            .map_or(longest, |mean| mean as u32)
+            .map_or(longest, |mean| (mean * std::f64::consts::LN_2) as u32)
             .clamp(FEWEST_ROUND_TRIPS, longest);
         // At the nearest number of parts: rounding up alone would make slots half as long as asked
         // for where they barely do not fit.
@@ -157,13 +158,13 @@ mod tests {
     fn slots_reach_from_loss_to_loss_and_fill_the_evaluation_slot() {
         // No loss: half of the evaluation slot.
         assert_eq!(rule(&[]).next(64, 64), 32);
-        // A loss every 8 round trips: 64 / 8 = 8 slots of 8.
-        assert_eq!(rule(&[8.0; 8]).next(64, 64), 8);
-        // Every 10: 64 / 10 rounds to 6 parts of 10; of 30 left, 3 of 10.
-        assert_eq!(rule(&[10.0; 8]).next(64, 64), 10);
-        assert_eq!(rule(&[10.0; 8]).next(30, 64), 10);
+        // A loss every 12 round trips: 12 ln 2 = 8.3, 64 / 8 = 8 slots of 8.
+        assert_eq!(rule(&[12.0; 8]).next(64, 64), 8);
+        // Every 15: 10.4; 64 / 10 rounds to 6 parts of 10; of 30 left, 3 of 10.
+        assert_eq!(rule(&[15.0; 8]).next(64, 64), 10);
+        assert_eq!(rule(&[15.0; 8]).next(30, 64), 10);
         // 7 left: one slot of 7, no stub.
-        assert_eq!(rule(&[10.0; 8]).next(7, 64), 7);
+        assert_eq!(rule(&[15.0; 8]).next(7, 64), 7);
         // Losses in each round trip, and no round trip left.
         assert_eq!(rule(&[1.0; 8]).next(64, 64), 2);
         assert_eq!(rule(&[10.0; 8]).next(0, 64), 2);
@@ -171,12 +172,14 @@ mod tests {
 
     #[test]
     fn the_open_interval_counts_when_it_raises_the_mean() {
-        let mut length = rule(&[4.0; 8]);
+        let mut length = rule(&[6.0; 8]);
         length.on_rounds(3.0);
+        // 6 ln 2 = 4.2
         assert_eq!(length.next(64, 64), 4);
-        // (40 + 4 * 5) / 6: 40 with weight 1, then 1 + 1 + 1 + .8 + .6 + .4 + .2 = 5 of fours.
+        // (40 + 6 * 5) / 6 = 11.7: 40 with weight 1, then 1 + 1 + 1 + .8 + .6 + .4 + .2 = 5 of sixes;
+        // 11.7 ln 2 = 8.1.
         length.on_rounds(37.0);
-        assert_eq!(length.next(64, 64), 64 / 6);
+        assert_eq!(length.next(64, 64), 8);
     }
 
     #[test]

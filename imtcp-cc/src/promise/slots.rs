@@ -131,6 +131,38 @@ pub(super) fn rounds(span: Duration, srtt: Duration) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
+/// Round trips that a span covers, the last one maybe not all of it.
+pub(super) fn rounds_up(span: Duration, srtt: Duration) -> u32 {
+    let count = span.as_nanos().div_ceil(srtt.as_nanos().max(1));
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// By what share of an evaluation slot control slots fall short of their targets: root mean square, of
+/// which old ones lose weight. What the last control slot lacks is never made up for, so this is what
+/// the aim has to have to spare.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shortfalls {
+    square: f64,
+    weight: f64,
+}
+
+impl Shortfalls {
+    /// Thirty control slots count.
+    const MEMORY: f64 = 29.0 / 30.0;
+
+    /// A control slot of `lasted` lacked this much, in packets per second, of `bw` over `per`.
+    pub(super) fn add(&mut self, lacking: f64, lasted: Duration, bw: f64, per: Duration) {
+        let whole = (bw * per.as_secs_f64()).max(1e-9);
+        let share = lacking.max(0.0) * lasted.as_secs_f64() / whole;
+        self.square = Self::MEMORY * self.square + share * share;
+        self.weight = Self::MEMORY * self.weight + 1.0;
+    }
+
+    pub(super) fn root_mean_square(&self) -> f64 {
+        libm::sqrt(self.square / self.weight.max(1.0))
+    }
+}
+
 /// e: round trips in an evaluation slot, at least two.
 pub(super) fn evaluation_rounds(per: Duration, srtt: Duration) -> u32 {
     rounds(per, srtt).max(FEWEST_ROUND_TRIPS)
@@ -169,6 +201,21 @@ mod tests {
         // The source had data for half of the time: 500 were wanted, 900 came; nothing lacks.
         slot.wanting = lasted / 2;
         assert_eq!(slot.lacking(lasted), 0.0);
+    }
+
+    #[test]
+    fn shortfalls_are_shares_of_the_evaluation_slot() {
+        let mut shortfalls = Shortfalls::default();
+        assert_eq!(shortfalls.root_mean_square(), 0.0);
+        // 200 packets/s for 100 ms are 20 of 2000, a hundredth; twice as much and none: sqrt(5 / 3).
+        for lacking in [200.0, 400.0, -900.0] {
+            shortfalls.add(lacking, RTT, 1000.0, Duration::from_secs(2));
+        }
+        let weighted = (1.0 * (29.0f64 / 30.0).powi(2) + 4.0 * 29.0 / 30.0)
+            / (1.0 + 29.0 / 30.0 + (29.0f64 / 30.0).powi(2));
+        assert!((shortfalls.root_mean_square() - 0.01 * weighted.sqrt()).abs() < 1e-12);
+        assert_eq!(rounds_up(RTT * 7 + RTT / 3, RTT), 8);
+        assert_eq!(rounds(RTT * 7 + RTT / 3, RTT), 7);
     }
 
     #[test]

@@ -88,7 +88,9 @@ impl Reno {
         let window = i128::from(self.window.get().max(1));
         let reno = i128::from(self.max_datagram_size.get());
         let slope = self.slope.map_or(reno, i128::from);
-        self.credit += slope * i128::from(acked.get());
+        self.credit = self
+            .credit
+            .saturating_add(slope.saturating_mul(i128::from(acked.get())));
         let growth = self.credit.div_euclid(window);
         self.credit = self.credit.rem_euclid(window);
         let window = u64::try_from((window + growth).max(0)).unwrap_or(u64::MAX);
