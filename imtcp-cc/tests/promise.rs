@@ -83,27 +83,31 @@ fn ratios(reports: &[SlotReport]) -> Vec<f64> {
 
 #[test]
 fn exactly_the_rate_is_taken_of_a_path_that_has_plenty() {
-    let requirement = require(8.0, Demand::Exactly);
-    let outcomes = bulk(
-        path(40),
-        Config::builder().promise(Some(requirement)),
-        30,
-        1,
-    );
-    let ratios = ratios(&outcomes.reports);
+    let promise = Some(require(8.0, Demand::Exactly));
+    let config = Config::builder().promise(promise).build().expect("valid");
+    let core = ImTcp::new(config, Bytes::new(DATAGRAM), None);
+    let mut reports = core.promise().reports();
+    let mut run = Run::new(core, path(40), 1);
+    run.write_at(Duration::ZERO, 1 << 40);
+    let mut windows = Vec::new();
+    for tenth in 1..=300 {
+        run.until(Duration::from_millis(100 * tenth));
+        windows.push(run.core.cwnd().as_f64());
+    }
+    let reports: Vec<SlotReport> = std::iter::from_fn(|| reports.take()).collect();
+    let ratios = ratios(&reports);
     assert!(ratios.len() >= 14, "{} slots in 30 s", ratios.len());
     assert!(
         ratios.iter().all(|ratio| (1.0..=1.05).contains(ratio)),
         "{ratios:?}"
     );
-    assert_eq!(outcomes.run.tally.lost, 0);
-    // 8 Mbit/s of goodput over 40 ms, with the aim's margin.
+    assert_eq!(run.tally.lost, 0);
+    // 8 Mbit/s of goodput over 40 ms. The median: in the last round trip of a control slot k_bw asks for
+    // the whole rest at once, a few packets.
     let needed = 8e6 / 8.0 * 0.04 * DATAGRAM as f64 / GOODPUT as f64;
-    let window = outcomes.run.core.cwnd().as_f64();
-    assert!(
-        (1.0..1.15).contains(&(window / needed)),
-        "{window} where {needed} is needed"
-    );
+    windows.sort_by(f64::total_cmp);
+    let median = windows[windows.len() / 2] / needed;
+    assert!((1.0..=1.1).contains(&median), "{median} of {needed}");
 }
 
 #[test]

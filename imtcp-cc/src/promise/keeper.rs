@@ -278,7 +278,9 @@ impl Keeper {
         emit: Emit<'_>,
     ) {
         let length = self.control_length(path, requirement);
-        self.control = Some(ControlSlot::new(path.now, path.smoothed, length, target));
+        let mut control = ControlSlot::new(path.now, path.smoothed, length, target);
+        control.steered = !path.slow_start;
+        self.control = Some(control);
         let goodput = self.goodput_of(path).as_bits_f64();
         emit(Event::ControlSlotStarted {
             target: Bandwidth::from_bps_f64(target * goodput),
@@ -304,7 +306,9 @@ impl Keeper {
             let whole = evaluation_rounds(requirement.per(), path.smoothed);
             self.length.on_slot(lacking <= 0.0, whole);
             let bw = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
-            self.shortfalls.add(lacking, lasted, bw, requirement.per());
+            if control.steered {
+                self.shortfalls.add(lacking, lasted, bw, requirement.per());
+            }
         }
         if control.wanting + control.srtt >= lasted {
             let bits = self.goodput_of(path).as_bits_f64();

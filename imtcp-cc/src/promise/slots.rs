@@ -64,6 +64,8 @@ pub(super) struct ControlSlot {
     pub(super) length: u32,
     /// g_i, in packets per second.
     pub(super) target: f64,
+    /// Slow start was over when it began, so that its target could have been steered to.
+    pub(super) steered: bool,
     /// Packets delivered in it.
     pub(super) achieved: f64,
     /// How long data waited to be sent in it.
@@ -77,6 +79,7 @@ impl ControlSlot {
             srtt,
             length,
             target,
+            steered: true,
             achieved: 0.0,
             wanting: Duration::ZERO,
         }
