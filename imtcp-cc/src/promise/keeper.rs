@@ -3,16 +3,16 @@
 //! Of the requirement, estimate and acknowledged bytes it makes the slope of congestion avoidance; the
 //! arithmetic is in the files beside this one.
 
-use super::bulletin::Bulletin;
-use super::forecast::{Outlook, Swing, error_of};
+mod course;
+mod foresight;
+
+use super::forecast::Swing;
 use super::handle::{Promise, PromiseSeat};
 use super::history::History;
-use super::requirement::{Demand, FEWEST_ROUND_TRIPS, Requirement};
+use super::requirement::{Demand, Requirement};
 use super::slot_length::{SlotLength, SlotLengthRule};
-use super::slots::{
-    ControlSlot, EvaluationSlot, Shortfalls, evaluation_rounds, next_target, rounds_up,
-};
-use super::status::{Cause, Outcome, SlotReport, Status};
+use super::slots::{ControlSlot, EvaluationSlot, Shortfalls};
+use super::status::Status;
 use super::steering::{PathRates, Position, Standing, at_least, exactly, k_bw, k_max};
 use crate::estimate::Estimate;
 use crate::event::Event;
@@ -32,24 +32,9 @@ const MARGIN_SIGMAS: f64 = 2.0;
 /// more, it is not for want of a higher aim.
 const MOST_MARGIN: f64 = 0.1;
 
-/// A slot is at risk when it is more likely missed than kept, and out of it only some way beyond, so
-/// that a wavering forecast does not make a wavering status.
-const RISK_BELOW: f64 = 0.5;
-const SAFE_ABOVE: f64 = 0.6;
-
-/// The least time between two looks at the forecast; otherwise it is half a round trip.
-const SHORTEST_LOOK: Duration = Duration::from_millis(5);
-
 /// An estimate that is older than this many of its own averaging windows, and than an evaluation slot,
 /// says nothing of now.
 const STALE_WINDOWS: u32 = 2;
-
-/// Slots that ended without any event are reported one by one up to this many; after a longer silence
-/// there is nobody left who counts them.
-const MOST_OVERDUE: u32 = 64;
-
-/// Relative error of the own throughput where it stands in for an estimate.
-const OWN_RATE_ERROR: f64 = 0.3;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeeperSettings {
@@ -222,170 +207,6 @@ impl Keeper {
         }
     }
 
-    fn follow_slots(&mut self, path: &PathState, requirement: &Requirement, emit: Emit<'_>) {
-        let Some(control) = self.control else {
-            self.begin_evaluation(path.now, path, requirement);
-            let bw = self.required_packets(path, requirement);
-            self.begin_control(path, requirement, bw, emit);
-            return;
-        };
-        if !self.is_control_over(path, &control) {
-            return;
-        }
-        // Accounted to the slots that end before they are judged.
-        let slot_end = self.evaluation.map_or(path.now, |slot| slot.end);
-        self.account_until(path.now.min(slot_end));
-        let lasted = path.now.saturating_since(control.start);
-        let lacking = self.end_control(path, lasted);
-        let crossed = self.end_evaluations(path, requirement, emit);
-        let bw = self.required_packets(path, requirement);
-        let left = self.control_length(path, requirement);
-        // g_0 = bw: an evaluation slot owes nothing to the one before.
-        let target = if crossed {
-            bw
-        } else {
-            next_target(bw, lacking, lasted, path.smoothed.saturating_mul(left))
-        };
-        self.stand(target, lacking, lasted);
-        self.begin_control(path, requirement, target, emit);
-    }
-
-    /// A control slot ends on time, unless less than another one would be left of the evaluation slot;
-    /// with that slot it ends in any case.
-    fn is_control_over(&self, path: &PathState, control: &ControlSlot) -> bool {
-        let Some(evaluation) = self.evaluation else {
-            return true;
-        };
-        let left = evaluation.end.saturating_since(path.now);
-        let least = path.smoothed.saturating_mul(FEWEST_ROUND_TRIPS);
-        left.is_zero() || (path.now >= control.end() && left >= least)
-    }
-
-    fn begin_evaluation(&mut self, start: Timestamp, path: &PathState, requirement: &Requirement) {
-        self.evaluation = Some(EvaluationSlot::new(start, requirement));
-        self.warned = None;
-        self.depth = self
-            .outlook(path)
-            .map(|outlook| outlook.depth(requirement.rate()));
-        self.next_look = path.now;
-    }
-
-    fn begin_control(
-        &mut self,
-        path: &PathState,
-        requirement: &Requirement,
-        target: f64,
-        emit: Emit<'_>,
-    ) {
-        let length = self.control_length(path, requirement);
-        let mut control = ControlSlot::new(path.now, path.smoothed, length, target);
-        control.steered = !path.slow_start;
-        self.control = Some(control);
-        let goodput = self.goodput_of(path).as_bits_f64();
-        emit(Event::ControlSlotStarted {
-            target: Bandwidth::from_bps_f64(target * goodput),
-            round_trips: length,
-        });
-    }
-
-    fn control_length(&self, path: &PathState, requirement: &Requirement) -> u32 {
-        let whole = evaluation_rounds(requirement.per(), path.smoothed);
-        let left = self.evaluation.map_or(whole, |slot| {
-            rounds_up(slot.end.saturating_since(path.now), path.smoothed)
-        });
-        self.length.next(left, whole)
-    }
-
-    /// Ends the control slot; returns what it lacks, in packets per second.
-    fn end_control(&mut self, path: &PathState, lasted: Duration) -> f64 {
-        let Some(control) = self.control else {
-            return 0.0;
-        };
-        let lacking = control.lacking(lasted);
-        if let Some(requirement) = self.requirement {
-            let whole = evaluation_rounds(requirement.per(), path.smoothed);
-            self.length.on_slot(lacking <= 0.0, whole);
-            let bw = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
-            if control.steered {
-                self.shortfalls.add(lacking, lasted, bw, requirement.per());
-            }
-        }
-        if control.wanting + control.srtt >= lasted {
-            let bits = self.goodput_of(path).as_bits_f64();
-            self.own_rate = Some(Bandwidth::from_bps_f64(control.throughput(lasted) * bits));
-        }
-        lacking
-    }
-
-    /// PT (3) or (4), with g_i - tput_{i-1}. A slot that begins anew is not on target because it is
-    /// new: what the last control slot met is what the next one will meet.
-    fn stand(&mut self, target: f64, lacking: f64, lasted: Duration) {
-        let Some(ended) = self.control else { return };
-        self.standing = if lacking > 0.0 {
-            Standing::Behind {
-                lacking: target - ended.throughput(lasted),
-            }
-        } else {
-            match self.standing {
-                Standing::OnTarget => Standing::OnTarget,
-                // PT's "exists x": for the rest of this evaluation slot.
-                Standing::Behind { .. } if self.evaluation_began_before(ended.start) => {
-                    Standing::Behind {
-                        lacking: target - ended.throughput(lasted),
-                    }
-                }
-                Standing::Behind { .. } => Standing::OnTarget,
-            }
-        };
-    }
-
-    fn evaluation_began_before(&self, start: Timestamp) -> bool {
-        self.evaluation.is_some_and(|slot| slot.start <= start)
-    }
-
-    /// Ends all evaluation slots whose time has come; true if there were any.
-    fn end_evaluations(
-        &mut self,
-        path: &PathState,
-        requirement: &Requirement,
-        emit: Emit<'_>,
-    ) -> bool {
-        let mut ended = 0;
-        while let Some(slot) = self.evaluation.filter(|slot| path.now >= slot.end) {
-            self.account_until(slot.end);
-            // Read again: accounting changed it.
-            let slot = self.evaluation.unwrap_or(slot);
-            let outcome = slot.outcome(requirement, path.smoothed);
-            self.learn(outcome);
-            let report = SlotReport {
-                index: self.index,
-                start: slot.start,
-                end: slot.end,
-                required: requirement.rate(),
-                achieved: slot.achieved_rate(),
-                outcome,
-                warned: self.warned,
-            };
-            self.seat.report(&report);
-            emit(Event::SlotEnded { report });
-            self.index += 1;
-            ended += 1;
-            let start = if ended < MOST_OVERDUE {
-                slot.end
-            } else {
-                path.now
-            };
-            self.begin_evaluation(start, path, requirement);
-        }
-        ended > 0
-    }
-
-    fn learn(&mut self, outcome: Outcome) {
-        if let (Some(depth), true) = (self.depth, outcome != Outcome::SourceLimited) {
-            self.history.add(depth, outcome.is_kept());
-        }
-    }
-
     fn account_until(&mut self, until: Timestamp) {
         let Some(since) = self.waiting_since else {
             return;
@@ -484,140 +305,6 @@ impl Keeper {
             capacity: path.capacity.map(|capacity| capacity.as_bps_f64() / bits),
             ceiling: self.settings.ceiling,
         }
-    }
-
-    /// What is known of the near future, in goodput.
-    fn outlook(&self, path: &PathState) -> Option<Outlook> {
-        let share = self.goodput_of(path).as_f64() / path.on_wire.as_f64().max(1.0);
-        let capacity = path.capacity.map(|capacity| capacity.scaled(share));
-        let (available, error, swing, window) = match self.fresh_estimate(path) {
-            Some(estimate) => {
-                let mean = estimate.available;
-                let swing = self.swing.get(mean.as_bps_f64());
-                (
-                    mean.scaled(share),
-                    error_of(estimate.low, estimate.high).scaled(share),
-                    Bandwidth::from_bps_f64(swing * share),
-                    estimate.window,
-                )
-            }
-            // What one has carried of late was available.
-            None => {
-                let own = self.own_rate?;
-                let swing = self.swing.get(own.as_bps_f64());
-                let error = own.scaled(OWN_RATE_ERROR);
-                (own, error, Bandwidth::from_bps_f64(swing), path.smoothed)
-            }
-        };
-        Some(Outlook {
-            available,
-            error,
-            swing,
-            window,
-            capacity,
-            ceiling: self.settings.ceiling,
-            history: self.history,
-        })
-    }
-
-    /// Looks ahead, and tells the application.
-    fn look(&mut self, path: &PathState, emit: Emit<'_>) {
-        self.next_look = path.now + (path.smoothed / 2).max(SHORTEST_LOOK);
-        let outlook = self.outlook(path);
-        let status = self.foresee(path, outlook.as_ref());
-        let is_news = !same_kind(status, self.status);
-        self.status = status;
-        if matches!(status, Status::AtRisk { .. } | Status::Broken { .. }) {
-            self.warned.get_or_insert(path.now);
-        }
-        if is_news {
-            emit(Event::PromiseStatusChanged { status });
-        }
-        self.seat.publish(Bulletin {
-            smoothed_rtt: Some(path.smoothed),
-            capacity: path.capacity,
-            requirement: self.requirement,
-            estimate: path.estimate,
-            outlook,
-            status,
-        });
-    }
-
-    fn foresee(&self, path: &PathState, outlook: Option<&Outlook>) -> Status {
-        let (Some(requirement), Some(slot)) = (self.requirement, self.evaluation) else {
-            return Status::Idle;
-        };
-        let left = slot.end.saturating_since(path.now);
-        let missing = self.missing(&slot, &requirement, path);
-        if missing.is_zero() {
-            return Status::Kept;
-        }
-        let Some(outlook) = outlook else {
-            // Nothing is known yet, nothing speaks against it.
-            return Status::Kept;
-        };
-        let needed = Bandwidth::from_bytes_over(missing, left).unwrap_or(Bandwidth::MAX);
-        if outlook.capacity.is_some_and(|capacity| needed > capacity) {
-            return Status::Broken { shortfall: missing };
-        }
-        let share = left.as_secs_f64() / requirement.per().as_secs_f64();
-        let probability = outlook.probability(needed, left, share);
-        let bound = match self.status {
-            Status::AtRisk { .. } | Status::Broken { .. } => SAFE_ABOVE,
-            _ => RISK_BELOW,
-        };
-        if probability >= bound {
-            return Status::Kept;
-        }
-        let likely = outlook.available.min(needed).bytes_in(left);
-        Status::AtRisk {
-            cause: self.cause(path, &requirement, needed, outlook),
-            shortfall: missing.saturating_sub(likely),
-        }
-    }
-
-    /// The goodput that the slot still has to deliver, the source permitting.
-    fn missing(&self, slot: &EvaluationSlot, requirement: &Requirement, path: &PathState) -> Bytes {
-        let passed = path.now.saturating_since(slot.start);
-        let idle = passed.saturating_sub(slot.wanting);
-        // Less than a round trip may be idle between two writes of a busy source.
-        let excused = if idle > path.smoothed {
-            requirement.rate().bytes_in(idle)
-        } else {
-            Bytes::ZERO
-        };
-        EvaluationSlot::due(requirement)
-            .saturating_sub(excused)
-            .saturating_sub(slot.achieved)
-    }
-
-    fn cause(
-        &self,
-        path: &PathState,
-        requirement: &Requirement,
-        needed: Bandwidth,
-        outlook: &Outlook,
-    ) -> Cause {
-        if requirement.per() < path.smoothed * FEWEST_ROUND_TRIPS {
-            Cause::RoundTrip
-        } else if needed <= outlook.available {
-            Cause::Window
-        } else if needed > outlook.reach()
-            && self.settings.ceiling < 1.0
-            && outlook.capacity.is_some()
-        {
-            Cause::Ceiling
-        } else {
-            Cause::Crowded
-        }
-    }
-}
-
-/// A changed shortfall alone is no news.
-fn same_kind(one: Status, other: Status) -> bool {
-    match (one, other) {
-        (Status::AtRisk { cause: one, .. }, Status::AtRisk { cause: other, .. }) => one == other,
-        _ => std::mem::discriminant(&one) == std::mem::discriminant(&other),
     }
 }
 
