@@ -51,10 +51,16 @@ fn a_source_that_wants_no_more_gets_the_rate_in_application_data() {
     }
     // Counted by the client, over the whole run with its handshake.
     let arrived = result.flow("main").expect("there").goodput_bps as f64;
-    let counted = reports.iter().map(|report| report.achieved.as_bps_f64()).sum::<f64>();
+    let counted = reports
+        .iter()
+        .map(|report| report.achieved.as_bps_f64())
+        .sum::<f64>();
     let counted = counted / reports.len() as f64;
     let ratio = arrived / counted;
-    assert!((0.98..1.02).contains(&ratio), "{arrived} arrived, {counted} counted");
+    assert!(
+        (0.98..1.02).contains(&ratio),
+        "{arrived} arrived, {counted} counted"
+    );
 }
 
 #[test]
@@ -63,11 +69,24 @@ fn a_promise_that_the_path_cannot_keep_is_called_off_early() {
     let result = promised(Bandwidth::from_kbps(6_500), Demand::AtLeast, Some(udp));
     let reports = reports(&result);
     assert!(reports.len() >= 14, "{}", reports.len());
-    let missed: Vec<&SlotReport> = reports.iter().filter(|r| r.outcome == Outcome::Missed).collect();
-    assert!(missed.len() * 10 >= reports.len() * 9, "4 of 10 Mbit/s are left: {reports:?}");
+    let missed: Vec<&SlotReport> = reports
+        .iter()
+        .filter(|r| r.outcome == Outcome::Missed)
+        .collect();
+    assert!(
+        missed.len() * 10 >= reports.len() * 9,
+        "4 of 10 Mbit/s are left: {reports:?}"
+    );
     let in_time = missed
         .iter()
-        .filter(|r| r.warned.is_some_and(|at| at.saturating_since(r.start) <= SLOT / 2))
+        .filter(|r| {
+            r.warned
+                .is_some_and(|at| at.saturating_since(r.start) <= SLOT / 2)
+        })
         .count();
-    assert!(in_time * 10 >= missed.len() * 8, "{in_time} of {} in time", missed.len());
+    assert!(
+        in_time * 10 >= missed.len() * 8,
+        "{in_time} of {} in time",
+        missed.len()
+    );
 }
