@@ -65,7 +65,7 @@ fn a_source_that_wants_no_more_gets_the_rate_in_application_data() {
 
 #[test]
 fn a_promise_that_the_path_cannot_keep_is_called_off_early() {
-    let udp = "kind = \"poisson\"\nrate = \"6 Mbit/s\"";
+    let udp = "name = \"udp\"\nkind = \"poisson\"\nsizes = \"1200 B\"\nrate = \"6 Mbit/s\"";
     let result = promised(Bandwidth::from_kbps(6_500), Demand::AtLeast, Some(udp));
     let reports = reports(&result);
     assert!(reports.len() >= 14, "{}", reports.len());
