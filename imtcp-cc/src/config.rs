@@ -48,6 +48,7 @@ pub struct Config {
     promise_ceiling: f64,
     slot_length: SlotLengthRule,
     packet_overhead: Bytes,
+    ack_frequency: bool,
 }
 
 impl Config {
@@ -110,6 +111,12 @@ impl Config {
         self.header_overhead
     }
 
+    /// Whether a peer that understands it (draft-ietf-quic-ack-frequency-14) is asked for sparse
+    /// acknowledgements, and for immediate ones of the packets that measure.
+    pub fn ack_frequency(&self) -> bool {
+        self.ack_frequency
+    }
+
     /// The initial congestion window in full datagrams (RFC 9002, section 7.2: 10).
     pub fn initial_window_packets(&self) -> u32 {
         self.initial_window_packets
@@ -167,6 +174,7 @@ impl Default for ConfigBuilder {
                 promise_ceiling: 0.5,
                 slot_length: SlotLengthRule::LossIntervals,
                 packet_overhead: PACKET_OVERHEAD,
+                ack_frequency: true,
             },
         }
     }
@@ -213,6 +221,8 @@ impl ConfigBuilder {
         slot_length: SlotLengthRule,
         /// See [`Config::packet_overhead`]; at most 400 bytes.
         packet_overhead: Bytes,
+        /// See [`Config::ack_frequency`].
+        ack_frequency: bool,
     }
 
     /// Checks every setting.

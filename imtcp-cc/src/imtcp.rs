@@ -9,12 +9,14 @@
 //!                   -> window
 //! ```
 
+mod echoes;
 mod pacing;
 mod promising;
 mod reporting;
+mod requests;
 
-use crate::ack::{CadenceDetector, Echo, EchoGap, EchoQuality, EchoTracker};
-use crate::capacity::{DispersionCapacity, ResidualCapacity};
+use crate::ack::{AckPolicy, CadenceDetector, Echo, EchoQuality, EchoTracker, Place, ReceiveClock};
+use crate::capacity::{Capacity, ResidualCapacity};
 use crate::config::Config;
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::event::{Event, Subscriber};
@@ -42,9 +44,15 @@ pub struct ImTcp {
     window: Box<dyn WindowLaw>,
     usage: WindowUsage,
     tracker: EchoTracker,
+    receive_clock: ReceiveClock,
+    ack_policy: AckPolicy,
+    /// Echoes are timed by the peer's clock.
+    by_peer: bool,
+    /// The packet that was just let go, as far as its echo is concerned.
+    place: Place,
     cadence: CadenceDetector,
     bootstrap: Bootstrap,
-    capacity: DispersionCapacity,
+    capacity: Capacity,
     residual: ResidualCapacity,
     classic: ClassicEstimator,
     statistical: StatisticalEstimator,
@@ -70,9 +78,13 @@ impl ImTcp {
             window: Box::new(Reno::new(config.initial_window_packets(), max_datagram)),
             usage: WindowUsage::default(),
             tracker: EchoTracker::new(),
+            receive_clock: ReceiveClock::default(),
+            ack_policy: AckPolicy::default(),
+            by_peer: false,
+            place: Place::Other,
             cadence: CadenceDetector::default(),
             bootstrap: Bootstrap::default(),
-            capacity: DispersionCapacity::new(),
+            capacity: Capacity::new(),
             residual: ResidualCapacity::default(),
             classic: ClassicEstimator::new(config.minimum_range()),
             statistical: StatisticalEstimator::new(config.minimum_range()),
@@ -163,15 +175,22 @@ impl ImTcp {
         let verdict = self.probing.next(now, ready, &conditions, &mut |event| {
             self.reporter.emit(now, event)
         });
+        self.place = Place::Other;
         match verdict {
-            Verdict::Probe => Release::Now,
+            Verdict::Probe => {
+                self.place = Place::Probe;
+                Release::Now
+            }
             Verdict::At(due) => Release::At(due),
             Verdict::Hold => Release::Hold,
             Verdict::Pass => {
                 let backlog = Self::backlog(ready, request);
                 let plan = self.pacing_plan(&rtt, backlog);
                 match self.pacer.next(now, &plan, backlog) {
-                    Pace::Now => Release::Now,
+                    Pace::Now => {
+                        self.place = self.pacer.place();
+                        Release::Now
+                    }
                     Pace::At(due) => Release::At(due),
                 }
             }
@@ -208,13 +227,7 @@ impl ImTcp {
         acked: impl Iterator<Item = AckedPacket> + Clone,
     ) {
         self.rtt = Some(info.rtt);
-        // A receiver cannot have held an acknowledgement for longer than the packet was out.
-        let arrived = now - info.ack_delay.min(info.rtt.latest);
-        let numbers = acked.clone().map(|packet| packet.number);
-        let gap = self.follow_echoes(now, arrived, info.largest, numbers);
-        if let Some(gap) = gap {
-            self.on_gap(now, &gap);
-        }
+        self.follow_echoes(now, info, acked.clone());
         self.steer(now, info, acked.clone());
         self.grow_window(now, info, acked);
         if self.probing.take_settled(now, info.rtt) {
@@ -235,6 +248,7 @@ impl ImTcp {
             };
             let _ = self.probing.on_echo(&echo);
         }
+        self.statistical.on_congestion(now);
         self.reduce_window(now, info.newest_sent);
         if info.persistent_congestion {
             self.window.on_persistent_congestion();
@@ -274,7 +288,8 @@ impl ImTcp {
             window_rate: Bandwidth::from_bytes_over(self.window.window(), rtt.smoothed),
             rtt,
             packet: self.on_wire(self.max_datagram),
-            cadence: self.cadence.get(),
+            cadence: self.probe_cadence(),
+            costly: self.ack_policy.is_understood(),
             allowed: self.window.phase() != Phase::Recovery,
         }
     }
@@ -290,56 +305,6 @@ impl ImTcp {
             .next_range(bound)
             .or_else(|| self.classic.next_range(bound))
             .or_else(|| bound.map(SearchRange::first))
-    }
-
-    /// Takes the echoes of an acknowledgement; returns the gap since the last clean one.
-    fn follow_echoes(
-        &mut self,
-        now: Timestamp,
-        arrived: Timestamp,
-        largest: u64,
-        numbers: impl Iterator<Item = u64>,
-    ) -> Option<EchoGap> {
-        let Self {
-            tracker,
-            probing,
-            bootstrap,
-            classic,
-            reporter,
-            ..
-        } = self;
-        let outcome = tracker.on_ack(arrived, largest, numbers, self.capacity.get(), |echo| {
-            if let Some(cprobe) = bootstrap.on_echo(echo) {
-                classic.on_first_train(cprobe);
-            }
-            let Some(stream) = probing.on_echo(echo) else {
-                return;
-            };
-            let record = probing.record();
-            let trend = classic.judge(record, stream);
-            reporter.emit(
-                now,
-                Event::StreamJudged {
-                    measurement: record.measurement(),
-                    stream,
-                    trend: trend.as_number(),
-                },
-            );
-            if classic.may_stop_early(record) {
-                probing.stop_early(now);
-            }
-        });
-        self.cadence.on_ack(outcome.packets);
-        outcome.gap
-    }
-
-    fn on_gap(&mut self, now: Timestamp, gap: &EchoGap) {
-        if let Some(capacity) = self.capacity.on_gap(gap) {
-            self.statistical
-                .on_capacity(capacity, self.on_wire(self.max_datagram));
-            self.reporter.emit(now, Event::CapacityUpdated { capacity });
-        }
-        self.statistical.on_gap(gap);
     }
 
     fn grow_window(

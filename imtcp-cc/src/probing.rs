@@ -27,6 +27,10 @@ const ECHO_PATIENCE: u32 = 3;
 /// waiting for a stream to fill then costs well below a per cent of the throughput.
 const PACKETS_PER_PROBE: u32 = 5;
 
+/// The same where each probe costs an acknowledgement of its own: together with what the peer sends
+/// anyway this is a third of RFC 9000's one for every second packet, or less.
+const PACKETS_PER_COSTLY_PROBE: u32 = 16;
+
 /// The window's size stretches the pause between measurements to this at most: four results a
 /// second are enough to notice a change within one.
 const LONGEST_ADAPTIVE_PAUSE: Duration = Duration::from_millis(250);
@@ -45,6 +49,8 @@ pub(crate) struct Conditions {
     pub(crate) packet: Bytes,
     /// How the peer acknowledges.
     pub(crate) cadence: EchoCadence,
+    /// Each probe costs an acknowledgement that there would not be without it.
+    pub(crate) costly: bool,
     /// False in loss recovery (IM 3.5.3).
     pub(crate) allowed: bool,
 }
@@ -344,7 +350,7 @@ impl Probing {
     /// window is small: what a stream waits for is not in flight meanwhile.
     fn rest(&mut self, now: Timestamp, started: Timestamp, rtt: RoundTrip) {
         let probes = self.sub_ranges * self.stream_packets;
-        let sparse = (probes * PACKETS_PER_PROBE).div_ceil(self.window.max(1));
+        let sparse = (probes * self.packets_per_probe).div_ceil(self.window.max(1));
         let pause = if self.adaptive_pause {
             rtt.smoothed
                 .saturating_mul(sparse)

@@ -39,6 +39,31 @@ pub struct AckedPacket {
     pub size: Bytes,
     /// When it left.
     pub sent: Timestamp,
+    /// When it arrived, by the peer's clock, since an origin of the peer's: only differences mean
+    /// something (draft-ietf-quic-receive-ts-02). `None` where the peer does not tell.
+    pub received: Option<Duration>,
+}
+
+/// How the peer acknowledges, from its transport parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerAcks {
+    /// min_ack_delay of draft-ietf-quic-ack-frequency-14, section 3: the shortest delay that may be
+    /// asked for. `None` if the peer does not understand requests.
+    pub min_ack_delay: Option<Duration>,
+    /// max_ack_delay (RFC 9000, section 18.2).
+    pub max_ack_delay: Duration,
+}
+
+/// How the peer shall acknowledge: the fields of an ACK_FREQUENCY frame
+/// (draft-ietf-quic-ack-frequency-14, section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckRequest {
+    /// Packets that may wait for their acknowledgement: one less than are acknowledged together.
+    pub ack_eliciting_threshold: u64,
+    /// The longest that they wait.
+    pub max_ack_delay: Duration,
+    /// How far a packet may be overtaken before that is reported at once.
+    pub reordering_threshold: u64,
 }
 
 /// An acknowledgement came in.

@@ -22,14 +22,20 @@
 // The build script copies these beside upstream's files, whose module tree they are compiled in. Named
 // here for `cargo fmt` alone, which does not look into an included file.
 #[cfg(false)]
+mod ack_frequency;
+#[cfg(false)]
 mod cc;
 #[cfg(false)]
 mod clock;
 #[cfg(false)]
 mod entropy;
 #[cfg(false)]
+mod extension_params;
+#[cfg(false)]
 #[path = "recovery/congestion/recovery/plugin/mod.rs"]
 mod plugin;
+#[cfg(false)]
+mod receive_timestamps;
 
 // Not in a unit-test build, which `--all-targets` makes: upstream's unit tests need its dev-dependencies
 // and files, and are run by `cargo xtask quiche-tests`.

@@ -37,6 +37,13 @@ impl Random {
         self.uniform() < probability
     }
 
+    /// Random bytes.
+    pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.generator.fill_bytes(&mut bytes);
+        bytes
+    }
+
     /// Exponential with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.uniform())

@@ -74,7 +74,7 @@ impl<'s> Simulation<'s> {
             let name = format!("traffic.{}", traffic.name);
             Source::new(&traffic.source, Random::for_component(seed, &name))
         };
-        let pair = |(index, flow)| Pair::new(FlowId(index), flow);
+        let pair = |(index, flow)| Pair::new(FlowId(index), flow, seed);
         let mut simulation = Self {
             scenario,
             seed,

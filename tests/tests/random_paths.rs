@@ -73,6 +73,9 @@ impl Draw {
             "",
             "receiver = { acknowledge = 2 }",
             "receiver = { acknowledge = \"timer\", delay = \"40 ms\" }",
+            "receiver = { acknowledge = 2, ack_frequency = true }",
+            "receiver = { stack = \"quinn\" }",
+            "receiver = { stack = \"noq\", ack_frequency = false }",
         ]);
         format!(
             "[[flow]]\nname = \"flow-{index}\"\ncontroller = \"{}\"\n\

@@ -2,13 +2,20 @@
 
 mod base_delay;
 mod cadence;
+mod clock;
 pub mod echo;
 pub mod gap;
+mod policy;
 pub mod quality;
+mod receive_clock;
 mod tracker;
+mod work;
 
 pub use cadence::CadenceDetector;
+pub use clock::{EchoClock, EchoTiming};
 pub use echo::Echo;
 pub use gap::{EchoGap, EchoPoint, LinkState};
+pub use policy::{AckPolicy, Place};
 pub use quality::EchoQuality;
+pub use receive_clock::{Reading, ReceiveClock};
 pub use tracker::{AckOutcome, EchoTracker};

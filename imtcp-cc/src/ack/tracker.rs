@@ -2,9 +2,11 @@
 //! and the gaps between clean echoes.
 
 use super::base_delay::BaseDelay;
+use super::clock::{EchoClock, EchoTiming};
 use super::echo::Echo;
 use super::gap::{EchoGap, EchoPoint, LinkState};
 use super::quality::EchoQuality;
+use super::work::QueueWork;
 use crate::units::{Bandwidth, Bytes, TimeDelta, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,14 +18,13 @@ const MAX_PACKETS: usize = 32_768;
 /// Packets for which there is room from the start.
 const INITIAL_PACKETS: usize = 1_024;
 
+/// Room for the gaps of one acknowledgement that tells the arrival of so many packets.
+const MOST_GAPS: usize = 128;
+
 /// A packet that a link upstream of the tight one, no slower than it, would hold back by more than
 /// this part of a packet's serialisation time is rushed: its send time is not the time at which it
 /// reached the tight link.
 const RUSH_DIVISOR: u32 = 10;
-
-/// A queue's remaining work may be overestimated by this share of a packet's serialisation time
-/// without harm: clocks and the capacity are not better known.
-const WORK_TOLERANCE_DIVISOR: u32 = 100;
 
 #[derive(Clone, Copy, Debug)]
 struct SentPacket {
@@ -34,24 +35,46 @@ struct SentPacket {
     acknowledged: bool,
 }
 
+/// Where echoes are read coarsely, the two ends of a gap are at least this many times the jitter apart;
+/// what remains of it goes out of the sums over the gaps that follow each other.
+const COARSE_JITTERS: u32 = 2;
+
 /// What one acknowledgement gave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckOutcome {
-    /// The gap from the last clean echo to this one, where there is one.
-    pub gap: Option<EchoGap>,
     /// Packets that this acknowledgement newly covered.
     pub packets: u32,
+    /// Their bytes on the wire.
+    pub bytes: Bytes,
+    /// The last of its echoes that was clean.
+    pub echo: Option<EchoPoint>,
+}
+
+/// A point from which a gap can be read, and whether its packet was rushed.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    point: EchoPoint,
+    rushed: bool,
 }
 
 /// Follows the packets that are out and turns acknowledgements into echoes.
 #[derive(Debug)]
 pub struct EchoTracker {
     packets: VecDeque<SentPacket>,
-    last: Option<EchoPoint>,
-    /// Whether that packet was rushed.
-    last_rushed: bool,
+    /// Completed by the last acknowledgement.
+    gaps: Vec<EchoGap>,
+    clock: EchoClock,
+    /// The newest clean echo, as it came.
+    newest: Option<EchoPoint>,
+    /// The clump that echoes still come to, where they are read coarsely: its newest packet at the time
+    /// of its first echo, which is when the whole of it arrived.
+    clump: Option<Reading>,
+    /// Where the next gap begins.
+    last: Option<Reading>,
     /// When a link upstream of the tight one, and as fast, would have passed on all that was sent.
     upstream_free: Timestamp,
+    /// The capacity is only known to be no less.
+    bound: bool,
     base: BaseDelay,
     /// The longest time in queues, as the least of its negative.
     deepest: BaseDelay,
@@ -72,9 +95,13 @@ impl EchoTracker {
     pub fn new() -> Self {
         Self {
             packets: VecDeque::with_capacity(INITIAL_PACKETS),
+            gaps: Vec::with_capacity(MOST_GAPS),
+            clock: EchoClock::default(),
+            newest: None,
+            clump: None,
             last: None,
-            last_rushed: false,
             upstream_free: Timestamp::ZERO,
+            bound: false,
             base: BaseDelay::new(),
             deepest: BaseDelay::new(),
             jitter: BaseDelay::new(),
@@ -112,55 +139,169 @@ impl EchoTracker {
         });
     }
 
-    /// An acknowledgement came at `arrived` (the receiver's own delay already taken off) whose
-    /// largest packet is `largest`; `newly_acked` are the packets it newly covers, ascending.
-    /// Calls `sink` with the echo of each.
+    /// An acknowledgement came whose largest packet is `largest`; `newly_acked` are the packets it newly
+    /// covers, ascending, each with the time of its arrival where the peer gave it. `arrived` is when the
+    /// acknowledgement came, less the receiver's own delay; `None` if that is no echo of anything. Calls
+    /// `sink` with the echo of each packet; the gaps are then in [`EchoTracker::gaps`].
     pub fn on_ack(
         &mut self,
-        arrived: Timestamp,
+        arrived: Option<Timestamp>,
+        now: Timestamp,
         largest: u64,
-        newly_acked: impl Iterator<Item = u64>,
+        newly_acked: impl Iterator<Item = (u64, Option<Timestamp>)>,
         capacity: Option<Bandwidth>,
         mut sink: impl FnMut(&Echo),
     ) -> AckOutcome {
+        self.gaps.clear();
         let mut outcome = AckOutcome::default();
         let mut held: Option<SentPacket> = None;
-        for number in newly_acked {
+        for (number, timed) in newly_acked {
             outcome.packets += 1;
             let Some(packet) = self.mark_acknowledged(number) else {
                 continue;
             };
-            if let Some(earlier) = held.replace(packet) {
-                sink(&echo_of(&earlier, arrived, EchoQuality::Aggregated));
+            outcome.bytes += packet.size;
+            if let Some(at) = timed {
+                sink(&echo_of(&packet, at, EchoQuality::Single));
+                outcome.echo = Some(self.take(&packet, at, 1, capacity));
+            } else if let Some(earlier) = held.replace(packet) {
+                sink(&echo_of(&earlier, now, EchoQuality::Aggregated));
             }
         }
         let Some(newest) = held else { return outcome };
-        if newest.number != largest {
+        match arrived {
             // The acknowledgement that would have echoed it was lost or overtaken.
-            sink(&echo_of(&newest, arrived, EchoQuality::Reordered));
-            return outcome;
+            Some(at) if newest.number != largest => {
+                sink(&echo_of(&newest, at, EchoQuality::Reordered));
+            }
+            Some(at) => {
+                sink(&echo_of(&newest, at, EchoQuality::Single));
+                outcome.echo = Some(self.take(&newest, at, outcome.packets, capacity));
+            }
+            None => sink(&echo_of(&newest, now, EchoQuality::Aggregated)),
         }
-        sink(&echo_of(&newest, arrived, EchoQuality::Single));
+        outcome
+    }
+
+    /// The gaps that the last acknowledgement completed.
+    pub fn gaps(&self) -> &[EchoGap] {
+        &self.gaps
+    }
+
+    /// Echoes come by another clock from now on.
+    pub fn restart(&mut self) {
+        self.newest = None;
+        self.clump = None;
+        self.last = None;
+        self.clock = EchoClock::default();
+        self.base = BaseDelay::new();
+        self.deepest = BaseDelay::new();
+        self.jitter = BaseDelay::new();
+    }
+
+    /// Takes a clean echo.
+    fn take(
+        &mut self,
+        packet: &SentPacket,
+        arrived: Timestamp,
+        covered: u32,
+        capacity: Option<Bandwidth>,
+    ) -> EchoPoint {
         let point = EchoPoint {
-            number: newest.number,
-            size: newest.size,
-            sent: newest.sent,
+            number: packet.number,
+            size: packet.size,
+            sent: packet.sent,
             arrived,
         };
-        outcome.gap = self.gap_to(&point, capacity);
+        let reading = Reading {
+            point,
+            rushed: packet.rushed,
+        };
+        let read = self.read(reading, covered);
+        self.newest = Some(point);
+        if let Some(read) = read {
+            if let Some(gap) = self.gap_to(&read, capacity) {
+                self.gaps.push(gap);
+            }
+            self.settle(read, capacity);
+        }
+        point
+    }
+
+    /// What sets the time of echoes. Where it is not the data, they are read coarsely.
+    pub fn timing(&self) -> EchoTiming {
+        self.clock.timing()
+    }
+
+    /// By how much the echoes' times may be off against each other.
+    pub fn jitter(&self) -> Duration {
+        self.clock.jitter()
+    }
+
+    /// Whether the capacity that comes with acknowledgements is only a lower bound.
+    pub fn set_bound(&mut self, bound: bool) {
+        self.bound = bound;
+    }
+
+    /// What the echoes say contradicts itself: they are no longer read finely.
+    pub fn distrust(&mut self, now: Timestamp) {
+        self.clock.distrust(now);
+    }
+
+    /// The reading that this echo completes, if it completes one.
+    fn read(&mut self, echo: Reading, packets: u32) -> Option<Reading> {
+        let Some(newest) = self.newest else {
+            return Some(echo);
+        };
+        let arrival = echo.point.arrived - newest.arrived;
+        let departure = echo.point.sent - newest.sent;
+        self.clock
+            .on_echo(echo.point.arrived, arrival, departure, packets);
+        if !self.clock.is_coarse() {
+            self.clump = None;
+            return Some(echo);
+        }
+        if let Some(clump) = &mut self.clump
+            && EchoClock::is_clump(arrival, departure)
+        {
+            let arrived = clump.point.arrived;
+            *clump = echo;
+            clump.point.arrived = arrived;
+            return None;
+        }
+        let complete = self.clump.replace(echo)?;
+        let least = self.clock.jitter() * COARSE_JITTERS;
+        let far = self.last.is_none_or(|last| {
+            complete.point.arrived.saturating_since(last.point.arrived) >= least
+        });
+        far.then_some(complete)
+    }
+
+    /// A gap ends here, and the next begins.
+    fn settle(&mut self, read: Reading, capacity: Option<Bandwidth>) {
+        let point = read.point;
         let delay = point.delay(capacity);
-        self.base.observe(arrived, delay);
+        self.base.observe(point.arrived, delay);
         if let (Some(last), Some(rate)) = (self.last, capacity) {
             let serialisation = TimeDelta::from(rate.time_for(point.size));
-            let pushed = serialisation - (point.arrived - last.arrived);
-            self.jitter.observe(arrived, (-pushed).min(TimeDelta::ZERO));
+            let pushed = serialisation - (point.arrived - last.point.arrived);
+            self.jitter
+                .observe(point.arrived, (-pushed).min(TimeDelta::ZERO));
         }
         self.deepest
-            .observe(arrived, -TimeDelta::from(self.base.excess(delay)));
-        self.last = Some(point);
-        self.last_rushed = newest.rushed;
+            .observe(point.arrived, -TimeDelta::from(self.base.excess(delay)));
+        self.last = Some(read);
         self.forget_before(point.number);
-        outcome
+    }
+
+    /// What is not believed of a waiting time.
+    fn doubt(&self) -> Duration {
+        let pushed = self.jitter.get().map_or(Duration::ZERO, magnitude);
+        if self.clock.is_coarse() {
+            pushed.max(self.clock.jitter())
+        } else {
+            pushed
+        }
     }
 
     fn deepest(&self) -> Duration {
@@ -197,15 +338,15 @@ impl EchoTracker {
     /// A packet between the two that is not acknowledged is missing. From a long queue it most
     /// likely was dropped there, and never crossed the link; otherwise nobody can tell where it was
     /// lost, or whether it is only late, and there is no gap.
-    fn gap_to(&self, to: &EchoPoint, capacity: Option<Bandwidth>) -> Option<EchoGap> {
-        let from = self.last?;
+    fn gap_to(&self, to: &Reading, capacity: Option<Bandwidth>) -> Option<EchoGap> {
+        let last = self.last?;
+        let (from, to) = (last.point, to.point);
         let mut bytes = Bytes::ZERO;
         let mut packets = 0u32;
-        let jitter = self.jitter.get().map_or(Duration::ZERO, magnitude);
         let waiting = self
             .base
             .excess(from.delay(capacity))
-            .saturating_sub(jitter);
+            .saturating_sub(self.doubt());
         let long_queue = waiting >= self.deepest() / 2;
         let mut work = QueueWork::after(&from, waiting, capacity);
         let mut spaced = false;
@@ -227,63 +368,40 @@ impl EchoTracker {
         }
         (packets > 0).then(|| EchoGap {
             from,
-            to: *to,
+            to,
             bytes,
             packets,
-            link: work.verdict(spaced && !self.last_rushed),
+            link: match self.clock.timing() {
+                EchoTiming::Own => work.verdict(spaced && !last.rushed),
+                EchoTiming::Clumped if self.bound => {
+                    self.verdict_from_waiting(&from, &to, capacity)
+                }
+                EchoTiming::Clumped => work.verdict(spaced && !last.rushed),
+                EchoTiming::Foreign => LinkState::Unknown,
+            },
         })
+    }
+
+    /// Without a capacity nobody knows how long a queue lasts. If the packets at both ends waited, more
+    /// likely than not those between did.
+    fn verdict_from_waiting(
+        &self,
+        from: &EchoPoint,
+        to: &EchoPoint,
+        capacity: Option<Bandwidth>,
+    ) -> LinkState {
+        let waited = |point: &EchoPoint| self.base.excess(point.delay(capacity)) > self.doubt();
+        if waited(from) && waited(to) {
+            LinkState::BusyQueued
+        } else {
+            LinkState::Unknown
+        }
     }
 }
 
 /// A maximum kept as the least of its negative.
 fn magnitude(negative: TimeDelta) -> Duration {
     negative.abs()
-}
-
-/// Follows the least work that the tight link's queue can hold while packets reach it, counting
-/// only what is known: the waiting time of the last echoed packet, and our own packets since.
-struct QueueWork {
-    capacity: Option<Bandwidth>,
-    /// When the queue would run empty if nobody else sent, on the sender's clock.
-    empty_at: Timestamp,
-    busy: bool,
-    /// The same if the last echoed packet had not waited.
-    bare_empty_at: Timestamp,
-    bare_busy: bool,
-}
-
-impl QueueWork {
-    fn after(from: &EchoPoint, waiting: Duration, capacity: Option<Bandwidth>) -> Self {
-        let serialisation = capacity.map_or(Duration::ZERO, |rate| rate.time_for(from.size));
-        Self {
-            capacity,
-            empty_at: from.sent + waiting + serialisation,
-            busy: capacity.is_some(),
-            bare_empty_at: from.sent + serialisation,
-            bare_busy: capacity.is_some(),
-        }
-    }
-
-    fn arrive(&mut self, sent: Timestamp, size: Bytes) {
-        let Some(capacity) = self.capacity else {
-            return;
-        };
-        let serialisation = capacity.time_for(size);
-        let tolerance = serialisation / WORK_TOLERANCE_DIVISOR;
-        self.busy &= sent <= self.empty_at + tolerance;
-        self.empty_at = self.empty_at.max(sent) + serialisation;
-        self.bare_busy &= sent <= self.bare_empty_at + tolerance;
-        self.bare_empty_at = self.bare_empty_at.max(sent) + serialisation;
-    }
-
-    fn verdict(&self, spaced: bool) -> LinkState {
-        match (self.busy, spaced, self.bare_busy) {
-            (false, ..) => LinkState::Unknown,
-            (true, false, _) => LinkState::BusyRushed,
-            (true, true, true) => LinkState::BusySpaced,
-            (true, true, false) => LinkState::BusyQueued,
-        }
-    }
 }
 
 fn echo_of(packet: &SentPacket, arrived: Timestamp, quality: EchoQuality) -> Echo {

@@ -16,8 +16,20 @@ use std::ops::Range;
 /// memory must be short enough to notice a new capacity and long enough to hold a pile under load.
 const MEMORY: usize = 512;
 
-/// Longer gaps rarely go without foreign packets.
+/// Longer gaps rarely go without foreign packets; they are taken only from peers that acknowledge no
+/// more often.
 const MOST_PACKETS: u32 = 4;
+const MOST_PACKETS_SPARSE: u32 = 16;
+
+/// Gaps in a row that are too long make a peer that acknowledges seldom.
+const SPARSE_AFTER: u32 = 64;
+
+/// Own bytes per look at whether the echoes fit the capacity, in packets of a gap each.
+const CHECKED_GAPS: u32 = 256;
+
+/// Packets that come at the capacity's own pace are stretched to twice the time by others that take the
+/// whole of it. More cannot be; some room for what has waited upstream.
+const MOST_STRETCH: f64 = 2.2;
 
 /// New dispersions between two looks at the piles: a look sorts the memory.
 const LOOK_EVERY: usize = 32;
@@ -60,6 +72,17 @@ pub struct DispersionCapacity {
     scratch: Vec<f64>,
     unseen: usize,
     capacity: Option<Bandwidth>,
+    /// Gaps in a row that were too long.
+    too_long: u32,
+    stretch: Stretch,
+}
+
+/// Gaps that were sent as fast as the capacity serves, or faster.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stretch {
+    gaps: u32,
+    own_bits: f64,
+    arrived_s: f64,
 }
 
 impl Default for DispersionCapacity {
@@ -76,6 +99,8 @@ impl DispersionCapacity {
             scratch: Vec::with_capacity(MEMORY),
             unseen: 0,
             capacity: None,
+            too_long: 0,
+            stretch: Stretch::default(),
         }
     }
 
@@ -84,12 +109,37 @@ impl DispersionCapacity {
         self.capacity
     }
 
+    /// Forgets everything.
+    pub fn forget(&mut self) {
+        self.dispersions.clear();
+        self.unseen = 0;
+        self.capacity = None;
+        self.stretch = Stretch::default();
+    }
+
+    /// Whether the packets that came at the capacity's pace took longer than any traffic of others
+    /// explains: then it is not the capacity, and echoes came closer than the data had.
+    pub fn is_contradicted(&mut self) -> bool {
+        let Some(capacity) = self.capacity.filter(|_| self.stretch.gaps >= CHECKED_GAPS) else {
+            return false;
+        };
+        let Stretch {
+            own_bits,
+            arrived_s,
+            ..
+        } = std::mem::take(&mut self.stretch);
+        capacity.as_bps_f64() * arrived_s > MOST_STRETCH * own_bits
+    }
+
     /// Takes a gap between clean echoes. Returns the capacity if it changed.
     pub fn on_gap(&mut self, gap: &EchoGap) -> Option<Bandwidth> {
         let arrival = gap.arrival_gap()?.as_nanos();
-        if gap.packets > MOST_PACKETS || arrival == 0 || !self.can_tell(gap, arrival) {
+        if self.is_too_long(gap.packets) || arrival == 0 || !self.can_tell(gap, arrival) {
             return None;
         }
+        self.stretch.gaps += 1;
+        self.stretch.own_bits += gap.bytes.as_bits_f64();
+        self.stretch.arrived_s += arrival as f64 * 1e-9;
         if self.dispersions.len() == MEMORY {
             self.dispersions.pop_front();
         }
@@ -107,6 +157,15 @@ impl DispersionCapacity {
         self.unseen = 0;
         let capacity = self.least_pile()?;
         (self.capacity.replace(capacity) != Some(capacity)).then_some(capacity)
+    }
+
+    fn is_too_long(&mut self, packets: u32) -> bool {
+        if packets <= MOST_PACKETS {
+            self.too_long = 0;
+            return false;
+        }
+        self.too_long = self.too_long.saturating_add(1);
+        self.too_long <= SPARSE_AFTER || packets > MOST_PACKETS_SPARSE
     }
 
     /// Packets that were sent further apart than the link serves them have foreign packets between

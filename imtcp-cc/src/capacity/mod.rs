@@ -1,7 +1,102 @@
 //! What the tight link could carry if it were ours alone.
+//!
+//! Two sources, one value: dispersions of packets ([`DispersionCapacity`]) where echoes come at the
+//! data's own time, and otherwise, or where there are none, the most that was delivered
+//! ([`SustainedRate`]), which the capacity cannot be less than.
 
 mod dispersion;
 mod rce;
+mod sustained;
 
 pub use dispersion::DispersionCapacity;
 pub use rce::ResidualCapacity;
+pub use sustained::SustainedRate;
+
+use crate::ack::{EchoGap, EchoPoint};
+use crate::units::{Bandwidth, Bytes};
+use std::time::Duration;
+
+/// A capacity from dispersions that delivery exceeds by more than this is none.
+const EXCEEDED: f64 = 1.25;
+
+/// What came of a gap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CapacityNews {
+    /// The capacity, if it changed.
+    pub changed: Option<Bandwidth>,
+    /// No capacity fits the dispersions: others would have to send more than the link carries.
+    pub contradiction: bool,
+}
+
+/// The capacity of the tight link, IP layer.
+#[derive(Debug, Default)]
+pub struct Capacity {
+    dispersion: DispersionCapacity,
+    sustained: SustainedRate,
+    current: Option<Bandwidth>,
+    coarse: bool,
+}
+
+impl Capacity {
+    /// Nothing known.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The capacity, once known.
+    pub fn get(&self) -> Option<Bandwidth> {
+        self.current
+    }
+
+    /// Whether it is only the most that was delivered, a lower bound.
+    pub fn is_bound(&self) -> bool {
+        self.current.is_some() && self.trusted_dispersion().is_none()
+    }
+
+    /// Packets were delivered: `echo` is the newest of `packets` of `bytes` on the wire.
+    pub fn on_delivered(
+        &mut self,
+        echo: &EchoPoint,
+        bytes: Bytes,
+        packets: u32,
+        jitter: Duration,
+    ) -> Option<Bandwidth> {
+        self.sustained
+            .on_delivered(echo.sent, echo.arrived, bytes, packets, jitter);
+        self.update()
+    }
+
+    /// Takes a gap between echoes, which are read coarsely or finely.
+    pub fn on_gap(&mut self, gap: &EchoGap, coarse: bool) -> CapacityNews {
+        self.coarse = coarse;
+        if coarse {
+            self.dispersion.forget();
+        } else {
+            self.dispersion.on_gap(gap);
+        }
+        let contradiction = !coarse && self.dispersion.is_contradicted();
+        if contradiction {
+            self.dispersion.forget();
+        }
+        CapacityNews {
+            changed: self.update(),
+            contradiction,
+        }
+    }
+
+    fn trusted_dispersion(&self) -> Option<Bandwidth> {
+        let found = self.dispersion.get().filter(|_| !self.coarse)?;
+        let exceeded = self
+            .sustained
+            .get()
+            .is_some_and(|delivered| delivered > found.scaled(EXCEEDED));
+        (!exceeded).then_some(found)
+    }
+
+    fn update(&mut self) -> Option<Bandwidth> {
+        let current = self.trusted_dispersion().or(self.sustained.get());
+        let changed = current != self.current;
+        self.current = current.or(self.current);
+        self.current.filter(|_| changed)
+    }
+}

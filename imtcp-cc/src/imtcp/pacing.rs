@@ -1,6 +1,7 @@
 //! From window and path to a pacing plan and to counts of packets.
 
 use super::ImTcp;
+use crate::ack::EchoTiming;
 use crate::estimate::EstimatorKind;
 use crate::scheduler::{Backlog, PacingPlan, Ready};
 use crate::transport::{RoundTrip, SendRequest};
@@ -51,12 +52,19 @@ impl ImTcp {
         // While the window doubles and is what limits, trains would only worsen its overshoot.
         let wanted = self.config.measurement()
             && self.config.estimator() == EstimatorKind::Statistical
-            && !(backlog.window_limited && self.window.phase() == Phase::SlowStart);
+            && !(backlog.window_limited && self.window.phase() == Phase::SlowStart)
+            // Nobody could read them.
+            && self.tracker.timing() == EchoTiming::Own;
         if let Some(capacity) = self.capacity.get().filter(|_| wanted) {
             (plan.train_packets, plan.train_fill) = self.train();
             plan.longest_wait = self.probing.store_limit();
             let packet = self.on_wire(self.max_datagram);
             plan.head_gap = capacity.time_for(packet);
+            if backlog.window_limited {
+                // Never slower than the mean rate: a capacity that is taken for too low must not
+                // make itself true.
+                plan.head_gap = plan.head_gap.min(plan.rate.time_for(packet));
+            }
             plan.rushed_gap = plan.head_gap * RUSHED_GAP_PERCENT / 100;
             if self.link_covered {
                 plan.head_gap = plan.rushed_gap;
@@ -119,7 +127,7 @@ impl ImTcp {
         }
     }
 
-    fn window_packets(&self) -> u64 {
+    pub(super) fn window_packets(&self) -> u64 {
         self.window.window().get() / self.max_datagram.get().max(1)
     }
 

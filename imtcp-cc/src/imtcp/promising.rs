@@ -14,11 +14,18 @@ impl ImTcp {
         self.keeper.handle()
     }
 
-    /// P of PT (4): the dispersion's capacity. It is that of the link itself, while RCE reads less the
-    /// more evenly spread traffic there is; but a peer that acknowledges in large groups leaves no
-    /// dispersions, and there RCE's too small value is a safe one.
-    pub(super) fn physical_capacity(&self) -> Option<Bandwidth> {
-        self.capacity.get().or_else(|| self.residual.get())
+    /// The capacity that dispersions show. The most that was delivered is none: beside a slow source it
+    /// would call everything faster impossible.
+    fn shown_capacity(&self) -> Option<Bandwidth> {
+        self.capacity.get().filter(|_| !self.capacity.is_bound())
+    }
+
+    /// P of PT (4): the capacity that dispersions show. It is that of the link itself, while RCE reads less
+    /// the more evenly spread traffic there is; but a peer that acknowledges in large groups leaves no
+    /// dispersions, and as a bound of what may be taken a value that is too small is a safe one.
+    fn bound_of_taking(&self) -> Option<Bandwidth> {
+        self.shown_capacity()
+            .or_else(|| self.residual.get().max(self.capacity.get()))
     }
 
     pub(super) fn keeper(config: &Config) -> Keeper {
@@ -46,7 +53,8 @@ impl ImTcp {
             datagram: self.max_datagram,
             on_wire: self.on_wire(self.max_datagram),
             estimate: self.estimate(),
-            capacity: self.physical_capacity(),
+            capacity: self.shown_capacity(),
+            taking: self.bound_of_taking(),
             slow_start: self.window.phase() == Phase::SlowStart,
         };
         let Self {

@@ -56,8 +56,9 @@ pub(crate) struct PathState {
     pub(crate) datagram: Bytes,
     pub(crate) on_wire: Bytes,
     pub(crate) estimate: Option<Estimate>,
-    /// P, on the wire.
+    /// The capacity on the wire, and what stands in for it where only the taking is bounded: P.
     pub(crate) capacity: Option<Bandwidth>,
+    pub(crate) taking: Option<Bandwidth>,
     pub(crate) slow_start: bool,
 }
 
@@ -302,7 +303,7 @@ impl Keeper {
         let bits = path.on_wire.as_bits_f64().max(1.0);
         PathRates {
             available: estimate.available.as_bps_f64() / bits,
-            capacity: path.capacity.map(|capacity| capacity.as_bps_f64() / bits),
+            capacity: path.taking.map(|capacity| capacity.as_bps_f64() / bits),
             ceiling: self.settings.ceiling,
         }
     }

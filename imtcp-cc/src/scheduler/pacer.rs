@@ -5,6 +5,7 @@
 //! other at the tight link's own pace, so that the link stays busy from the first to the last and
 //! each gap tells what others sent meanwhile.
 
+use crate::ack::Place;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
@@ -157,6 +158,17 @@ impl Pacer {
             self.skip = SKIP_AFTER_FAILURE;
         } else {
             self.skip = self.skip.saturating_sub(1);
+        }
+    }
+
+    /// Where in its train the packet is that may leave now.
+    pub fn place(&self) -> Place {
+        match (self.train_sent, self.train_left) {
+            (_, 0) => Place::Other,
+            (0, 2..) => Place::Opening,
+            (1, _) => Place::Second,
+            (sent, left) if left == 1 || sent + 1 == HEAD => Place::Closing,
+            _ => Place::Other,
         }
     }
 

@@ -5,10 +5,12 @@ use std::fmt::Debug;
 use std::time::Duration;
 use std::time::Instant;
 
+use super::AckFrequency;
 use super::AckReceived;
 use super::PacketSent;
 use super::PacketSpace;
 use super::PacketsLost;
+use super::PeerAcks;
 use super::Release;
 use super::SendContext;
 
@@ -62,6 +64,31 @@ pub trait CongestionController: Debug + Send + Sync + Any {
 
     /// quiche had room in the window and nothing to send.
     fn on_app_limited(&mut self, _now: Instant) {}
+
+    /// How the peer acknowledges. Told once, before the first packet that is sent with the peer's
+    /// transport parameters known.
+    fn on_peer_acks(&mut self, _peer: &PeerAcks) {}
+
+    /// Whether the peer should acknowledge the next packet at once (an IMMEDIATE_ACK frame of one
+    /// byte, within the packet's size). Asked for each packet that was answered with
+    /// [`Release::Now`], if the peer understands it
+    /// ([`PeerAcks::min_ack_delay`]). If no application data got into that packet, the next one that
+    /// is released carries the frame, without being asked for.
+    fn immediate_ack(&mut self) -> bool {
+        false
+    }
+
+    /// How the peer should acknowledge from now on; `None` for no change. Asked for each 1-RTT packet
+    /// with application data, probe packets after a timeout excepted, if the peer understands it
+    /// ([`PeerAcks::min_ack_delay`]).
+    ///
+    /// A request travels in that packet or the next one with data. It is sent when it differs from
+    /// the one before; again when it was lost, and when the connection returns to this path and the
+    /// peer follows another path's request. Once a round trip is often enough (draft-ietf-quic-ack-frequency-14,
+    /// section 8.1).
+    fn ack_frequency(&mut self, _now: Instant) -> Option<AckFrequency> {
+        None
+    }
 
     /// A short name of the present state, for qlog's `congestion_state_updated`.
     fn state(&self) -> &'static str;

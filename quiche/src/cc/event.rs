@@ -114,6 +114,20 @@ pub struct AckedPacket {
     pub app_limited: bool,
 }
 
+/// When a packet arrived, by the peer's clock (draft-ietf-quic-receive-ts-02).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveTime {
+    /// Its number.
+    pub packet_number: u64,
+    /// Time since an origin that the peer chose and keeps for the whole connection. Nothing is known
+    /// about the origin, so only the difference of two of these means something.
+    ///
+    /// In units of 2^e microseconds, rounded down, with the exponent e of
+    /// [`Config::set_receive_timestamps_exponent()`](crate::Config::set_receive_timestamps_exponent):
+    /// a difference is off by less than one unit, plus what the peer's own clock readings are off by.
+    pub since_basis: Duration,
+}
+
 /// An ACK frame acknowledged new packets.
 #[derive(Clone, Copy, Debug)]
 pub struct AckReceived<'a> {
@@ -134,6 +148,15 @@ pub struct AckReceived<'a> {
     pub bytes_in_flight: usize,
     /// The peer's running count of packets that arrived with the ECN mark CE, where it reports one.
     pub ecn_ce: Option<u64>,
+    /// When packets of `acked` arrived, by ascending packet number and each once; empty when the peer
+    /// reports none. Packets may be missing: the peer reports what it can and what has room.
+    ///
+    /// It is what the peer says. Times run backwards where packets overtook each other, and where
+    /// a peer is mistaken or lies.
+    ///
+    /// Asked for with
+    /// [`Config::set_max_receive_timestamps_per_ack()`](crate::Config::set_max_receive_timestamps_per_ack).
+    pub receive_times: &'a [ReceiveTime],
 }
 
 /// One packet declared lost.

@@ -23,14 +23,21 @@
 //! so an event loop that sleeps until then, calls `on_timeout()` and then `send()` paces without
 //! knowing it. No packet is built before its time: what is stored is data, never a datagram, and
 //! the send time that goes into the round trip is the real one.
+//!
+//! A controller may also say how often the peer acknowledges, or which packets it acknowledges at once
+//! ([`CongestionController::ack_frequency`], [`CongestionController::immediate_ack`]), if the peer
+//! understands draft-ietf-quic-ack-frequency-14.
 
 #![warn(clippy::all, missing_docs)]
 
+mod acks;
 mod config;
 mod controller;
 mod event;
 mod registry;
 
+pub use acks::AckFrequency;
+pub use acks::PeerAcks;
 pub(crate) use config::FactoryHandle;
 pub use controller::CongestionController;
 pub use controller::Factory;
@@ -41,6 +48,7 @@ pub use event::LostPacket;
 pub use event::PacketSent;
 pub use event::PacketSpace;
 pub use event::PacketsLost;
+pub use event::ReceiveTime;
 pub use event::Release;
 pub use event::Rtt;
 pub use event::SendContext;

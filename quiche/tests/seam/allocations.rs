@@ -44,8 +44,8 @@ impl CongestionController for Fixed {
 }
 
 /// Allocations per received datagram, when a packet leaves every 10 ms and is acknowledged.
-fn allocations(config: Config) -> Vec<u64> {
-    let mut world = World::with_config(config, 1);
+fn allocations(server: Config, client: Config) -> Vec<u64> {
+    let mut world = World::between(server, client, 1);
     let data = payload(1_000);
     let mut received = Vec::new();
     let mut send = |world: &mut World, packets| {
@@ -70,7 +70,19 @@ fn allocations(config: Config) -> Vec<u64> {
 fn an_acknowledgement_allocates_no_more_than_with_reno() {
     let mut reno = base_config();
     reno.set_cc_algorithm(quiche::CongestionControlAlgorithm::Reno);
-    let with_reno = allocations(reno);
-    let with_plugin = allocations(server_config(Arc::new(Fixed)));
+    let with_reno = allocations(reno, base_config());
+    let with_plugin = allocations(server_config(Arc::new(Fixed)), base_config());
     assert_eq!(with_plugin, with_reno, "datagram by datagram");
+}
+
+#[test]
+fn receive_times_allocate_nothing() {
+    let measure = |asked| {
+        let mut server = server_config(Arc::new(Fixed));
+        server.set_max_receive_timestamps_per_ack(asked);
+        let mut client = base_config();
+        client.enable_receive_timestamps(true);
+        allocations(server, client)
+    };
+    assert_eq!(measure(100), measure(0), "datagram by datagram");
 }

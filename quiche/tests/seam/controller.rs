@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quiche::cc::{
-    AckReceived, CongestionController, Factory, LostPacket, PacketSent, PacketSpace, PacketsLost,
-    PathContext, Release, SendContext,
+    AckFrequency, AckReceived, CongestionController, Factory, LostPacket, PacketSent, PacketSpace,
+    PacketsLost, PathContext, PeerAcks, ReceiveTime, Release, SendContext,
 };
 
 /// When packets are let out.
@@ -29,6 +29,10 @@ pub struct Script {
     pub window: usize,
     pub packet_size: Option<usize>,
     pub policy: Policy,
+    /// Every so many released packets ask for an acknowledgement of their own.
+    pub immediate_every: Option<u32>,
+    /// The request to the peer, repeated whenever asked.
+    pub frequency: Option<AckFrequency>,
 }
 
 impl Script {
@@ -37,6 +41,22 @@ impl Script {
             window: 60_000,
             packet_size: None,
             policy,
+            immediate_every: None,
+            frequency: None,
+        }
+    }
+
+    pub fn immediate_every(self, count: u32) -> Self {
+        Self {
+            immediate_every: Some(count),
+            ..self
+        }
+    }
+
+    pub fn frequency(self, request: AckFrequency) -> Self {
+        Self {
+            frequency: Some(request),
+            ..self
         }
     }
 
@@ -74,6 +94,7 @@ pub struct Acked {
     pub packet_numbers: Vec<u64>,
     pub ack_delay: Duration,
     pub smoothed_rtt: Duration,
+    pub receive_times: Vec<ReceiveTime>,
 }
 
 #[derive(Clone, Debug)]
@@ -94,6 +115,13 @@ pub struct Scripted {
     pub discarded: Vec<(PacketSpace, usize)>,
     pub datagram_sizes: Vec<usize>,
     pub app_limited: usize,
+    pub peer_acks: Vec<PeerAcks>,
+    /// How often it was asked for an IMMEDIATE_ACK and for a request.
+    pub immediate_asked: u32,
+    pub frequency_asked: u32,
+    /// Packets that were to be acknowledged at once.
+    pub immediate: Vec<u64>,
+    wants_immediate: bool,
     next: Option<Instant>,
     released: u32,
     #[cfg_attr(
@@ -116,6 +144,11 @@ impl Scripted {
             discarded: Vec::new(),
             datagram_sizes: vec![path.max_datagram_size],
             app_limited: 0,
+            peer_acks: Vec::new(),
+            immediate_asked: 0,
+            frequency_asked: 0,
+            immediate: Vec::new(),
+            wants_immediate: false,
             next: None,
             released: 0,
             notes: VecDeque::new(),
@@ -167,6 +200,9 @@ impl CongestionController for Scripted {
     fn on_packet_sent(&mut self, sent: &PacketSent) {
         if sent.released {
             self.released += 1;
+            if std::mem::take(&mut self.wants_immediate) {
+                self.immediate.push(sent.packet_number);
+            }
             if let Policy::Paced(gap) = self.script.policy {
                 self.next = Some(sent.now + gap);
             }
@@ -186,6 +222,7 @@ impl CongestionController for Scripted {
                 .collect(),
             ack_delay: ack.ack_delay,
             smoothed_rtt: ack.rtt.smoothed,
+            receive_times: ack.receive_times.to_vec(),
         });
     }
 
@@ -214,6 +251,22 @@ impl CongestionController for Scripted {
 
     fn on_app_limited(&mut self, _now: Instant) {
         self.app_limited += 1;
+    }
+
+    fn on_peer_acks(&mut self, peer: &PeerAcks) {
+        self.peer_acks.push(*peer);
+    }
+
+    fn immediate_ack(&mut self) -> bool {
+        self.immediate_asked += 1;
+        let every = self.script.immediate_every;
+        self.wants_immediate = every.is_some_and(|every| self.immediate_asked % every == 0);
+        self.wants_immediate
+    }
+
+    fn ack_frequency(&mut self, _now: Instant) -> Option<AckFrequency> {
+        self.frequency_asked += 1;
+        self.script.frequency
     }
 
     fn state(&self) -> &'static str {

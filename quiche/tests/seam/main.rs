@@ -1,6 +1,7 @@
 //! The seam, exercised from outside: two real connections in virtual time over a link of a fixed
 //! delay, a small scripted controller on the server. No test looks at the real clock.
 
+mod ack_frequency;
 mod allocations;
 mod choice;
 mod controller;
@@ -9,5 +10,6 @@ mod feedback;
 mod gate;
 #[cfg(feature = "qlog")]
 mod qlog;
+mod receive_timestamps;
 mod timers;
 mod world;

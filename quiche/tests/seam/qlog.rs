@@ -9,7 +9,15 @@ use crate::world::{server_config, World};
 
 /// A file in memory that can be read while quiche owns the writing end.
 #[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
+pub struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Memory {
+    /// What was written so far.
+    pub fn text(&self) -> String {
+        let bytes = self.0.lock().expect("no writer panicked").clone();
+        String::from_utf8(bytes).expect("a log is text")
+    }
+}
 
 impl io::Write for Memory {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -38,11 +46,11 @@ fn log() -> String {
     world.shake_hands();
     world.transfer(30_000);
     drop(world);
-    let bytes = memory.0.lock().expect("no writer panicked").clone();
-    String::from_utf8(bytes).expect("a log is text")
+    memory.text()
 }
 
-fn events(log: &str) -> Vec<serde_json::Value> {
+/// The events of a log.
+pub fn events(log: &str) -> Vec<serde_json::Value> {
     let records = log
         .split('\u{1e}')
         .filter(|record| !record.trim().is_empty());

@@ -43,6 +43,20 @@ impl VirtualClock {
     }
 }
 
+/// An instant of virtual time, with the clock that shows it to connections.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment<'a> {
+    pub(super) now: Timestamp,
+    pub(super) clock: &'a VirtualClock,
+}
+
+impl Moment<'_> {
+    /// As connections know it.
+    pub(super) fn instant(self) -> Instant {
+        self.clock.instant(self.now)
+    }
+}
+
 impl Drop for VirtualClock {
     fn drop(&mut self) {
         quiche::clock::set(None);

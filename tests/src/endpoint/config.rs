@@ -1,21 +1,22 @@
 //! quiche's configuration for both sides of a flow.
 
-use super::Tap;
-use crate::scenario::{Controller, Flow};
+use super::{IDLE_TIMEOUT, Tap};
+use crate::scenario::{Acknowledge, Controller, Flow};
 use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod};
 use boring::x509::X509;
 use imtcp_cc::quiche::Factory;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A self-signed RSA certificate for tests. RSA signatures have one length, elliptic ones vary by a
 /// byte or two from handshake to handshake, which would move every later packet.
-const CERTIFICATE: &[u8] = include_bytes!("../../data/cert.pem");
+pub(super) const CERTIFICATE: &[u8] = include_bytes!("../../data/cert.pem");
 const KEY: &[u8] = include_bytes!("../../data/key.pem");
 
-const PROTOCOL: &[u8] = b"imtcp-sim";
-/// No scenario is silent for so long unless its path is dead.
-const IDLE_TIMEOUT_MS: u64 = 60_000;
+pub(super) const PROTOCOL: &[u8] = b"imtcp-sim";
+/// What the client offers with the acknowledgement-frequency extension: what quinn does, too.
+const MIN_ACK_DELAY: Duration = Duration::from_millis(1);
 /// Datagrams that may wait on either side; beyond it quiche drops the oldest.
 const DATAGRAM_QUEUE: usize = 4096;
 /// How far the application may fill the connection beyond the free window. One window ahead means
@@ -36,6 +37,7 @@ pub(super) fn server(flow: &Flow, tap: &Arc<Tap>) -> Result<quiche::Config, quic
         Controller::Reno => config.set_cc_algorithm_name("reno")?,
         Controller::Cubic => config.set_cc_algorithm_name("cubic")?,
         Controller::Bbr2 => config.set_cc_algorithm_name("bbr2_gcongestion")?,
+        Controller::Registered(name) => config.set_cc_algorithm_name(name)?,
         Controller::Imtcp => {
             let factory = Factory::new(flow.imtcp.clone()).with_subscriber(tap.clone());
             config.set_congestion_controller(Arc::new(factory));
@@ -51,6 +53,15 @@ pub(super) fn client(flow: &Flow) -> Result<quiche::Config, quiche::Error> {
     config.verify_peer(false);
     let delay_ms = flow.receiver.delay.as_millis();
     config.set_max_ack_delay(u64::try_from(delay_ms).unwrap_or(u64::MAX));
+    if flow.receiver.ack_frequency {
+        config.enable_ack_frequency(MIN_ACK_DELAY);
+        match flow.receiver.acknowledge {
+            // The default, which acknowledges what came whenever it is asked for a datagram.
+            Acknowledge::Every(1) => {}
+            Acknowledge::Every(count) => config.set_delayed_acks(u64::from(count) - 1),
+            Acknowledge::Timer => config.set_delayed_acks(u64::MAX),
+        }
+    }
     let window = flow.flow_control.get();
     config.set_initial_max_data(window);
     config.set_initial_max_stream_data_uni(window);
@@ -63,7 +74,8 @@ pub(super) fn client(flow: &Flow) -> Result<quiche::Config, quiche::Error> {
 fn common(config: &mut quiche::Config, flow: &Flow) -> Result<(), quiche::Error> {
     let packet = usize::try_from(flow.packet.get()).unwrap_or(usize::MAX);
     config.set_application_protos(&[PROTOCOL])?;
-    config.set_max_idle_timeout(IDLE_TIMEOUT_MS);
+    let idle_ms = IDLE_TIMEOUT.as_millis();
+    config.set_max_idle_timeout(u64::try_from(idle_ms).unwrap_or(u64::MAX));
     config.set_max_recv_udp_payload_size(packet);
     config.set_max_send_udp_payload_size(packet);
     config.set_disable_active_migration(true);

@@ -1,17 +1,18 @@
-//! Real quiche endpoints, driven in virtual time: a server that sends and a client that
-//! acknowledges, for every flow.
+//! Real endpoints, driven in virtual time: for every flow a server, which is quiche and sends, and a
+//! client, which is quiche or another stack and acknowledges.
 //!
 //! A datagram that arrives is given to its connection at once; then the connection is asked for
 //! datagrams until it has none, and its timer is armed. Nothing waits in a socket buffer and no
 //! scheduler delays anything, so what the connections see of time is the path's doing alone.
 
-mod cadence;
+mod alarm;
+mod client;
 mod clock;
 mod config;
 mod delivery;
 mod pair;
-mod peer;
 mod pool;
+mod server;
 mod tap;
 
 pub use clock::VirtualClock;
@@ -19,3 +20,21 @@ pub use delivery::Delivery;
 pub use pair::{Outbox, Pair, PairError, Side, Surroundings};
 pub use pool::Pool;
 pub use tap::{Said, Tap};
+
+use crate::network::FlowId;
+use clock::Moment;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+/// Addresses for documentation (RFC 5737); every flow has its own pair of connections, so that all
+/// may share them.
+const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 443);
+const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1)), 50_000);
+/// No scenario is silent for so long unless its path is dead.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Eight bytes that name the flow and the side.
+fn connection_id(flow: FlowId, side: Side) -> quiche::ConnectionId<'static> {
+    let flow = (flow.0 as u64) << 1 | u64::from(side == Side::Server);
+    quiche::ConnectionId::from_vec(flow.to_be_bytes().to_vec())
+}

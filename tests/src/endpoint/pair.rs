@@ -1,23 +1,19 @@
 //! Server and client of a flow.
 
-use super::cadence::Cadence;
+use super::alarm::Alarm;
+use super::client::{self, Client, Dial};
 use super::delivery::Delivery;
-use super::peer::Peer;
-use super::{Pool, Tap, VirtualClock, config};
-use crate::application::{Driver, STREAM};
+use super::server::Server;
+use super::{CLIENT, Moment, Pool, SERVER, Tap, VirtualClock, config, connection_id};
+use crate::application::Driver;
 use crate::network::{Datagram, Direction, FlowId, Owner, Packet, Stamp};
-use crate::scenario::{Controller, Flow};
+use crate::scenario::{Controller, Flow, Stack};
 use imtcp_cc::units::{Bytes, Timestamp};
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 /// What IPv4 and UDP add to a QUIC datagram.
 const HEADERS: Bytes = Bytes::new(28);
-/// Addresses for documentation (RFC 5737); every flow has its own pair of connections, so that all
-/// may share them.
-const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 443);
-const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1)), 50_000);
 
 /// One end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,24 +55,58 @@ pub struct Surroundings<'a> {
     pub outbox: &'a mut Outbox,
 }
 
+impl<'a> Surroundings<'a> {
+    fn moment(&self) -> Moment<'a> {
+        Moment {
+            now: self.now,
+            clock: self.clock,
+        }
+    }
+}
+
 /// A flow that cannot be set up.
 #[derive(Debug, thiserror::Error)]
-#[error("flow {flow}: quiche refuses its configuration: {error}")]
+#[error("flow {flow}: {stack} refuses its configuration: {error}")]
 pub struct PairError {
     flow: String,
-    error: quiche::Error,
+    stack: &'static str,
+    error: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl PairError {
+    /// The client's stack refused.
+    pub(super) fn client<E: std::error::Error + Send + Sync + 'static>(
+        flow: &Flow,
+        error: E,
+    ) -> Self {
+        Self::of(flow, flow.receiver.stack, error)
+    }
+
+    fn of<E: std::error::Error + Send + Sync + 'static>(
+        flow: &Flow,
+        stack: Stack,
+        error: E,
+    ) -> Self {
+        Self {
+            flow: flow.name.clone(),
+            stack: stack.name(),
+            error: Box::new(error),
+        }
+    }
 }
 
 /// Server and client of a flow.
 pub struct Pair {
     id: FlowId,
     server_config: quiche::Config,
-    client_config: quiche::Config,
-    server: Option<Peer>,
-    client: Option<Peer>,
+    server: Option<Server>,
+    server_alarm: Alarm,
+    /// Until the client connects.
+    dial: Option<Dial>,
+    client: Option<Box<dyn Client>>,
+    client_alarm: Alarm,
     paced_by_caller: bool,
     application: Driver,
-    cadence: Cadence,
     delivery: Delivery,
     tap: Arc<Tap>,
     /// Waits for the server's connection.
@@ -88,25 +118,24 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// A pair that has not begun.
+    /// A pair that has not begun, in the run with `seed`.
     ///
     /// # Errors
-    /// quiche refuses a part of the configuration.
-    pub fn new(id: FlowId, flow: &Flow) -> Result<Self, PairError> {
-        let refused = |error| PairError {
-            flow: flow.name.clone(),
-            error,
-        };
+    /// One of the stacks refuses a part of the configuration.
+    pub fn new(id: FlowId, flow: &Flow, seed: u64) -> Result<Self, PairError> {
         let tap = Arc::new(Tap::default());
+        let server_config = config::server(flow, &tap);
         Ok(Self {
             id,
-            server_config: config::server(flow, &tap).map_err(refused)?,
-            client_config: config::client(flow).map_err(refused)?,
+            server_config: server_config
+                .map_err(|error| PairError::of(flow, Stack::Quiche, error))?,
             server: None,
+            server_alarm: Alarm::default(),
+            dial: Some(client::prepare(id, flow, seed)?),
             client: None,
+            client_alarm: Alarm::default(),
             paced_by_caller: flow.controller == Controller::Bbr2,
             application: Driver::new(flow.application),
-            cadence: Cadence::new(flow.receiver),
             delivery: Delivery::default(),
             tap,
             qlog: None,
@@ -123,12 +152,7 @@ impl Pair {
     /// The client connects.
     pub fn start(&mut self, around: &mut Surroundings<'_>) {
         self.set_time(around);
-        let id = connection_id(self.id, Side::Client);
-        let connection = quiche::connect(None, &id, CLIENT, SERVER, &mut self.client_config);
-        // Refused only for a configuration that Pair::new has already been refused.
-        self.client = connection
-            .ok()
-            .map(|connection| Peer::new(connection, false));
+        self.client = self.dial.take().and_then(|dial| dial(around.moment()));
         self.serve(Side::Client, around);
     }
 
@@ -155,17 +179,24 @@ impl Pair {
 
     /// An event that was scheduled for one side fires.
     pub fn wake(&mut self, side: Side, around: &mut Surroundings<'_>) {
-        let other = self.own_timer(side);
-        let Some(peer) = self.peer(side) else {
-            return;
-        };
-        if !peer.woken(around.now, around.clock, other) {
+        let moment = around.moment();
+        let fires = self.alarm(side).fires(moment.now);
+        if !fires || self.due(side, moment).is_none_or(|due| due > moment.now) {
             self.arm(side, around);
             return;
         }
         self.set_time(around);
-        if let Some(peer) = self.peer(side) {
-            peer.on_time(around.now, around.clock);
+        match side {
+            Side::Server => {
+                if let Some(server) = &mut self.server {
+                    server.on_time(moment);
+                }
+            }
+            Side::Client => {
+                if let Some(client) = &mut self.client {
+                    client.on_time(moment);
+                }
+            }
         }
         self.serve(side, around);
     }
@@ -190,13 +221,6 @@ impl Pair {
         self.tap.set_now(around.now);
     }
 
-    fn peer(&mut self, side: Side) -> Option<&mut Peer> {
-        match side {
-            Side::Server => self.server.as_mut(),
-            Side::Client => self.client.as_mut(),
-        }
-    }
-
     fn server_receives(&mut self, payload: &mut [u8], stamp: Stamp, around: &mut Surroundings<'_>) {
         if self.server.is_none() {
             self.server = self.accept();
@@ -207,13 +231,17 @@ impl Pair {
             let round_trip = around.now.saturating_since(sent);
             self.delivery.round_trip(round_trip.saturating_sub(held));
         }
+        let info = quiche::RecvInfo {
+            from: CLIENT,
+            to: SERVER,
+        };
         if let Some(server) = &mut self.server {
-            server.receive(payload, arrival(Side::Server));
+            server.receive(payload, info);
         }
         self.serve(Side::Server, around);
     }
 
-    fn accept(&mut self) -> Option<Peer> {
+    fn accept(&mut self) -> Option<Server> {
         let id = connection_id(self.id, Side::Server);
         let accepted = quiche::accept(&id, None, SERVER, CLIENT, &mut self.server_config);
         let mut connection = accepted.ok()?;
@@ -225,26 +253,21 @@ impl Pair {
                 "a simulated server, in virtual time".to_owned(),
             );
         }
-        Some(Peer::new(connection, self.paced_by_caller))
+        Some(Server::new(connection, self.paced_by_caller))
     }
 
     fn client_receives(&mut self, payload: &mut [u8], stamp: Stamp, around: &mut Surroundings<'_>) {
         let Some(client) = &mut self.client else {
             return;
         };
-        client.receive(payload, arrival(Side::Client));
+        client.receive(around.moment(), payload, stamp.number);
         self.last_seen = Some((stamp.sent, around.now));
-        read(&mut client.connection, &mut self.delivery);
+        self.delivery.bytes += client.read();
         if self.delivery.completed.is_none() && self.application.size() == Some(self.delivery.bytes)
         {
             self.delivery.completed = Some(around.now);
         }
-        let established = client.connection.is_established();
-        if self.cadence.arrived(around.now, stamp.number) || !established {
-            self.serve(Side::Client, around);
-        } else {
-            self.arm(Side::Client, around);
-        }
+        self.serve(Side::Client, around);
     }
 
     /// Lets one side send whatever it has, and arms its timer.
@@ -252,17 +275,19 @@ impl Pair {
         if side == Side::Server {
             self.drive_application(around.now);
         }
-        let (now, clock) = (around.now, around.clock);
-        while let Some(peer) = self.peer(side)
-            && let Some(payload) = peer.next_datagram(now, clock, around.pool)
-        {
-            let packet = self.packet(side, now, payload);
+        while let Some(payload) = self.next_datagram(side, around) {
+            let packet = self.packet(side, around.now, payload);
             around.outbox.packets.push((side.sends(), packet));
         }
-        if side == Side::Client {
-            self.cadence.acknowledged();
-        }
         self.arm(side, around);
+    }
+
+    fn next_datagram(&mut self, side: Side, around: &mut Surroundings<'_>) -> Option<Vec<u8>> {
+        let moment = around.moment();
+        match side {
+            Side::Server => self.server.as_mut()?.next_datagram(moment, around.pool),
+            Side::Client => client::next_datagram(self.client.as_deref_mut()?, moment, around.pool),
+        }
     }
 
     fn drive_application(&mut self, now: Timestamp) {
@@ -297,23 +322,33 @@ impl Pair {
         }
     }
 
-    /// What one side waits for apart from its connection's timers.
-    fn own_timer(&self, side: Side) -> Option<Timestamp> {
+    /// When one side needs service: its connection, or its application.
+    fn due(&mut self, side: Side, moment: Moment<'_>) -> Option<Timestamp> {
         match side {
             Side::Server => {
-                let sends = self.server().is_some_and(can_send);
-                self.application.next().filter(|_| sends)
+                let server = self.server.as_ref()?;
+                let application = self.application.next();
+                let application = application.filter(|_| can_send(&server.connection));
+                [server.due(moment), application]
+                    .into_iter()
+                    .flatten()
+                    .min()
             }
-            Side::Client => self.cadence.deadline(),
+            Side::Client => self.client.as_mut()?.due(moment),
+        }
+    }
+
+    fn alarm(&mut self, side: Side) -> &mut Alarm {
+        match side {
+            Side::Server => &mut self.server_alarm,
+            Side::Client => &mut self.client_alarm,
         }
     }
 
     fn arm(&mut self, side: Side, around: &mut Surroundings<'_>) {
-        let other = self.own_timer(side);
-        let (now, clock) = (around.now, around.clock);
-        if let Some(peer) = self.peer(side)
-            && let Some(at) = peer.arm(now, clock, other)
-        {
+        let moment = around.moment();
+        let due = self.due(side, moment);
+        if let Some(at) = self.alarm(side).arm(moment.now, due) {
             around.outbox.wakes.push((side, at));
         }
     }
@@ -323,28 +358,4 @@ impl Pair {
 fn can_send(connection: &quiche::Connection) -> bool {
     let ended = connection.is_closed() || connection.is_draining();
     connection.is_established() && !ended && connection.local_error().is_none()
-}
-
-/// Reads everything that has arrived.
-fn read(connection: &mut quiche::Connection, delivery: &mut Delivery) {
-    while let Ok((length, _)) = connection.stream_discard(STREAM, usize::MAX) {
-        delivery.bytes += length as u64;
-    }
-    while let Ok(datagram) = connection.dgram_recv_buf() {
-        delivery.bytes += datagram.len() as u64;
-    }
-}
-
-fn arrival(side: Side) -> quiche::RecvInfo {
-    let (from, to) = match side {
-        Side::Server => (CLIENT, SERVER),
-        Side::Client => (SERVER, CLIENT),
-    };
-    quiche::RecvInfo { from, to }
-}
-
-/// Eight bytes that name the flow and the side.
-fn connection_id(flow: FlowId, side: Side) -> quiche::ConnectionId<'static> {
-    let flow = (flow.0 as u64) << 1 | u64::from(side == Side::Server);
-    quiche::ConnectionId::from_vec(flow.to_be_bytes().to_vec())
 }

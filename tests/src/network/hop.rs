@@ -1,6 +1,6 @@
 //! One direction of a link: queue, transmitter, loss, pipe.
 
-use super::{Loss, LossModel, Owner, Packet, Queue, QueueLimit, Thinning};
+use super::{Aggregation, Loss, LossModel, Owner, Packet, Queue, QueueLimit, Release, Thinning};
 use crate::profile::{Profile, work_of};
 use crate::random::Random;
 use crate::truth::Meter;
@@ -21,6 +21,8 @@ pub struct HopSettings {
     pub loss: Option<LossModel>,
     /// Every how many-th acknowledgement of a flow is kept; 1 keeps all.
     pub keep_every_acknowledgement: u32,
+    /// Packets leave in aggregates, as over Wi-Fi; `None` lets each leave by itself.
+    pub release: Option<Release>,
 }
 
 /// Packets and bytes by fate. At any time `offered` is the sum of all others and of what waits or
@@ -63,6 +65,7 @@ pub struct Hop {
     queue: Queue,
     loss: Option<Loss>,
     thinning: Thinning,
+    aggregation: Option<Aggregation>,
     transmitting: Option<Transmission>,
     /// Packets under way, with their arrival times, which never decrease.
     pipe: VecDeque<(Timestamp, Packet)>,
@@ -98,6 +101,7 @@ impl Hop {
             queue: Queue::new(settings.queue),
             loss: settings.loss.map(|model| Loss::new(model, random())),
             thinning: Thinning::new(settings.keep_every_acknowledgement),
+            aggregation: settings.release.map(Aggregation::new),
             transmitting: None,
             pipe: VecDeque::new(),
             meter: Meter::default(),
@@ -169,6 +173,10 @@ impl Hop {
 
     /// Cross traffic leaves the path here, so that it needs no event at the far end.
     fn propagate(&mut self, now: Timestamp, packet: Packet) -> Option<Timestamp> {
+        let leaves = match &mut self.aggregation {
+            Some(aggregation) => aggregation.leaves(now),
+            None => now,
+        };
         if self.loss.as_mut().is_some_and(Loss::strikes) {
             self.counters.lost.add(&packet);
             return None;
@@ -176,7 +184,7 @@ impl Hop {
         if packet.owner == Owner::Cross {
             return None;
         }
-        let at = now + self.delay;
+        let at = leaves + self.delay;
         self.pipe.push_back((at, packet));
         (self.pipe.len() == 1).then_some(at)
     }
@@ -224,6 +232,7 @@ mod tests {
             queue,
             loss: None,
             keep_every_acknowledgement: 1,
+            release: None,
         }
     }
 

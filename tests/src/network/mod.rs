@@ -1,9 +1,10 @@
 //! The simulated path: links in a row, each with a forward and a reverse hop.
 //!
 //! A hop is a queue, a transmitter and a pipe. A packet waits in the queue, is transmitted at the
-//! hop's rate, may then be lost, and leaves the pipe one propagation delay later. Rates, sizes and
+//! hop's rate, may then wait for an aggregate, may be lost, and leaves the pipe one propagation delay later. Rates, sizes and
 //! queues are those of IP packets.
 
+mod aggregation;
 mod hop;
 mod loss;
 mod packet;
@@ -11,6 +12,7 @@ mod path;
 mod queue;
 mod thinning;
 
+pub use aggregation::{Aggregation, Release};
 pub use hop::{Counters, Finished, Hop, HopSettings, Tally};
 pub use loss::{Loss, LossModel};
 pub use packet::{Datagram, Direction, FlowId, Owner, Packet, Stamp};

@@ -47,6 +47,9 @@ pub enum Controller {
     Cubic,
     /// quiche's BBRv2.
     Bbr2,
+    /// One of the caller's own, by the name under which it is registered with
+    /// [`quiche::cc::register`]. Scenario files cannot name it.
+    Registered(&'static str),
 }
 
 const CONTROLLERS: &[(&str, Controller)] = &[
@@ -59,6 +62,9 @@ const CONTROLLERS: &[(&str, Controller)] = &[
 impl Controller {
     /// Its name in scenarios and results.
     pub fn name(self) -> &'static str {
+        if let Self::Registered(name) = self {
+            return name;
+        }
         CONTROLLERS
             .iter()
             .find(|(_, controller)| *controller == self)
@@ -66,13 +72,46 @@ impl Controller {
     }
 }
 
-/// How a client acknowledges once the handshake is over.
+/// What the client is, and how it acknowledges once the handshake is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receiver {
-    /// After how much.
+    /// Whose implementation it is.
+    pub stack: Stack,
+    /// After how much. For quiche alone: other stacks keep a cadence of their own.
     pub acknowledge: Acknowledge,
-    /// The longest an acknowledgement waits; announced as the client's max_ack_delay.
+    /// The longest an acknowledgement waits; announced as the client's max_ack_delay. For quiche
+    /// alone.
     pub delay: Duration,
+    /// Whether it offers the acknowledgement-frequency extension
+    /// (draft-ietf-quic-ack-frequency).
+    pub ack_frequency: bool,
+}
+
+/// An implementation of QUIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    /// quiche, the servers' own.
+    Quiche,
+    /// quinn-proto.
+    Quinn,
+    /// noq-proto, which grew out of quinn-proto.
+    Noq,
+}
+
+const STACKS: &[(&str, Stack)] = &[
+    ("quiche", Stack::Quiche),
+    ("quinn", Stack::Quinn),
+    ("noq", Stack::Noq),
+];
+
+impl Stack {
+    /// Its name in scenarios.
+    pub fn name(self) -> &'static str {
+        STACKS
+            .iter()
+            .find(|(_, stack)| *stack == self)
+            .map_or("", |(name, _)| name)
+    }
 }
 
 /// What makes a client acknowledge, apart from its timer.
@@ -136,17 +175,26 @@ fn route(section: &mut Section<'_>, links: &[Link]) -> Result<Route, ScenarioErr
     Ok(Route { first, last })
 }
 
-/// `receiver = { acknowledge = "every" | 2 | "timer", delay = "25 ms" }`.
+/// `receiver = { stack = "quiche", acknowledge = "every" | 2 | "timer", delay = "25 ms" }`, or
+/// `receiver = { stack = "quinn" | "noq", ack_frequency = true }`.
 fn receiver(entry: Option<Entry<'_>>) -> Result<Receiver, ScenarioError> {
     let mut receiver = Receiver {
+        stack: Stack::Quiche,
         acknowledge: Acknowledge::Every(1),
         delay: Duration::from_millis(25),
+        ack_frequency: false,
     };
     let Some(entry) = entry else {
         return Ok(receiver);
     };
     let mut section = entry.section()?;
+    if let Some(entry) = section.optional("stack") {
+        receiver.stack = entry.choice(STACKS)?;
+        // What each offers unasked.
+        receiver.ack_frequency = receiver.stack != Stack::Quiche;
+    }
     if let Some(entry) = section.optional("acknowledge") {
+        for_quiche(&entry, receiver.stack)?;
         receiver.acknowledge = if entry.is_text() {
             entry.choice(&[
                 ("every", Acknowledge::Every(1)),
@@ -157,10 +205,24 @@ fn receiver(entry: Option<Entry<'_>>) -> Result<Receiver, ScenarioError> {
         };
     }
     if let Some(entry) = section.optional("delay") {
+        for_quiche(&entry, receiver.stack)?;
         receiver.delay = entry.quantity(acknowledgement_delay)?;
+    }
+    if let Some(entry) = section.optional("ack_frequency") {
+        receiver.ack_frequency = entry.boolean()?;
     }
     section.finish()?;
     Ok(receiver)
+}
+
+/// Rejects a key that other stacks have no setting for.
+fn for_quiche(entry: &Entry<'_>, stack: Stack) -> Result<(), ScenarioError> {
+    if stack == Stack::Quiche {
+        return Ok(());
+    }
+    let problem = format!("{} acknowledges in a way of its own", stack.name());
+    let remedy = "leave it out, or write stack = \"quiche\"";
+    Err(entry.reject(Complaint::new(problem, remedy)))
 }
 
 /// The transport parameter counts whole milliseconds below 2^14 (RFC 9000, section 18.2).

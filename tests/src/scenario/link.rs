@@ -3,7 +3,7 @@
 use super::error::{Complaint, ScenarioError};
 use super::quantity;
 use super::reader::{Entry, Section};
-use crate::network::{HopSettings, LossModel, QueueLimit};
+use crate::network::{HopSettings, LossModel, QueueLimit, Release};
 use crate::profile::{Profile, Step};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
@@ -48,6 +48,10 @@ fn read(name: String, mut section: Section<'_>) -> Result<Link, ScenarioError> {
         .map(|entry| loss(&entry))
         .transpose()?;
     let steps = steps(&mut section, quantity::rate_above_zero)?;
+    let release = section.optional("release");
+    let release = release
+        .map(|entry| read_release(&entry, rate))
+        .transpose()?;
     let reverse = section.optional("reverse");
     let reverse = reverse.map(|entry| entry.section()).transpose()?;
     let reverse = read_reverse(reverse, rate, delay)?;
@@ -58,6 +62,7 @@ fn read(name: String, mut section: Section<'_>) -> Result<Link, ScenarioError> {
         queue,
         loss,
         keep_every_acknowledgement: 1,
+        release,
     };
     Ok(Link {
         name,
@@ -77,6 +82,7 @@ fn read_reverse(
         queue: REVERSE_QUEUE,
         loss: None,
         keep_every_acknowledgement: 1,
+        release: None,
     };
     let Some(mut section) = section else {
         return Ok(hop);
@@ -98,8 +104,32 @@ fn read_reverse(
     if let Some(entry) = section.optional("keep_every_acknowledgement") {
         hop.keep_every_acknowledgement = entry.count(1..=1000)?;
     }
+    if let Some(entry) = section.optional("release") {
+        hop.release = Some(read_release(&entry, rate)?);
+    }
     section.finish()?;
     Ok(hop)
+}
+
+/// `release = { every = "4 ms", packets = 42 }`.
+fn read_release(entry: &Entry<'_>, rate: Bandwidth) -> Result<Release, ScenarioError> {
+    /// Aggregates of packets of this size have to keep up with the transmitter, which hands over
+    /// without end.
+    const PACKET: Bytes = Bytes::new(1500);
+    let mut section = entry.section()?;
+    let every = section
+        .required("every", "\"4 ms\"")?
+        .quantity(quantity::span_above_zero)?;
+    let packets = section.required("packets", "42")?.count(1..=10_000)?;
+    section.finish()?;
+    let most = Bandwidth::from_bytes_over(PACKET.times(u64::from(packets)), every);
+    if most.is_some_and(|most| most < rate) {
+        return Err(entry.reject(Complaint::new(
+            format!("{packets} packets of 1500 B in that time are less than the link's rate"),
+            "take larger aggregates, a shorter time, or a lower rate",
+        )));
+    }
+    Ok(Release { every, packets })
 }
 
 fn loss(entry: &Entry<'_>) -> Result<LossModel, ScenarioError> {

@@ -16,7 +16,7 @@ mod traffic;
 
 pub use application::Application;
 pub use error::ScenarioError;
-pub use flow::{Acknowledge, Controller, Flow, Receiver};
+pub use flow::{Acknowledge, Controller, Flow, Receiver, Stack};
 pub use library::{Listed, listed};
 pub use link::Link;
 pub use nominal::Nominal;

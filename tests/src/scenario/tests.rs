@@ -102,6 +102,17 @@ fn errors_say_where_what_and_how_to_mend_it() {
         ),
         (
             "controller = \"reno\"",
+            "controller = \"reno\"\nreceiver = { stack = \"quin\" }",
+            "bad.toml:21:22: flow.main.receiver.stack: unknown value `quin`; did you mean `quinn`?",
+        ),
+        (
+            "controller = \"reno\"",
+            "controller = \"reno\"\nreceiver = { stack = \"quinn\", delay = \"30 ms\" }",
+            "bad.toml:21:39: flow.main.receiver.delay: quinn acknowledges in a way of its own; \
+             leave it out, or write stack = \"quiche\"",
+        ),
+        (
+            "controller = \"reno\"",
             "controller = \"reno\"\nstart = \"5 s\"\nstop = \"4 s\"",
             "bad.toml:22:8: flow.main.stop: it stops before it starts; \
              let `stop` be later than `start`",
@@ -171,6 +182,23 @@ fn a_wrong_override_is_named_as_the_culprit() {
         with("title.more", "1"),
         Err("--set: title.more: `title` holds no keys; leave out what follows it".to_owned())
     );
+}
+
+#[test]
+fn a_receiver_offers_what_its_stack_does_unless_told_otherwise() {
+    let offers = |receiver: &str| {
+        let text = format!("{GOOD}receiver = {{ {receiver} }}\n");
+        let scenario = Scenario::parse("good.toml", &text, &[]).expect(receiver);
+        scenario.flows[0].receiver.ack_frequency
+    };
+    assert!(!offers("acknowledge = 2"));
+    assert!(offers("acknowledge = 2, ack_frequency = true"));
+    for stack in ["quinn", "noq"] {
+        assert!(offers(&format!("stack = \"{stack}\"")));
+        assert!(!offers(&format!(
+            "ack_frequency = false, stack = \"{stack}\""
+        )));
+    }
 }
 
 #[test]

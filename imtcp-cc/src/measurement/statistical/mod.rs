@@ -8,15 +8,17 @@
 //! would choose the gaps by their outcome.
 
 mod change;
+mod peak;
 mod slices;
 mod window;
 
 use super::Estimator;
 use super::range::SearchRange;
 use super::record::MeasurementRecord;
-use crate::ack::EchoGap;
+use crate::ack::{EchoGap, EchoTiming};
 use crate::estimate::{Estimate, EstimatorKind, Flags};
 use crate::units::{Bandwidth, Bytes, Timestamp};
+use peak::Peak;
 use slices::{SliceView, Slices};
 use std::time::Duration;
 
@@ -31,6 +33,10 @@ const SLICE: Duration = Duration::from_millis(5);
 
 /// Packets that a slice must have room for at the capacity.
 const PACKETS_PER_SLICE: u64 = 8;
+
+/// A slice is this many times the jitter of echoes that are read coarsely, of which there is one at
+/// either end.
+const JITTERS_PER_SLICE: u32 = 8;
 
 /// No slice is longer, lest a window hold too few.
 const LONGEST_SLICE: Duration = Duration::from_millis(320);
@@ -61,6 +67,10 @@ pub struct StatisticalEstimator {
     level_start: u64,
     changed: bool,
     application_limited: bool,
+    /// What sets the echoes' time, and by how much they may be off; zero if it is the data.
+    timing: EchoTiming,
+    jitter: Duration,
+    peak: Peak,
     /// Follows the complete slices, and changes with them alone.
     link_covered: bool,
 }
@@ -77,6 +87,9 @@ impl StatisticalEstimator {
             level_start: 0,
             changed: false,
             application_limited: false,
+            timing: EchoTiming::Own,
+            jitter: Duration::ZERO,
+            peak: Peak::new(),
             link_covered: false,
         }
     }
@@ -90,6 +103,42 @@ impl StatisticalEstimator {
     /// nothing is gained by forming trains.
     pub fn is_link_covered(&self) -> bool {
         self.link_covered
+    }
+
+    /// What sets the time of echoes, and their `jitter`.
+    pub fn set_echoes(&mut self, timing: EchoTiming, jitter: Duration, packet: Bytes) {
+        let jitter = match timing {
+            EchoTiming::Own => Duration::ZERO,
+            EchoTiming::Clumped | EchoTiming::Foreign => jitter,
+        };
+        if (self.timing, self.jitter) != (timing, jitter) {
+            (self.timing, self.jitter) = (timing, jitter);
+            self.cut(packet);
+        }
+    }
+
+    /// The path could not carry what was sent.
+    pub fn on_congestion(&mut self, now: Timestamp) {
+        self.peak.on_congestion(now);
+    }
+
+    /// Slices are cut so that each holds several packets, and is long against the jitter of echoes, in
+    /// steps of a factor of two, so that small revisions do not cut time anew.
+    fn cut(&mut self, packet: Bytes) {
+        let packets = packet.times(PACKETS_PER_SLICE);
+        let room = self.capacity.map_or(SLICE, |rate| rate.time_for(packets));
+        let room = room.max(self.jitter * JITTERS_PER_SLICE);
+        let mut length = SLICE;
+        while length < room && length < LONGEST_SLICE {
+            length *= 2;
+        }
+        // Cutting anew forgets; the jitter comes and goes within a factor of two.
+        let present = self.slices.length();
+        let coarse = self.timing != EchoTiming::Own;
+        if !(coarse && length < present && length * 4 > present) {
+            self.slices.set_length(length);
+        }
+        self.look_at_coverage();
     }
 
     /// To be called whenever complete slices have come or gone.
@@ -146,6 +195,7 @@ impl StatisticalEstimator {
             window,
             flags: Flags {
                 application_limited: self.application_limited,
+                aggregated_acks: self.timing != EchoTiming::Own,
                 changed: self.changed && window < LONGEST_WINDOW / 2,
                 ..Flags::default()
             },
@@ -161,20 +211,15 @@ impl Estimator for StatisticalEstimator {
     /// The train's packets come in as gaps, like all others.
     fn on_first_train(&mut self, _cprobe: Bandwidth) {}
 
-    /// Slices are cut so that each holds several packets, in steps of a factor of two, so that
-    /// small revisions do not cut time anew.
     fn on_capacity(&mut self, capacity: Bandwidth, packet: Bytes) {
-        let room = capacity.time_for(packet.times(PACKETS_PER_SLICE));
-        let mut length = SLICE;
-        while length < room && length < LONGEST_SLICE {
-            length *= 2;
-        }
-        self.slices.set_length(length);
-        self.look_at_coverage();
         self.capacity = Some(capacity);
+        self.cut(packet);
     }
 
     fn on_gap(&mut self, gap: &EchoGap) {
+        if self.timing == EchoTiming::Foreign {
+            self.peak.on_gap(gap, self.jitter);
+        }
         if self.slices.add(gap) {
             self.look_at_coverage();
         }
@@ -187,6 +232,11 @@ impl Estimator for StatisticalEstimator {
 
     fn report(&mut self, now: Timestamp) -> Option<Estimate> {
         let capacity = self.capacity?;
+        if self.timing == EchoTiming::Foreign {
+            let estimate = self.peak.estimate(now, capacity)?;
+            self.latest = Some(estimate);
+            return Some(estimate);
+        }
         let (present, echoed) = self.slices.present()?;
         let reach = LONGEST_WINDOW.as_nanos() / self.slices.length().as_nanos().max(1);
         let first = present.saturating_sub(u64::try_from(reach).unwrap_or(u64::MAX));

@@ -5,7 +5,9 @@ use std::cmp;
 use std::time::Instant;
 
 use super::PacketRequest;
+use crate::cc::AckFrequency;
 use crate::cc::CongestionController;
+use crate::cc::ReceiveTime;
 use crate::recovery::Recovery;
 use crate::recovery::RecoveryOps;
 
@@ -51,6 +53,14 @@ impl Recovery {
         }
     }
 
+    /// The receive times of the ACK frame that comes next, by ascending packet number.
+    pub(crate) fn on_receive_times(&mut self, times: &[ReceiveTime]) {
+        if let Self::Plugin(plugin) = self {
+            plugin.receive_times.clear();
+            plugin.receive_times.extend_from_slice(times);
+        }
+    }
+
     /// Makes room for a probe of the path MTU, which is no change of the datagram size yet.
     pub(crate) fn prepare_mtu_probe(&mut self, size: usize) {
         match self {
@@ -64,6 +74,22 @@ impl Recovery {
         match self {
             Self::Plugin(_) => queued,
             _ => 0,
+        }
+    }
+
+    /// What the path's controller asks of the peer's acknowledgements.
+    pub(crate) fn wanted_ack_frequency(&mut self, now: Instant) -> Option<AckFrequency> {
+        match self {
+            Self::Plugin(plugin) => plugin.wanted_ack_frequency(now),
+            _ => None,
+        }
+    }
+
+    /// Whether the controller wants the packet being built to be acknowledged at once.
+    pub(crate) fn wants_immediate_ack(&mut self) -> bool {
+        match self {
+            Self::Plugin(plugin) => plugin.wants_immediate_ack(),
+            _ => false,
         }
     }
 

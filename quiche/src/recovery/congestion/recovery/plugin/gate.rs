@@ -4,6 +4,7 @@ use std::cmp;
 use std::time::Instant;
 
 use super::PluginRecovery;
+use crate::cc::PeerAcks;
 use crate::cc::Release;
 use crate::cc::SendContext;
 use crate::frame;
@@ -22,6 +23,8 @@ pub(crate) struct PacketRequest {
     pub(crate) overhead: usize,
     /// The packet closes the connection.
     pub(crate) closing: bool,
+    /// How the peer acknowledges, once that is known.
+    pub(crate) peer_acks: Option<PeerAcks>,
 }
 
 impl PluginRecovery {
@@ -29,6 +32,7 @@ impl PluginRecovery {
     /// bound by it: with an allowance of 0 a packet that only acknowledges still leaves.
     pub(super) fn send_allowance(&mut self, request: &PacketRequest) -> usize {
         self.released = false;
+        self.tell_peer_acks(request.peer_acks);
         // Neither is held by congestion control: RFC 9002, section 2 (CONNECTION_CLOSE) and
         // section 7.5 (probe packets).
         if request.closing || self.inner.loss_probes(request.epoch) > 0 {

@@ -7,6 +7,7 @@
 
 #![warn(clippy::all, missing_docs)]
 
+mod ack_requests;
 mod dispatch;
 mod gate;
 mod observed;
@@ -28,11 +29,13 @@ use crate::cc::AckedPacket;
 use crate::cc::CongestionController;
 use crate::cc::PacketsLost;
 use crate::cc::PathContext;
+use crate::cc::ReceiveTime;
 use crate::cc::Rtt;
 use crate::packet::Epoch;
 use crate::recovery::RecoveryConfig;
 use crate::recovery::MINIMUM_WINDOW_PACKETS;
 use crate::CongestionControlAlgorithm;
+use ack_requests::AckRequests;
 use persistent::Fate;
 
 pub(crate) struct PluginRecovery {
@@ -51,8 +54,11 @@ pub(crate) struct PluginRecovery {
     first_rtt_sample: Option<Instant>,
     /// The count of CE marks of the ACK frame being processed.
     ecn_ce: Option<u64>,
+    ack_requests: AckRequests,
     /// Newly acknowledged packets, kept for its memory.
     acked: Vec<AckedPacket>,
+    /// What the ACK frame being processed says of receive times; kept for its memory as well.
+    receive_times: Vec<ReceiveTime>,
 }
 
 impl PluginRecovery {
@@ -84,7 +90,9 @@ impl PluginRecovery {
             retransmission_bytes: 0,
             first_rtt_sample: None,
             ecn_ce: None,
+            ack_requests: AckRequests::default(),
             acked: Vec::new(),
+            receive_times: Vec::new(),
         };
         recovery.mirror_window();
         Some(recovery)
@@ -158,6 +166,7 @@ impl PluginRecovery {
                 time_sent: packet.time_sent,
                 app_limited: packet.is_app_limited,
             }));
+        retain_acked(&mut self.receive_times, &self.acked);
         if self.inner.rtt_stats.has_first_rtt_sample {
             self.first_rtt_sample.get_or_insert(now);
         }
@@ -170,9 +179,22 @@ impl PluginRecovery {
             rtt: self.rtt(),
             bytes_in_flight: self.inner.bytes_in_flight.get(),
             ecn_ce: self.ecn_ce,
+            receive_times: &self.receive_times,
         });
         self.mirror_window();
     }
+}
+
+/// Keeps the times of the packets in `acked`; both are by ascending packet number.
+fn retain_acked(times: &mut Vec<ReceiveTime>, acked: &[AckedPacket]) {
+    let mut acked = acked.iter().map(|packet| packet.packet_number).peekable();
+    times.retain(|time| {
+        while acked
+            .next_if(|number| *number < time.packet_number)
+            .is_some()
+        {}
+        acked.peek() == Some(&time.packet_number)
+    });
 }
 
 impl fmt::Debug for PluginRecovery {

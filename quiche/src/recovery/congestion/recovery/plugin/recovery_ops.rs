@@ -119,6 +119,7 @@ impl RecoveryOps for PluginRecovery {
         trace_id: &str,
     ) {
         let stream_bytes = stream_bytes(&packet);
+        self.on_ack_requests_sent(&packet);
         let mut sent = PacketSent {
             now,
             space: epoch.into(),

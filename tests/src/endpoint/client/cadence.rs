@@ -55,12 +55,15 @@ impl Cadence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::Stack;
     use std::time::Duration;
 
     fn cadence(acknowledge: Acknowledge) -> Cadence {
         Cadence::new(Receiver {
+            stack: Stack::Quiche,
             acknowledge,
             delay: Duration::from_millis(25),
+            ack_frequency: false,
         })
     }
 

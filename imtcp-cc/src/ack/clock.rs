@@ -1,0 +1,284 @@
+//! What sets the time at which echoes come: the data's own arrival, or something on the way back.
+//!
+//! An echo is worth its time only while the packet's arrival at the peer decides it. A path that
+//! releases packets in aggregates, a host that reads them in batches, and a reverse link that is full
+//! all give echoes a time of their own. Three signs tell, none of which needs the capacity:
+//!
+//! - *Clumps*: packets that left well apart are echoed together. A link can only bring packets as
+//!   close as it serves them, so this is an aggregate.
+//! - *A beat*: gaps between acknowledgements are all alike while the packets that they cover are not. A
+//!   link that serves data would need twice the time for twice the bytes; this is another link's
+//!   beat, one acknowledgement after the other.
+//! - *A contradiction*, found elsewhere ([`crate::capacity`]): capacity and echoes together would have
+//!   others send more than the link carries.
+//!
+//! Then time is read off coarsely: over gaps so long that what the way back does to their ends is small.
+
+use crate::units::{TimeDelta, Timestamp};
+use std::time::Duration;
+
+/// Echoes that make a judgement, as [`super::CadenceDetector`].
+const BLOCK: usize = 64;
+
+/// Echoes closer together than this part of the departures are one clump. A link that serves both
+/// packets at C from a queue brings a flow at C / 4 four times closer; flows below an eighth of the
+/// capacity come in clumps of two at most, where the queue is others' and short.
+const CLUMP_DIVISOR: i64 = 8;
+
+/// Echoes this close are one clump however they left: a full packet takes longer below 5 Gbit/s.
+const TOGETHER: TimeDelta = TimeDelta::from_nanos(2_000);
+
+/// Echoes per clump, on average, from which on clumps are the rule.
+const CLUMPED_NUMERATOR: usize = 5;
+const CLUMPED_DENOMINATOR: usize = 2;
+
+/// Gaps within this share of the median make a beat if most are, in per cent: acknowledgements
+/// differ in size by a range or two.
+const BEAT_WIDTH_PERCENT: u32 = 15;
+const BEAT_MAJORITY: usize = BLOCK * 3 / 4;
+
+/// And the numbers of packets that they cover differ: this many are not the commonest number.
+const BEAT_IRREGULAR: usize = BLOCK / 4;
+
+/// Blocks in a row that must agree before echoes are read coarsely, and finely again.
+const AGREE_COARSE: u32 = 2;
+const AGREE_FINE: u32 = 8;
+
+/// After a contradiction fine echoes are not tried again for this long.
+const DISTRUST: Duration = Duration::from_secs(30);
+
+/// The share of displacements that the jitter covers: all but this part of a block.
+const BEYOND: usize = BLOCK / 20;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Displacement {
+    arrival: TimeDelta,
+    departure: TimeDelta,
+    packets: u32,
+}
+
+/// What sets the time at which echoes come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EchoTiming {
+    /// The data's own arrival.
+    #[default]
+    Own,
+    /// The release of the aggregate in which it came: the edges of clumps can be read.
+    Clumped,
+    /// Something on the way back. Not even waiting can be read: nobody knows on which way.
+    Foreign,
+}
+
+/// Follows gaps between echoes.
+#[derive(Debug)]
+pub struct EchoClock {
+    block: [Displacement; BLOCK],
+    filled: usize,
+    /// Of the last block and the one before it.
+    jitter: [Duration; 2],
+    timing: EchoTiming,
+    /// Blocks in a row that speak for another.
+    against: u32,
+    distrusted_until: Timestamp,
+}
+
+impl Default for EchoClock {
+    fn default() -> Self {
+        Self {
+            block: [Displacement::default(); BLOCK],
+            filled: 0,
+            jitter: [Duration::ZERO; 2],
+            timing: EchoTiming::Own,
+            against: 0,
+            distrusted_until: Timestamp::ZERO,
+        }
+    }
+}
+
+impl EchoClock {
+    /// An echo came `arrival` after the one before it, `departure` after whose packet its own had
+    /// left; its acknowledgement covered `packets`.
+    pub fn on_echo(
+        &mut self,
+        now: Timestamp,
+        arrival: TimeDelta,
+        departure: TimeDelta,
+        packets: u32,
+    ) {
+        self.block[self.filled] = Displacement {
+            arrival,
+            departure,
+            packets,
+        };
+        self.filled += 1;
+        if self.filled == BLOCK {
+            self.filled = 0;
+            self.judge(now);
+        }
+    }
+
+    /// Capacity and echoes contradict each other.
+    pub fn distrust(&mut self, now: Timestamp) {
+        self.timing = EchoTiming::Foreign;
+        self.against = 0;
+        self.distrusted_until = now + DISTRUST;
+    }
+
+    /// What sets the echoes' time.
+    pub fn timing(&self) -> EchoTiming {
+        self.timing
+    }
+
+    /// Whether only long gaps tell anything.
+    pub fn is_coarse(&self) -> bool {
+        self.timing != EchoTiming::Own
+    }
+
+    /// By how much the time between two echoes differs from that between their departures: what
+    /// 95 % of them stay below. Queues and others' packets are in it.
+    pub fn jitter(&self) -> Duration {
+        self.jitter[0].max(self.jitter[1])
+    }
+
+    /// Whether an echo so soon after another belongs to its clump.
+    pub fn is_clump(arrival: TimeDelta, departure: TimeDelta) -> bool {
+        arrival <= TOGETHER
+            || arrival.as_nanos().saturating_mul(CLUMP_DIVISOR) < departure.as_nanos()
+    }
+
+    fn judge(&mut self, now: Timestamp) {
+        self.jitter = [self.block_jitter(), self.jitter[0]];
+        let seen = self.block_timing(now);
+        if seen == self.timing {
+            self.against = 0;
+            return;
+        }
+        self.against += 1;
+        let enough = if seen == EchoTiming::Own {
+            AGREE_FINE
+        } else {
+            AGREE_COARSE
+        };
+        if self.against >= enough {
+            self.timing = seen;
+            self.against = 0;
+        }
+    }
+
+    fn block_timing(&self, now: Timestamp) -> EchoTiming {
+        if now < self.distrusted_until || self.has_a_beat() {
+            EchoTiming::Foreign
+        } else if self.comes_in_clumps() {
+            EchoTiming::Clumped
+        } else {
+            EchoTiming::Own
+        }
+    }
+
+    fn block_jitter(&self) -> Duration {
+        let mut sizes = self.block.map(|echo| (echo.arrival - echo.departure).abs());
+        sizes.sort_unstable();
+        sizes[BLOCK - 1 - BEYOND]
+    }
+
+    fn comes_in_clumps(&self) -> bool {
+        let clumps = self
+            .block
+            .iter()
+            .filter(|echo| !Self::is_clump(echo.arrival, echo.departure))
+            .count();
+        BLOCK * CLUMPED_DENOMINATOR >= clumps.max(1) * CLUMPED_NUMERATOR
+    }
+
+    fn has_a_beat(&self) -> bool {
+        let mut gaps = self.block.map(|echo| echo.arrival.abs());
+        gaps.sort_unstable();
+        let median = gaps[BLOCK / 2];
+        let width = median * BEAT_WIDTH_PERCENT / 100;
+        let alike = gaps.iter().filter(|gap| gap.abs_diff(median) <= width);
+        if alike.count() < BEAT_MAJORITY {
+            return false;
+        }
+        let mut counts = self.block.map(|echo| echo.packets);
+        counts.sort_unstable();
+        let commonest = counts
+            .chunk_by(|a, b| a == b)
+            .map(<[u32]>::len)
+            .max()
+            .unwrap_or(0);
+        BLOCK - commonest >= BEAT_IRREGULAR
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: i64) -> TimeDelta {
+        TimeDelta::from_nanos(us * 1000)
+    }
+
+    fn feed(clock: &mut EchoClock, echoes: usize, gap: impl Fn(usize) -> (i64, i64, u32)) {
+        for i in 0..echoes {
+            let (arrival, departure, packets) = gap(i);
+            clock.on_echo(Timestamp::ZERO, us(arrival), us(departure), packets);
+        }
+    }
+
+    #[test]
+    fn a_link_with_a_queue_keeps_the_data_s_own_time() {
+        let mut clock = EchoClock::default();
+        // Served every 220 us, now and then behind a foreign packet; sent every 300 us.
+        feed(&mut clock, 10 * BLOCK, |i| {
+            (220 + 190 * i64::from(i % 3 == 0), 300, 1)
+        });
+        assert!(!clock.is_coarse());
+        assert_eq!(clock.jitter(), Duration::from_micros(110));
+    }
+
+    #[test]
+    fn aggregates_are_noticed_and_forgotten() {
+        let mut clock = EchoClock::default();
+        // Ten packets sent every 400 us come together every 4 ms.
+        let aggregate = |i: usize| (if i % 10 == 0 { 4000 } else { 0 }, 400, 1);
+        feed(&mut clock, BLOCK, aggregate);
+        assert!(!clock.is_coarse(), "one block is no rule");
+        feed(&mut clock, BLOCK, aggregate);
+        assert_eq!(clock.timing(), EchoTiming::Clumped);
+        assert_eq!(clock.jitter(), Duration::from_micros(3600));
+        feed(&mut clock, 7 * BLOCK, |_| (400, 400, 1));
+        assert!(clock.is_coarse());
+        feed(&mut clock, BLOCK, |_| (400, 400, 1));
+        assert!(!clock.is_coarse());
+    }
+
+    #[test]
+    fn a_full_reverse_link_s_beat_is_noticed() {
+        let mut clock = EchoClock::default();
+        feed(&mut clock, 2 * BLOCK, |i| {
+            let packets = 2 + (i % 3) as u32;
+            (
+                1040 + 30 * (i % 2) as i64,
+                380 * i64::from(packets),
+                packets,
+            )
+        });
+        assert!(clock.is_coarse());
+    }
+
+    #[test]
+    fn a_receiver_with_a_fixed_count_has_no_beat() {
+        let mut clock = EchoClock::default();
+        feed(&mut clock, 4 * BLOCK, |_| (2200, 2200, 10));
+        assert!(!clock.is_coarse());
+    }
+
+    #[test]
+    fn a_contradiction_lasts() {
+        let mut clock = EchoClock::default();
+        clock.distrust(Timestamp::ZERO);
+        assert!(clock.is_coarse());
+        feed(&mut clock, 20 * BLOCK, |_| (400, 400, 1));
+        assert!(clock.is_coarse());
+    }
+}

@@ -1,0 +1,55 @@
+//! Proof that the tight link worked without a pause.
+
+use super::gap::{EchoPoint, LinkState};
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::time::Duration;
+
+/// A queue's remaining work may be overestimated by this share of a packet's serialisation time
+/// without harm: clocks and the capacity are not better known.
+const WORK_TOLERANCE_DIVISOR: u32 = 100;
+
+/// Follows the least work that the tight link's queue can hold while packets reach it, counting
+/// only what is known: the waiting time of the last echoed packet, and our own packets since.
+pub(super) struct QueueWork {
+    capacity: Option<Bandwidth>,
+    /// When the queue would run empty if nobody else sent, on the sender's clock.
+    empty_at: Timestamp,
+    busy: bool,
+    /// The same if the last echoed packet had not waited.
+    bare_empty_at: Timestamp,
+    bare_busy: bool,
+}
+
+impl QueueWork {
+    pub(super) fn after(from: &EchoPoint, waiting: Duration, capacity: Option<Bandwidth>) -> Self {
+        let serialisation = capacity.map_or(Duration::ZERO, |rate| rate.time_for(from.size));
+        Self {
+            capacity,
+            empty_at: from.sent + waiting + serialisation,
+            busy: capacity.is_some(),
+            bare_empty_at: from.sent + serialisation,
+            bare_busy: capacity.is_some(),
+        }
+    }
+
+    pub(super) fn arrive(&mut self, sent: Timestamp, size: Bytes) {
+        let Some(capacity) = self.capacity else {
+            return;
+        };
+        let serialisation = capacity.time_for(size);
+        let tolerance = serialisation / WORK_TOLERANCE_DIVISOR;
+        self.busy &= sent <= self.empty_at + tolerance;
+        self.empty_at = self.empty_at.max(sent) + serialisation;
+        self.bare_busy &= sent <= self.bare_empty_at + tolerance;
+        self.bare_empty_at = self.bare_empty_at.max(sent) + serialisation;
+    }
+
+    pub(super) fn verdict(&self, spaced: bool) -> LinkState {
+        match (self.busy, spaced, self.bare_busy) {
+            (false, ..) => LinkState::Unknown,
+            (true, false, _) => LinkState::BusyRushed,
+            (true, true, true) => LinkState::BusySpaced,
+            (true, true, false) => LinkState::BusyQueued,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! A capacity that cannot be less: the most that the path has delivered of late.
+//!
+//! Where echoes have a time of their own ([`crate::ack::EchoClock`]) no dispersion of single packets
+//! can be read. What remains is delivery over a time that is long against that disturbance; it is at
+//! most the capacity, and close to it whenever the flow itself has pushed the others aside.
+
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::time::Duration;
+
+/// A run is this many times as long as the echoes' jitter, which then changes it by a sixteenth; the
+/// jitter is counted as part of the time, so that the rate is never too high for it.
+const JITTERS: u32 = 16;
+
+/// No run is shorter.
+const SHORTEST_RUN: Duration = Duration::from_millis(20);
+
+/// Fewest packets of a run.
+const FEWEST_PACKETS: u32 = 32;
+
+/// How long a rate is remembered, in steps: as long as the base delay of the path.
+const MEMORY: Duration = Duration::from_secs(10);
+const STEPS: usize = 10;
+
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    sent: Timestamp,
+    arrived: Timestamp,
+}
+
+/// Follows the greatest rate of delivery.
+#[derive(Debug, Default)]
+pub struct SustainedRate {
+    start: Option<Start>,
+    bytes: Bytes,
+    packets: u32,
+    /// The greatest rate of each step of the memory.
+    greatest: [Option<Bandwidth>; STEPS],
+    step: u64,
+}
+
+impl SustainedRate {
+    /// `packets` of `bytes` on the wire were acknowledged at `arrived`, the newest of which had left
+    /// at `sent`.
+    pub fn on_delivered(
+        &mut self,
+        sent: Timestamp,
+        arrived: Timestamp,
+        bytes: Bytes,
+        packets: u32,
+        jitter: Duration,
+    ) {
+        self.advance(arrived);
+        let here = Start { sent, arrived };
+        let Some(start) = self.start else {
+            self.start = Some(here);
+            return;
+        };
+        self.bytes += bytes;
+        self.packets += packets;
+        // A way back that was blocked brings many acknowledgements at once; they still cannot tell of
+        // more than was sent in the time in which it was sent (as in BBR's delivery rate).
+        let run = arrived
+            .saturating_since(start.arrived)
+            .max(sent.saturating_since(start.sent));
+        if run < SHORTEST_RUN.max(jitter * JITTERS) || self.packets < FEWEST_PACKETS {
+            return;
+        }
+        if let Some(rate) = Bandwidth::from_bytes_over(self.bytes, run + jitter) {
+            let slot = &mut self.greatest[Self::slot(self.step)];
+            *slot = Some(slot.map_or(rate, |greatest| greatest.max(rate)));
+        }
+        self.start = Some(here);
+        self.bytes = Bytes::ZERO;
+        self.packets = 0;
+    }
+
+    /// The greatest rate within the memory, on the wire.
+    pub fn get(&self) -> Option<Bandwidth> {
+        self.greatest.iter().flatten().max().copied()
+    }
+
+    fn advance(&mut self, now: Timestamp) {
+        let nanos = u64::try_from(MEMORY.as_nanos()).unwrap_or(u64::MAX) / STEPS as u64;
+        let step = now.as_nanos() / nanos;
+        if step <= self.step {
+            return;
+        }
+        for stale in (self.step + 1..=step).rev().take(STEPS) {
+            self.greatest[Self::slot(stale)] = None;
+        }
+        self.step = step;
+    }
+
+    fn slot(step: u64) -> usize {
+        usize::try_from(step % STEPS as u64).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: u64) -> Timestamp {
+        Timestamp::from_origin(Duration::from_micros(us))
+    }
+
+    #[test]
+    fn clumps_do_not_raise_the_rate() {
+        // 1250 bytes a millisecond, 10 Mbit/s, echoed four at a time.
+        let mut sustained = SustainedRate::default();
+        let jitter = Duration::from_millis(4);
+        for i in 0..1000u64 {
+            let echoed = i.div_ceil(4) * 4000;
+            sustained.on_delivered(at(i * 1000), at(echoed), Bytes::new(1250), 1, jitter);
+        }
+        let rate = sustained.get().unwrap().as_bps_f64() / 1e6;
+        assert!((8.5..=10.0).contains(&rate), "{rate}");
+    }
+
+    #[test]
+    fn a_way_back_that_was_blocked_does_not_either() {
+        let mut sustained = SustainedRate::default();
+        for i in 0..1000u64 {
+            // Nothing comes back between 300 and 500 ms.
+            let echoed = if (300..500).contains(&i) { 500 } else { i };
+            sustained.on_delivered(
+                at(i * 1000),
+                at(echoed * 1000),
+                Bytes::new(1250),
+                1,
+                Duration::ZERO,
+            );
+        }
+        let rate = sustained.get().unwrap().as_bps_f64() / 1e6;
+        assert!((9.9..=10.1).contains(&rate), "{rate}");
+    }
+
+    #[test]
+    fn a_rate_is_forgotten_after_ten_seconds() {
+        let mut sustained = SustainedRate::default();
+        let mut now = 0;
+        for gap in [100, 1000] {
+            for _ in 0..12_000_000 / gap {
+                now += gap;
+                sustained.on_delivered(at(now), at(now), Bytes::new(1250), 1, Duration::ZERO);
+            }
+        }
+        let rate = sustained.get().unwrap().as_bps_f64() / 1e6;
+        assert!((9.9..=10.1).contains(&rate), "{rate}");
+    }
+}

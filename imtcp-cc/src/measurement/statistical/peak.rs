@@ -1,0 +1,151 @@
+//! What can be said where the way back sets the echoes' time: what got through when it was as much as
+//! would.
+//!
+//! A sender that meets congestion has just sent as much as was available. So the upper end of what got
+//! through of late is the available bandwidth, if congestion was met of late; if it was not, nobody can
+//! tell how much more there is, and nothing is said.
+
+use crate::ack::EchoGap;
+use crate::estimate::{Estimate, Flags};
+use crate::units::{Bandwidth, Timestamp};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The stretch that is looked back on: the time between two losses of a flow that recovers slowly.
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// A sample is at least this long, and this many times the jitter of the echoes.
+const SHORTEST_SAMPLE: Duration = Duration::from_millis(100);
+const JITTERS: u32 = 16;
+
+/// Most samples that the window holds, and fewest that make an estimate.
+const MOST: usize = 128;
+const FEWEST: usize = 10;
+
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    at: Timestamp,
+    bps: f64,
+}
+
+/// Follows what gets through.
+#[derive(Debug)]
+pub(super) struct Peak {
+    samples: VecDeque<Sample>,
+    scratch: Vec<f64>,
+    own_bits: f64,
+    sent_s: f64,
+    arrived_s: f64,
+    congested: Option<Timestamp>,
+}
+
+impl Peak {
+    pub(super) fn new() -> Self {
+        Self {
+            samples: VecDeque::with_capacity(MOST),
+            scratch: Vec::with_capacity(MOST),
+            own_bits: 0.0,
+            sent_s: 0.0,
+            arrived_s: 0.0,
+            congested: None,
+        }
+    }
+
+    /// The path could not carry what was sent.
+    pub(super) fn on_congestion(&mut self, now: Timestamp) {
+        self.congested = Some(now);
+    }
+
+    pub(super) fn on_gap(&mut self, gap: &EchoGap, jitter: Duration) {
+        let Some(arrived) = gap.arrival_gap() else {
+            return;
+        };
+        self.own_bits += gap.bytes.as_bits_f64();
+        self.sent_s += gap.sent_gap().as_secs_f64();
+        self.arrived_s += arrived.as_secs_f64();
+        // What queued up in between did not get through.
+        let time = self.sent_s.max(self.arrived_s);
+        if time < SHORTEST_SAMPLE.max(jitter * JITTERS).as_secs_f64() {
+            return;
+        }
+        if self.samples.len() == MOST {
+            self.samples.pop_front();
+        }
+        self.samples.push_back(Sample {
+            at: gap.to.arrived,
+            bps: self.own_bits / time,
+        });
+        (self.own_bits, self.sent_s, self.arrived_s) = (0.0, 0.0, 0.0);
+    }
+
+    /// The nine tenths' point of what got through, between the median and the greatest.
+    pub(super) fn estimate(&mut self, now: Timestamp, capacity: Bandwidth) -> Option<Estimate> {
+        while self
+            .samples
+            .front()
+            .is_some_and(|oldest| now.saturating_since(oldest.at) > WINDOW)
+        {
+            self.samples.pop_front();
+        }
+        let congested = self.congested?;
+        if now.saturating_since(congested) > WINDOW || self.samples.len() < FEWEST {
+            return None;
+        }
+        let first = self.samples.front()?.at;
+        self.scratch.clear();
+        self.scratch.extend(self.samples.iter().map(|s| s.bps));
+        self.scratch.sort_unstable_by(f64::total_cmp);
+        let count = self.scratch.len();
+        let at = |tenths: usize| Bandwidth::from_bps_f64(self.scratch[(count - 1) * tenths / 10]);
+        let newest = self.samples.back()?.at;
+        Some(Estimate {
+            at: newest,
+            available: at(9).min(capacity),
+            low: at(5).min(capacity),
+            high: at(10).min(capacity),
+            window: newest.saturating_since(first),
+            flags: Flags {
+                aggregated_acks: true,
+                ..Flags::default()
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ack::{EchoPoint, LinkState};
+    use crate::units::Bytes;
+
+    /// 100 packets of 1250 bytes in 100 ms, 10 Mbit/s, as one gap.
+    fn gap(n: u64) -> EchoGap {
+        let point = |at: u64| EchoPoint {
+            number: at,
+            size: Bytes::new(1250),
+            sent: Timestamp::from_origin(Duration::from_millis(at)),
+            arrived: Timestamp::from_origin(Duration::from_millis(at + 20)),
+        };
+        EchoGap {
+            from: point(n * 100),
+            to: point(n * 100 + 100),
+            bytes: Bytes::new(125_000),
+            packets: 100,
+            link: LinkState::Unknown,
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_without_congestion() {
+        let mut peak = Peak::new();
+        let capacity = Bandwidth::from_mbps(50);
+        (0..50).for_each(|n| peak.on_gap(&gap(n), Duration::ZERO));
+        let now = Timestamp::from_origin(Duration::from_secs(5));
+        assert_eq!(peak.estimate(now, capacity), None);
+        peak.on_congestion(now);
+        let estimate = peak.estimate(now, capacity).unwrap();
+        assert_eq!(estimate.available, Bandwidth::from_mbps(10));
+        let later = now + Duration::from_secs(11);
+        assert_eq!(peak.estimate(later, capacity), None);
+    }
+}

@@ -1,0 +1,56 @@
+//! What the controller asks of the peer's acknowledgements.
+
+use std::time::Instant;
+
+use super::PluginRecovery;
+use crate::ack_frequency::Request;
+use crate::cc::AckFrequency;
+use crate::cc::PeerAcks;
+use crate::frame::Frame;
+use crate::recovery::Sent;
+
+/// The path's part of the requests; the connection keeps their sequence numbers.
+#[derive(Debug, Default)]
+pub(super) struct AckRequests {
+    peer: Option<PeerAcks>,
+    /// What this path's controller asked for last. After a migration, or a loss, it is not what the
+    /// peer does, and is sent again.
+    frequency: Option<AckFrequency>,
+    /// The controller asked for an immediate acknowledgement, and no packet has carried it yet.
+    immediate: bool,
+}
+
+impl PluginRecovery {
+    /// Tells the controller about the peer, once.
+    pub(super) fn tell_peer_acks(&mut self, peer: Option<PeerAcks>) {
+        if let Some(peer) = peer.filter(|_| self.ack_requests.peer.is_none()) {
+            self.ack_requests.peer = Some(peer);
+            self.controller.on_peer_acks(&peer);
+            self.mirror_window();
+        }
+    }
+
+    /// What the peer should do according to this path's controller.
+    pub(super) fn wanted_ack_frequency(&mut self, now: Instant) -> Option<AckFrequency> {
+        let asked = self.controller.ack_frequency(now);
+        self.mirror_window();
+        self.ack_requests.frequency = asked.or(self.ack_requests.frequency);
+        self.ack_requests.frequency
+    }
+
+    /// Whether the packet being built is to be acknowledged at once.
+    pub(super) fn wants_immediate_ack(&mut self) -> bool {
+        if self.released && !self.ack_requests.immediate {
+            self.ack_requests.immediate = self.controller.immediate_ack();
+            self.mirror_window();
+        }
+        self.released && self.ack_requests.immediate
+    }
+
+    pub(super) fn on_ack_requests_sent(&mut self, packet: &Sent) {
+        let immediate = Frame::AckRequest(Request::Immediate);
+        if self.ack_requests.immediate && packet.frames.contains(&immediate) {
+            self.ack_requests.immediate = false;
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! A foreign server and a quiche client over a link of 20 Mbit/s and 30 ms each way that loses
+//! nothing, in virtual time.
+
+use crate::servers::{CLIENT, Frames, PACKET, PROTOCOL, Server};
+use imtcp_cc::units::Timestamp;
+use imtcp_sim::endpoint::VirtualClock;
+use imtcp_sim::engine::Agenda;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 443);
+const NANOS_PER_BYTE: u64 = 8 * 1_000_000_000 / 20_000_000;
+const DELAY: Duration = Duration::from_millis(30);
+/// The server's first unidirectional stream.
+const STREAM: u64 = 3;
+/// A timer that is due already is asked again after so long.
+const LEAST_TIMER: Duration = Duration::from_micros(1);
+const WINDOW: u64 = 100_000_000;
+
+enum Event {
+    ToClient(Vec<u8>),
+    ToServer(Vec<u8>),
+    WakeClient,
+    WakeServer,
+    Write(usize),
+}
+
+/// What happened at the client.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    pub bytes: u64,
+    /// Datagrams from the server, and from the client.
+    pub received: u64,
+    pub sent: u64,
+    /// How long data that had arrived waited for the client's next datagram, one entry for each
+    /// of these.
+    pub holds: Vec<Duration>,
+}
+
+pub struct World {
+    clock: VirtualClock,
+    agenda: Agenda<Event>,
+    server: Box<dyn Server>,
+    client: quiche::Connection,
+    /// Until when the way to the client is busy.
+    busy: Timestamp,
+    /// Since when data waits for the client's next datagram.
+    waiting: Option<Timestamp>,
+    wakes: [Option<Timestamp>; 2],
+    /// Bytes that the application still has to write.
+    backlog: usize,
+    pub seen: Seen,
+}
+
+/// A client's configuration; the test adds what it is about.
+pub fn client_config() -> quiche::Config {
+    let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).expect("a configuration");
+    config.verify_peer(false);
+    config.grease(false);
+    config
+        .set_application_protos(&[PROTOCOL])
+        .expect("a protocol");
+    config.set_max_recv_udp_payload_size(usize::from(PACKET));
+    config.set_initial_max_data(WINDOW);
+    config.set_initial_max_stream_data_uni(WINDOW);
+    config.set_initial_max_streams_uni(1);
+    config.set_max_connection_window(WINDOW);
+    config.set_max_stream_window(WINDOW);
+    config
+}
+
+impl World {
+    pub fn new(server: Box<dyn Server>, mut client: quiche::Config) -> Self {
+        let clock = VirtualClock::start(1);
+        let id = quiche::ConnectionId::from_ref(&[1; 8]);
+        let client = quiche::connect(None, &id, CLIENT, SERVER, &mut client);
+        let mut world = Self {
+            clock,
+            agenda: Agenda::default(),
+            server,
+            client: client.expect("a client"),
+            busy: Timestamp::ZERO,
+            waiting: None,
+            wakes: [None; 2],
+            backlog: 0,
+            seen: Seen::default(),
+        };
+        world.serve_client();
+        world
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.agenda.now()
+    }
+
+    /// The server's application has so many more bytes at `at`.
+    pub fn write_at(&mut self, at: Timestamp, bytes: usize) {
+        self.agenda.schedule(at, Event::Write(bytes));
+    }
+
+    /// Lets everything happen before `end`.
+    pub fn run_until(&mut self, end: Timestamp) {
+        while let Some(event) = self.agenda.next_before(end) {
+            self.clock.set(self.now());
+            self.happen(event);
+        }
+    }
+
+    /// The server's counts.
+    pub fn frames(&mut self) -> Frames {
+        self.server.frames()
+    }
+
+    fn happen(&mut self, event: Event) {
+        let now = self.now();
+        let instant = self.clock.instant(now);
+        match event {
+            Event::ToClient(payload) => self.client_receives(payload),
+            Event::ToServer(payload) => {
+                self.server.receive(instant, &payload);
+                self.serve_server();
+            }
+            Event::WakeClient => {
+                self.wakes[0] = None;
+                let due = self.client.timeout_instant();
+                if due.is_some_and(|due| self.clock.timestamp(due) <= now) {
+                    self.client.on_timeout();
+                }
+                self.serve_client();
+            }
+            Event::WakeServer => {
+                self.wakes[1] = None;
+                self.server.on_time(instant);
+                self.serve_server();
+            }
+            Event::Write(bytes) => {
+                self.backlog += bytes;
+                self.serve_server();
+            }
+        }
+    }
+
+    fn client_receives(&mut self, mut payload: Vec<u8>) {
+        let info = quiche::RecvInfo {
+            from: SERVER,
+            to: CLIENT,
+        };
+        self.client
+            .recv(&mut payload, info)
+            .expect("nothing is lost, and nothing is too late");
+        self.seen.received += 1;
+        let before = self.seen.bytes;
+        while let Ok((length, _)) = self.client.stream_discard(STREAM, usize::MAX) {
+            self.seen.bytes += length as u64;
+        }
+        // What carries no data may ask for no acknowledgement.
+        if self.seen.bytes > before {
+            self.waiting.get_or_insert(self.now());
+        }
+        self.serve_client();
+    }
+
+    fn serve_client(&mut self) {
+        let now = self.now();
+        let mut buffer = [0; PACKET as usize];
+        while let Ok((length, _)) = self.client.send(&mut buffer) {
+            self.seen.sent += 1;
+            if let Some(since) = self.waiting.take() {
+                self.seen.holds.push(now.saturating_since(since));
+            }
+            let payload = buffer[..length].to_vec();
+            self.agenda.schedule(now + DELAY, Event::ToServer(payload));
+        }
+        let due = self.client.timeout_instant();
+        self.arm(0, due.map(|due| self.clock.timestamp(due)));
+    }
+
+    fn serve_server(&mut self) {
+        let now = self.now();
+        let instant = self.clock.instant(now);
+        if self.backlog > 0 {
+            self.backlog -= self.server.write(self.backlog).unwrap_or(0);
+        }
+        while let Some(payload) = self.server.transmit(instant) {
+            let nanos = payload.len() as u64 * NANOS_PER_BYTE;
+            self.busy = self.busy.max(now) + Duration::from_nanos(nanos);
+            self.agenda
+                .schedule(self.busy + DELAY, Event::ToClient(payload));
+        }
+        let due = self.server.due();
+        self.arm(1, due.map(|due| self.clock.timestamp(due)));
+    }
+
+    fn arm(&mut self, side: usize, due: Option<Timestamp>) {
+        let Some(due) = due else { return };
+        let at = due.max(self.now() + LEAST_TIMER);
+        if self.wakes[side].is_none_or(|armed| at < armed) {
+            self.wakes[side] = Some(at);
+            let event = [Event::WakeClient, Event::WakeServer].into_iter().nth(side);
+            self.agenda
+                .schedule(at, event.expect("there are two sides"));
+        }
+    }
+}
