@@ -88,6 +88,7 @@ pub(crate) struct Probing {
     adaptive_pause: bool,
     /// The congestion window when the measurement began, in packets.
     window: u32,
+    packets_per_probe: u32,
     timer: StoreTimer,
 }
 
@@ -108,6 +109,7 @@ impl Probing {
             interval_rtts: config.measurement_interval_rtts(),
             adaptive_pause: config.estimator() == EstimatorKind::Statistical,
             window: 0,
+            packets_per_probe: PACKETS_PER_PROBE,
             timer: config.store_timer(),
         }
     }
@@ -176,6 +178,11 @@ impl Probing {
         }
         self.count += 1;
         self.window = ready.window;
+        self.packets_per_probe = if conditions.costly {
+            PACKETS_PER_COSTLY_PROBE
+        } else {
+            PACKETS_PER_PROBE
+        };
         self.packet = conditions.packet;
         self.limit = self.limit_for(conditions, &range);
         self.record.begin(self.count, range, conditions.cadence);

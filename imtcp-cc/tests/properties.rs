@@ -273,6 +273,7 @@ fn make(core: &mut ImTcp, now: Timestamp, call: &Call) {
                 bytes_in_flight: Bytes::new(in_flight),
             };
             let acked = (first..first.saturating_add(count)).map(|number| AckedPacket {
+                received: None,
                 number,
                 size: Bytes::new(number),
                 sent: Timestamp::from_nanos(sent),

@@ -3,6 +3,7 @@
 use super::ImTcp;
 use crate::ack::{EchoGap, EchoTiming, Reading};
 use crate::event::Event;
+use crate::measurement::Estimator;
 use crate::transport::{AckInfo, AckedPacket};
 use crate::units::{Bandwidth, Timestamp};
 

@@ -135,7 +135,7 @@ impl SlotLength {
             .clamp(FEWEST_ROUND_TRIPS, longest);
         // At the nearest number of parts: rounding up alone would make slots half as long as asked
         // for where they barely do not fit.
-        let parts = ((left + reach / 2) / reach).max(1);
+        let parts = (left.saturating_add(reach / 2) / reach).max(1);
         (left / parts).max(FEWEST_ROUND_TRIPS)
     }
 }
@@ -241,8 +241,8 @@ mod tests {
         #[test]
         fn the_length_stays_within_two_and_the_whole(
             rounds in proptest::collection::vec(0.0..1e6, 0..20),
-            left in 0u32..10_000,
-            whole in 0u32..10_000,
+            left in prop_oneof![0u32..10_000, any::<u32>()],
+            whole in prop_oneof![0u32..10_000, any::<u32>()],
         ) {
             let s = rule(&rounds).next(left.min(whole), whole);
             prop_assert!(s >= 2 && s <= whole.max(3));

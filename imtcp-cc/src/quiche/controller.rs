@@ -1,6 +1,6 @@
 //! quiche's controller trait over [`ImTcp`].
 
-use super::convert::{Origin, round_trip, send_request};
+use super::convert::{Origin, ack_request, peer_acks, round_trip, send_request};
 use crate::config::Config;
 use crate::event::Subscriber;
 use crate::imtcp::ImTcp;
@@ -110,11 +110,14 @@ impl CongestionController for Controller {
             rtt: round_trip(&ack.rtt),
             bytes_in_flight: Bytes::from_usize(ack.bytes_in_flight),
         };
+        let origin = self.origin;
         let acked = ack
             .acked
             .iter()
             .filter(|packet| packet.size > 0)
-            .map(|packet| self.origin.acked(packet));
+            .scan(ack.receive_times, |received, packet| {
+                Some(origin.acked(packet, received))
+            });
         self.core.on_ack(now, &info, acked);
         let marks = ack.ecn_ce.unwrap_or(self.congestion_marks);
         if marks > self.congestion_marks {
@@ -148,6 +151,19 @@ impl CongestionController for Controller {
 
     fn on_app_limited(&mut self, _now: Instant) {
         self.core.on_application_limited();
+    }
+
+    fn on_peer_acks(&mut self, peer: &quiche::cc::PeerAcks) {
+        self.core.on_peer_acks(peer_acks(peer));
+    }
+
+    fn immediate_ack(&mut self) -> bool {
+        self.core.immediate_ack()
+    }
+
+    fn ack_frequency(&mut self, now: Instant) -> Option<quiche::cc::AckFrequency> {
+        let request = self.core.ack_request(self.origin.timestamp(now))?;
+        Some(ack_request(&request))
     }
 
     fn state(&self) -> &'static str {

@@ -1,7 +1,8 @@
 //! Instants to timestamps and back, and plain data to plain data.
 
-use crate::transport::{AckedPacket, RoundTrip, SendRequest};
+use crate::transport::{AckRequest, AckedPacket, PeerAcks, RoundTrip, SendRequest};
 use crate::units::{Bytes, Timestamp};
+use quiche::cc::ReceiveTime;
 use std::time::{Duration, Instant};
 
 /// The origin of a controller's timestamps.
@@ -18,8 +19,23 @@ impl Origin {
         self.0 + Duration::from_nanos(at.as_nanos())
     }
 
-    pub(super) fn acked(self, packet: &quiche::cc::AckedPacket) -> AckedPacket {
+    /// `received` are the receive times of the same acknowledgement, ascending like its packets; those
+    /// of packets up to this one are dropped from its front.
+    pub(super) fn acked(
+        self,
+        packet: &quiche::cc::AckedPacket,
+        received: &mut &[ReceiveTime],
+    ) -> AckedPacket {
+        while let [first, rest @ ..] = *received
+            && first.packet_number < packet.packet_number
+        {
+            *received = rest;
+        }
+        let time = received
+            .first()
+            .filter(|time| time.packet_number == packet.packet_number);
         AckedPacket {
+            received: time.map(|time| time.since_basis),
             number: packet.packet_number,
             size: Bytes::from_usize(packet.size),
             sent: self.timestamp(packet.time_sent),
@@ -42,5 +58,20 @@ pub(super) fn send_request(context: &quiche::cc::SendContext) -> SendRequest {
         retransmission: context.retransmission,
         window_left: Bytes::from_usize(context.cwnd_available),
         max_datagram: Bytes::from_usize(context.max_datagram_size),
+    }
+}
+
+pub(super) fn peer_acks(peer: &quiche::cc::PeerAcks) -> PeerAcks {
+    PeerAcks {
+        min_ack_delay: peer.min_ack_delay,
+        max_ack_delay: peer.max_ack_delay,
+    }
+}
+
+pub(super) fn ack_request(request: &AckRequest) -> quiche::cc::AckFrequency {
+    quiche::cc::AckFrequency {
+        ack_eliciting_threshold: request.ack_eliciting_threshold,
+        max_ack_delay: request.max_ack_delay,
+        reordering_threshold: request.reordering_threshold,
     }
 }

@@ -34,6 +34,11 @@ pub const NAME: &str = "imtcp";
 /// The name of the same controller without probing.
 pub const NAME_WITHOUT_MEASUREMENT: &str = "imtcp-off";
 
+/// How many receive times a server should ask for in each acknowledgement
+/// (`quiche::Config::set_max_receive_timestamps_per_ack`): the controller asks peers to acknowledge 32
+/// packets together at most, and quiche reports each packet twice, lest a lost acknowledgement lose it.
+pub const RECEIVE_TIMESTAMPS_PER_ACK: u64 = 64;
+
 /// Builds one controller per path.
 #[derive(Clone, Debug)]
 pub struct Factory {

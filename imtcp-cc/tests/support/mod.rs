@@ -334,6 +334,7 @@ impl Run {
             bytes_in_flight: Bytes::new(self.bytes_in_flight()),
         };
         let acked = newly.iter().map(|(number, size, sent)| AckedPacket {
+            received: None,
             number: *number,
             size: Bytes::new(*size),
             sent: *sent,

@@ -123,7 +123,7 @@ impl Receiver {
         if max_ack_delay < shortest || max_ack_delay >= MAX_ACK_DELAY_LIMIT {
             return Err(Error::InvalidPacket);
         }
-        if self.sequence.is_none_or(|newest| sequence >= newest) {
+        if self.sequence.is_none_or(|newest| sequence > newest) {
             self.sequence = Some(sequence);
             self.policy = Some(Policy {
                 ack_eliciting_threshold,

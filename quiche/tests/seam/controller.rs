@@ -260,7 +260,8 @@ impl CongestionController for Scripted {
     fn immediate_ack(&mut self) -> bool {
         self.immediate_asked += 1;
         let every = self.script.immediate_every;
-        self.wants_immediate = every.is_some_and(|every| self.immediate_asked % every == 0);
+        self.wants_immediate =
+            every.is_some_and(|every| self.immediate_asked.is_multiple_of(every));
         self.wants_immediate
     }
 

@@ -5,7 +5,7 @@ use crate::scenario::{Acknowledge, Controller, Flow};
 use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod};
 use boring::x509::X509;
-use imtcp_cc::quiche::Factory;
+use imtcp_cc::quiche::{Factory, RECEIVE_TIMESTAMPS_PER_ACK};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,6 +44,9 @@ pub(super) fn server(flow: &Flow, tap: &Arc<Tap>) -> Result<quiche::Config, quic
         }
     }
     config.set_send_capacity_factor(SEND_CAPACITY_FACTOR);
+    if flow.receiver.receive_timestamps {
+        config.set_max_receive_timestamps_per_ack(RECEIVE_TIMESTAMPS_PER_ACK);
+    }
     Ok(config)
 }
 
@@ -62,6 +65,7 @@ pub(super) fn client(flow: &Flow) -> Result<quiche::Config, quiche::Error> {
             Acknowledge::Timer => config.set_delayed_acks(u64::MAX),
         }
     }
+    config.enable_receive_timestamps(flow.receiver.receive_timestamps);
     let window = flow.flow_control.get();
     config.set_initial_max_data(window);
     config.set_initial_max_stream_data_uni(window);

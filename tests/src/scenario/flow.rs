@@ -85,6 +85,9 @@ pub struct Receiver {
     /// Whether it offers the acknowledgement-frequency extension
     /// (draft-ietf-quic-ack-frequency).
     pub ack_frequency: bool,
+    /// Whether it tells when packets arrived, which the server then asks for
+    /// (draft-ietf-quic-receive-ts). For quiche alone.
+    pub receive_timestamps: bool,
 }
 
 /// An implementation of QUIC.
@@ -183,6 +186,7 @@ fn receiver(entry: Option<Entry<'_>>) -> Result<Receiver, ScenarioError> {
         acknowledge: Acknowledge::Every(1),
         delay: Duration::from_millis(25),
         ack_frequency: false,
+        receive_timestamps: false,
     };
     let Some(entry) = entry else {
         return Ok(receiver);
@@ -210,6 +214,10 @@ fn receiver(entry: Option<Entry<'_>>) -> Result<Receiver, ScenarioError> {
     }
     if let Some(entry) = section.optional("ack_frequency") {
         receiver.ack_frequency = entry.boolean()?;
+    }
+    if let Some(entry) = section.optional("receive_timestamps") {
+        for_quiche(&entry, receiver.stack)?;
+        receiver.receive_timestamps = entry.boolean()?;
     }
     section.finish()?;
     Ok(receiver)

@@ -267,3 +267,12 @@ fn a_window_steered_down_stays_out_of_slow_start_and_above_the_minimum() {
     law.on_ack(&unused);
     assert_eq!(law.window(), Bytes::new(2400), "but does not grow unused");
 }
+
+/// A datagram and an acknowledgement as large as numbers go: found by the property above.
+#[test]
+fn the_largest_numbers_do_not_overflow_the_credit() {
+    let mut law = Reno::new(0, Bytes::new(u64::MAX));
+    law.on_congestion(at(0), at(0));
+    law.on_ack(&acked(u64::MAX, 1));
+    assert!(law.window() >= Bytes::new(2));
+}

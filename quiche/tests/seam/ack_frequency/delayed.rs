@@ -117,6 +117,34 @@ fn a_pending_acknowledgement_leaves_with_other_frames() {
 }
 
 #[test]
+fn a_loss_that_leaves_nothing_to_send_again_does_not_let_it_out_early() {
+    let mut world = world(Script::new(Policy::Free), delayed(10));
+    let mut first = true;
+    world.link = Box::new(move |_| match std::mem::take(&mut first) {
+        true => crate::world::Fate::Drop,
+        false => crate::world::Fate::Deliver,
+    });
+    // Each in a packet of its own; the first is lost.
+    for _ in 0..5 {
+        world
+            .client
+            .dgram_send(&[0; 1_000])
+            .expect("room in the queue");
+        world.flush();
+    }
+    // The packet that tells of the loss has to be acknowledged itself, later.
+    world.run_for(DELAY - MS);
+    assert_eq!(world.write(&[0; 500]), 500);
+    quiche::clock::set(Some(world.now));
+    let from = world.trace.len();
+    world.run_for(MS + DELAY + MS);
+    let lost = world.client.path_stats().next().expect("a path").lost;
+    assert_eq!(lost, 1);
+    assert_eq!(datagrams(&world, from, Side::Client), 0);
+    assert!(world.client.timeout_instant() < Some(world.now + 25 * MS));
+}
+
+#[test]
 fn asking_to_send_does_not_let_it_out_early() {
     let mut world = lone_packet(delayed(1));
     let timer = world.client.timeout_instant();

@@ -74,6 +74,27 @@ fn sequence_numbers_grow_and_a_lost_request_gets_a_new_one() {
     assert_eq!(sent, ["40af0009800186a003", "40af0109800186a003"]);
 }
 
+#[test]
+fn a_lost_request_that_is_obsolete_is_not_sent_again() {
+    let script = Script::new(Policy::Paced(MS)).frequency(request(9, 100 * MS, 3));
+    let (mut world, memory) = logging(script);
+    world.link = Box::new(|_| Fate::Drop);
+    send_packet(&mut world);
+    world.link = Box::new(|_| Fate::Deliver);
+    super::ask(&mut world, request(5, 100 * MS, 3));
+    for _ in 0..100 {
+        world.run_for(MS);
+        send_packet(&mut world);
+    }
+    assert_eq!(world.controller().losses.len(), 1);
+    drop(world);
+    let sent: Vec<_> = unnamed(&memory)
+        .into_iter()
+        .map(|(_, bytes)| bytes)
+        .collect();
+    assert_eq!(sent, ["40af0009800186a003", "40af0105800186a003"]);
+}
+
 /// The frames without a name that the server sent when the client had gone silent.
 fn after_silence(script: Script) -> Vec<(u64, String)> {
     let (mut world, memory) = logging(script);

@@ -254,21 +254,39 @@ fn nothing_changes_before_the_first_request() {
 
 #[test]
 fn nothing_is_delayed_before_the_handshake_is_confirmed() {
-    let mut receiver = Receiver::new(None, Some(10), 25 * MS);
-    let now = Instant::now();
-    receiver.on_ack_sent(0, now);
+    let mut bench = Bench::new();
+    bench.request(10, 1_000 * MS, 3);
     let mut packet = Received {
-        now,
+        now: bench.now,
         packet_number: 1,
         ack_eliciting: true,
         confirmed: false,
         smoothed_rtt: 40 * MS,
     };
-    assert!(receiver.on_packet(&packet));
-    receiver.on_ack_sent(1, now);
+    assert!(bench.receiver.on_packet(&packet));
+    bench.receiver.on_ack_sent(1, bench.now);
     packet.packet_number = 2;
     packet.confirmed = true;
-    assert!(!receiver.on_packet(&packet));
+    assert!(!bench.receiver.on_packet(&packet));
+}
+
+#[test]
+fn a_late_packet_leaves_the_rest_of_its_gap_missing() {
+    let mut bench = Bench::new();
+    bench.request(1_000, 1_000 * MS, 4);
+    // 1 to 4 are reported with 8; 5 with 9; 6 comes late; that leaves 7 for 11.
+    assert_eq!(bench.acknowledged(&[8, 6, 9, 10, 11, 12]), [8, 9, 11]);
+}
+
+#[test]
+fn a_local_choice_delays_without_a_request_and_without_the_rule_for_idle_periods() {
+    let mut bench = Bench::new();
+    bench.receiver = Receiver::new(None, Some(2), 25 * MS);
+    assert_eq!(bench.acknowledged(&[0, 1, 2, 3, 4, 5]), [2, 5]);
+    bench.now += 1_000 * MS;
+    assert!(!bench.packet(6));
+    assert_eq!(bench.receiver.timer(), Some(bench.now + 25 * MS));
+    assert!(bench.packet(8), "a gap");
 }
 
 #[test]
@@ -326,6 +344,7 @@ fn gaps_are_acknowledged_before_they_overflow_the_ack_frame() {
     bench.request((1 << 62) - 1, 16_000 * MS, (1 << 62) - 1);
     let numbers: Vec<u64> = (0..10_000).map(|n| n * 2).collect();
     let acknowledged = bench.acknowledged(&numbers);
+    assert!(acknowledged.len() > 100, "{}", acknowledged.len());
     let most = acknowledged
         .windows(2)
         .map(|pair| (pair[1] - pair[0]) / 2)

@@ -56,7 +56,9 @@ fn the_questions_are_asked_once_for_each_packet_with_data() {
 /// What the probe timeout of the server adds to its round trip estimate, right after a packet left.
 fn delay_in_probe_timeout(world: &mut World) -> Duration {
     send_packet(world);
-    let stats = world.server.path_stats().next().expect("a path");
+    let mut paths = world.server.path_stats();
+    let stats = paths.find(|path| path.active).expect("an active path");
+    drop(paths);
     let estimate = stats.rtt + (4 * stats.rttvar).max(MS);
     let timer = world.server.timeout_instant().expect("the loss timer runs");
     timer - world.now - estimate
@@ -236,6 +238,12 @@ fn a_path_that_is_migrated_to_asks_anew() {
     assert!(controller.frequency_asked > 0);
     let (packets, acks) = ratio(&mut world);
     assert!(acks * 4 < packets, "{acks} for {packets} packets");
+    world.run_for(10 * DELAY);
+    assert_eq!(
+        delay_in_probe_timeout(&mut world),
+        100 * MS,
+        "the request still in force counts for a path that was built after it"
+    );
 }
 
 #[test]

@@ -64,6 +64,7 @@ mod tests {
             acknowledge,
             delay: Duration::from_millis(25),
             ack_frequency: false,
+            receive_timestamps: false,
         })
     }
 
