@@ -178,6 +178,24 @@ impl<F: BufFactory> Connection<F> {
         }
     }
 
+    /// Bytes of a packet that the largest datagram leaves to requests. An application that sends
+    /// nothing else would otherwise leave them no room at all.
+    pub(crate) fn ack_request_room(&self) -> usize {
+        /// ACK_FREQUENCY with a two-byte type, two bytes for the sequence number, four for the delay
+        /// and one for each threshold, and IMMEDIATE_ACK.
+        const ROOM: usize = 11;
+        let understood = self
+            .ack_frequency
+            .sender
+            .peer()
+            .is_some_and(|peer| peer.min_ack_delay.is_some());
+        if understood && self.recovery_config.congestion_controller.is_some() {
+            ROOM
+        } else {
+            0
+        }
+    }
+
     /// Puts a request into the next packet of a kind, whatever it asks for and whatever the peer
     /// advertised. A test of the other side, which has to survive it.
     #[doc(hidden)]

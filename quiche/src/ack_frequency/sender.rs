@@ -44,7 +44,27 @@ pub(crate) struct Opportunity {
     pub(crate) data: bool,
     /// Bytes left in it.
     pub(crate) left: usize,
+    /// Length of the DATAGRAM frame's data that it will carry, if it fits.
+    pub(crate) datagram: Option<usize>,
 }
+
+impl Opportunity {
+    /// Whether frames of `length` bytes leave room for data. A datagram cannot be split: without room
+    /// for the whole of it the packet would carry none, the frames would not be sent, and the next
+    /// packet would be the same again.
+    fn has_room_for(&self, length: usize) -> bool {
+        let data = match self.datagram {
+            Some(datagram) if datagram + DATAGRAM_OVERHEAD <= self.left => {
+                datagram + DATAGRAM_OVERHEAD
+            }
+            _ => MAX_STREAM_OVERHEAD + 1,
+        };
+        length + data <= self.left
+    }
+}
+
+/// Type and length of a DATAGRAM frame, as quiche writes it.
+const DATAGRAM_OVERHEAD: usize = 3;
 
 /// The frames that have room reserved in the packet being built.
 pub(crate) struct Requests {
@@ -89,13 +109,12 @@ impl Sender {
         if let Some(wanted) = recovery.wanted_ack_frequency(packet.now) {
             let wanted = clamp(wanted, min_ack_delay);
             if self.newest != Some(wanted) {
-                requests.push(frame(self.next_sequence, wanted), packet.left);
+                requests.push(frame(self.next_sequence, wanted), packet);
             }
         }
-        if packet.left > requests.wire_len() + MAX_STREAM_OVERHEAD + 1
-            && recovery.wants_immediate_ack()
-        {
-            requests.push(Request::Immediate, packet.left);
+        let length = requests.wire_len() + Request::Immediate.wire_len();
+        if packet.has_room_for(length) && recovery.wants_immediate_ack() {
+            requests.push(Request::Immediate, packet);
         }
         requests
     }
@@ -197,8 +216,8 @@ impl Requests {
     }
 
     /// Adds a frame if there is room for it and for some data.
-    fn push(&mut self, request: Request, left: usize) {
-        if self.wire_len() + request.wire_len() + MAX_STREAM_OVERHEAD < left {
+    fn push(&mut self, request: Request, packet: &Opportunity) {
+        if packet.has_room_for(self.wire_len() + request.wire_len()) {
             self.frames.push(request);
         }
     }

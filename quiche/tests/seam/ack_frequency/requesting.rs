@@ -290,6 +290,33 @@ fn an_answer_that_found_no_packet_with_data_is_kept_for_the_next() {
     assert_eq!(world.trace[from + 1].size, size - 1, "without the frame");
 }
 
+/// Sends ten datagrams of `length` one after the other; returns the requests that left with them.
+fn requests_beside(world: &mut World, length: usize) -> (usize, u32, u32) {
+    let before = world.controller().released().count();
+    for _ in 0..10 {
+        let sent = world.server.dgram_send(&payload(length));
+        sent.expect("room in the queue");
+        world.flush();
+        world.run_for(100 * MS);
+    }
+    let packets = world.controller().released().count() - before;
+    let controller = world.controller();
+    (
+        packets,
+        controller.immediate_asked,
+        controller.frequency_asked,
+    )
+}
+
+#[test]
+fn datagrams_of_the_largest_size_leave_room_for_requests() {
+    let mut world = world(asking().immediate_every(1), following());
+    let length = world.server.dgram_max_writable_len().expect("datagrams");
+    let (packets, immediate, frequency) = requests_beside(&mut world, length);
+    assert_eq!(packets, 10);
+    assert!(immediate >= 9 && frequency >= 1, "{immediate}, {frequency}");
+}
+
 /// A server that changes its transport parameters from within the handshake.
 fn reconfigured_in_handshake() -> quiche::Config {
     let mut builder = SslContextBuilder::new(SslMethod::tls()).expect("a context");
