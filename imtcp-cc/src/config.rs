@@ -1,6 +1,7 @@
 //! What a user can set: built once, checked once, read-only afterwards.
 
 use crate::estimate::EstimatorKind;
+use crate::promise::{Requirement, SlotLengthRule};
 use crate::units::{Bandwidth, Bytes};
 use std::fmt;
 use std::time::Duration;
@@ -24,6 +25,12 @@ pub enum StoreTimer {
     Fixed(Duration),
 }
 
+/// Header and protection of a 1-RTT packet that carries one STREAM frame (RFC 9000, sections 17.3.1 and
+/// 19.8; RFC 9001, section 5.3): flags 1, connection ID up to 20, packet number 2, tag 16; type 1, stream
+/// ID 2, offset 4, length 2. Never less than is really used below 1 GiB, so that a promise rather gives
+/// too much.
+const PACKET_OVERHEAD: Bytes = Bytes::new(48);
+
 /// A checked configuration. Build one with [`Config::builder`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -37,6 +44,10 @@ pub struct Config {
     minimum_range: Bandwidth,
     header_overhead: Bytes,
     initial_window_packets: u32,
+    promise: Option<Requirement>,
+    promise_ceiling: f64,
+    slot_length: SlotLengthRule,
+    packet_overhead: Bytes,
     ack_frequency: bool,
 }
 
@@ -110,6 +121,27 @@ impl Config {
     pub fn initial_window_packets(&self) -> u32 {
         self.initial_window_packets
     }
+
+    /// What is required of every path from its start; see [`crate::promise`].
+    pub fn promise(&self) -> Option<Requirement> {
+        self.promise
+    }
+
+    /// The largest share of the path's capacity up to which a promise takes from others; above 0, at
+    /// most 1. What is available without taking may be used in any case.
+    pub fn promise_ceiling(&self) -> f64 {
+        self.promise_ceiling
+    }
+
+    /// How the length of a promise's control slots follows the path.
+    pub fn slot_length(&self) -> SlotLengthRule {
+        self.slot_length
+    }
+
+    /// What of each packet's UDP payload is taken for headers where application data is counted.
+    pub fn packet_overhead(&self) -> Bytes {
+        self.packet_overhead
+    }
 }
 
 impl Default for Config {
@@ -138,6 +170,10 @@ impl Default for ConfigBuilder {
                 minimum_range: Bandwidth::ZERO,
                 header_overhead: Bytes::new(28),
                 initial_window_packets: 10,
+                promise: None,
+                promise_ceiling: 0.5,
+                slot_length: SlotLengthRule::LossIntervals,
+                packet_overhead: PACKET_OVERHEAD,
                 ack_frequency: true,
             },
         }
@@ -177,6 +213,14 @@ impl ConfigBuilder {
         header_overhead: Bytes,
         /// See [`Config::initial_window_packets`]; 2 to 100.
         initial_window_packets: u32,
+        /// See [`Config::promise`].
+        promise: Option<Requirement>,
+        /// See [`Config::promise_ceiling`]; above 0, at most 1.
+        promise_ceiling: f64,
+        /// See [`Config::slot_length`].
+        slot_length: SlotLengthRule,
+        /// See [`Config::packet_overhead`]; at most 400 bytes.
+        packet_overhead: Bytes,
         /// See [`Config::ack_frequency`].
         ack_frequency: bool,
     }
@@ -213,6 +257,20 @@ impl ConfigBuilder {
                 "header_overhead",
                 c.header_overhead.to_string(),
                 "at most 200 B",
+            ));
+        }
+        if !(c.promise_ceiling > 0.0 && c.promise_ceiling <= 1.0) {
+            return Err(ConfigError::new(
+                "promise_ceiling",
+                c.promise_ceiling.to_string(),
+                "above 0 and at most 1",
+            ));
+        }
+        if c.packet_overhead > Bytes::new(400) {
+            return Err(ConfigError::new(
+                "packet_overhead",
+                c.packet_overhead.to_string(),
+                "at most 400 B",
             ));
         }
         Ok(c)

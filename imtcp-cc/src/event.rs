@@ -1,6 +1,7 @@
 //! What happened, in the past tense, for whoever wants to know: reports, qlog, tests.
 
 use crate::estimate::{Estimate, EstimatorKind};
+use crate::promise::{Requirement, SlotReport, Status};
 use crate::units::{Bandwidth, Timestamp};
 use std::fmt::Debug;
 use std::sync::Mutex;
@@ -69,6 +70,28 @@ pub enum Event {
     CapacityUpdated {
         /// IP-layer capacity.
         capacity: Bandwidth,
+    },
+    /// A requirement came into force, was changed, or was withdrawn.
+    PromiseChanged {
+        /// What is required from now on.
+        requirement: Option<Requirement>,
+    },
+    /// A control slot of a promise began.
+    ControlSlotStarted {
+        /// g_i, application data.
+        target: Bandwidth,
+        /// s.
+        round_trips: u32,
+    },
+    /// The promise stands otherwise than before. A changed shortfall alone is not reported.
+    PromiseStatusChanged {
+        /// How it stands.
+        status: Status,
+    },
+    /// An evaluation slot ended.
+    SlotEnded {
+        /// What came of it.
+        report: SlotReport,
     },
 }
 

@@ -11,11 +11,12 @@
 
 mod echoes;
 mod pacing;
+mod promising;
 mod reporting;
 mod requests;
 
 use crate::ack::{AckPolicy, CadenceDetector, Echo, EchoQuality, EchoTracker, Place, ReceiveClock};
-use crate::capacity::Capacity;
+use crate::capacity::{Capacity, ResidualCapacity};
 use crate::config::Config;
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::event::{Event, Subscriber};
@@ -25,6 +26,7 @@ use crate::measurement::classic::ClassicEstimator;
 use crate::measurement::range::SearchRange;
 use crate::measurement::statistical::StatisticalEstimator;
 use crate::probing::{Conditions, Probing};
+use crate::promise::Keeper;
 use crate::scheduler::{Pace, Pacer, Verdict};
 use crate::transport::{
     AckInfo, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket,
@@ -53,10 +55,12 @@ pub struct ImTcp {
     cadence: CadenceDetector,
     bootstrap: Bootstrap,
     capacity: Capacity,
+    residual: ResidualCapacity,
     classic: ClassicEstimator,
     statistical: StatisticalEstimator,
     probing: Probing,
     pacer: Pacer,
+    keeper: Keeper,
     /// Known from the first acknowledgement of a 1-RTT packet on.
     rtt: Option<RoundTrip>,
     max_datagram: Bytes,
@@ -84,10 +88,12 @@ impl ImTcp {
             cadence: CadenceDetector::default(),
             bootstrap: Bootstrap::default(),
             capacity: Capacity::new(),
+            residual: ResidualCapacity::default(),
             classic: ClassicEstimator::new(config.minimum_range()),
             statistical: StatisticalEstimator::new(config.minimum_range()),
             probing: Probing::new(&config),
             pacer: Pacer::new(),
+            keeper: Self::keeper(&config),
             rtt: None,
             max_datagram,
             link_covered: false,
@@ -148,6 +154,9 @@ impl ImTcp {
     /// May the next packet leave? Asking changes nothing that another question at the same time
     /// would see.
     pub fn next_release(&mut self, now: Timestamp, request: &SendRequest) -> Release {
+        if !request.queued.is_zero() {
+            self.keeper.on_waiting(now);
+        }
         // Before the first echo there is no path to speak of: the first flight leaves at once, and
         // what the window then holds back goes out on acknowledgements.
         let Some(rtt) = self.rtt else {
@@ -223,6 +232,7 @@ impl ImTcp {
     ) {
         self.rtt = Some(info.rtt);
         self.follow_echoes(now, info, acked.clone());
+        self.steer(now, info, acked.clone());
         self.grow_window(now, info, acked);
         if self.probing.take_settled(now, info.rtt) {
             self.conclude(now);
@@ -243,7 +253,7 @@ impl ImTcp {
             let _ = self.probing.on_echo(&echo);
         }
         self.statistical.on_congestion(now);
-        self.window.on_congestion(now, info.newest_sent);
+        self.reduce_window(now, info.newest_sent);
         if info.persistent_congestion {
             self.window.on_persistent_congestion();
         }
@@ -256,7 +266,7 @@ impl ImTcp {
     /// The peer reported packets marked by a congested router (RFC 9002, section 7.1); the newest
     /// of them left at `newest_sent`.
     pub fn on_congestion_experienced(&mut self, now: Timestamp, newest_sent: Timestamp) {
-        self.window.on_congestion(now, newest_sent);
+        self.reduce_window(now, newest_sent);
     }
 
     /// The path carries datagrams of another size.
@@ -267,6 +277,7 @@ impl ImTcp {
 
     /// The window allows more than the application has.
     pub fn on_application_limited(&mut self) {
+        self.keeper.on_drained();
         self.pacer.on_drained();
     }
 

@@ -15,6 +15,7 @@ pub mod event;
 mod imtcp;
 pub mod measurement;
 mod probing;
+pub mod promise;
 #[cfg(feature = "quiche")]
 pub mod quiche;
 pub mod scheduler;

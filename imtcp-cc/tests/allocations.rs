@@ -4,6 +4,7 @@
 mod support;
 
 use imtcp_cc::event::{Event, Subscriber};
+use imtcp_cc::promise::Requirement;
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use imtcp_cc::{Config, EstimatorKind, ImTcp};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -64,15 +65,17 @@ struct Listener {
     abandoned: AtomicU64,
     classic: AtomicU64,
     statistical: AtomicU64,
+    slots: AtomicU64,
 }
 
 impl Listener {
-    fn counters(&self) -> [(&'static str, &AtomicU64); 4] {
+    fn counters(&self) -> [(&'static str, &AtomicU64); 5] {
         [
             ("streams judged", &self.judged),
             ("measurements abandoned", &self.abandoned),
             ("classic estimates", &self.classic),
             ("statistical estimates", &self.statistical),
+            ("slots ended", &self.slots),
         ]
     }
 }
@@ -82,6 +85,7 @@ impl Subscriber for Listener {
         let counter = match event {
             Event::StreamJudged { .. } => &self.judged,
             Event::MeasurementAbandoned { .. } => &self.abandoned,
+            Event::SlotEnded { .. } => &self.slots,
             Event::EstimateUpdated { estimator, .. } => match estimator {
                 EstimatorKind::Classic => &self.classic,
                 EstimatorKind::Statistical => &self.statistical,
@@ -116,7 +120,11 @@ struct Watch {
 impl Watch {
     fn begin(estimator: EstimatorKind, source: Source, path: Path) -> Self {
         let listener = Arc::new(Listener::default());
-        let config = Config::builder().estimator(estimator).build();
+        let promise = Requirement::new(Bandwidth::from_mbps(8), Duration::from_millis(500));
+        let config = Config::builder()
+            .estimator(estimator)
+            .promise(promise.ok())
+            .build();
         let config = config.expect("either estimator is allowed");
         let mut core = ImTcp::new(config, Bytes::new(DATAGRAM), Some(listener.clone()));
         core.keep_log();
@@ -167,7 +175,7 @@ fn path(cross_mbps: u64, ack_every: u32) -> Path {
 
 /// Streams, trains, reports and conclusions go on; a bulk source also fills the queue, and loses.
 fn watch_all_paths(estimator: EstimatorKind, source: Source) {
-    let mut expected = vec!["streams judged", "classic estimates"];
+    let mut expected = vec!["streams judged", "classic estimates", "slots ended"];
     if estimator == EstimatorKind::Statistical {
         // The paper's own driver sends no trains, and may never learn the capacity.
         expected.push("statistical estimates");

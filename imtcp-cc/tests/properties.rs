@@ -4,6 +4,7 @@ mod support;
 
 use imtcp_cc::config::{StoreTarget, StoreTimer};
 use imtcp_cc::event::{Event, Recorder};
+use imtcp_cc::promise::{Demand, Requirement};
 use imtcp_cc::transport::{AckInfo, AckedPacket, LossInfo, RoundTrip, SendRequest, SentPacket};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use imtcp_cc::{Config, EstimatorKind, ImTcp};
@@ -23,32 +24,46 @@ fn any_config() -> impl Strategy<Value = Config> {
         2u32..=6,
         any::<bool>(),
         0u64..=40,
+        proptest::option::of((8_000u64..100_000_000, 1u64..5_000, any::<bool>())),
     )
-        .prop_map(|(measurement, classic, packets, ranges, fixed, timer_ms)| {
-            let estimator = if classic {
-                EstimatorKind::Classic
-            } else {
-                EstimatorKind::Statistical
-            };
-            let target = if fixed {
-                StoreTarget::Fixed(2)
-            } else {
-                StoreTarget::Dynamic
-            };
-            let timer = match timer_ms {
-                0 => StoreTimer::Adaptive,
-                ms => StoreTimer::Fixed(Duration::from_millis(ms)),
-            };
-            Config::builder()
-                .measurement(measurement)
-                .estimator(estimator)
-                .stream_packets(packets)
-                .sub_ranges(ranges)
-                .store_target(target)
-                .store_timer(timer)
-                .build()
-                .expect("every choice above is allowed")
-        })
+        .prop_map(
+            |(measurement, classic, packets, ranges, fixed, timer_ms, promise)| {
+                let estimator = if classic {
+                    EstimatorKind::Classic
+                } else {
+                    EstimatorKind::Statistical
+                };
+                let target = if fixed {
+                    StoreTarget::Fixed(2)
+                } else {
+                    StoreTarget::Dynamic
+                };
+                let timer = match timer_ms {
+                    0 => StoreTimer::Adaptive,
+                    ms => StoreTimer::Fixed(Duration::from_millis(ms)),
+                };
+                let promise = promise.map(|(rate, period_ms, exactly)| {
+                    let per = Duration::from_millis(period_ms);
+                    let demand = if exactly {
+                        Demand::Exactly
+                    } else {
+                        Demand::AtLeast
+                    };
+                    let required = Requirement::new(Bandwidth::from_bps(rate), per);
+                    required.expect("possible").demand(demand)
+                });
+                Config::builder()
+                    .promise(promise)
+                    .measurement(measurement)
+                    .estimator(estimator)
+                    .stream_packets(packets)
+                    .sub_ranges(ranges)
+                    .store_target(target)
+                    .store_timer(timer)
+                    .build()
+                    .expect("every choice above is allowed")
+            },
+        )
 }
 
 fn any_path() -> impl Strategy<Value = Path> {

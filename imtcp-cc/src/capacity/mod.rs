@@ -5,9 +5,11 @@
 //! ([`SustainedRate`]), which the capacity cannot be less than.
 
 mod dispersion;
+mod rce;
 mod sustained;
 
 pub use dispersion::DispersionCapacity;
+pub use rce::ResidualCapacity;
 pub use sustained::SustainedRate;
 
 use crate::ack::{EchoGap, EchoPoint};

@@ -4,8 +4,9 @@ use super::convert::{Origin, ack_request, peer_acks, round_trip, send_request};
 use crate::config::Config;
 use crate::event::Subscriber;
 use crate::imtcp::ImTcp;
+use crate::promise::Promise;
 use crate::transport::{AckInfo, LossInfo, Release, SentPacket};
-use crate::units::{Bandwidth, Bytes};
+use crate::units::{Bandwidth, Bytes, Timestamp};
 use quiche::cc::{
     AckReceived, CongestionController, PacketSent, PacketSpace, PacketsLost, PathContext,
     SendContext,
@@ -40,6 +41,18 @@ impl Controller {
     /// The controller itself: estimates, capacity, state.
     pub fn core(&self) -> &ImTcp {
         &self.core
+    }
+
+    /// The handle of this path's promise, for any thread. After a migration the new path has a
+    /// controller, and so a handle, of its own.
+    pub fn promise(&self) -> Promise {
+        self.core.promise()
+    }
+
+    /// An instant as the core's events, estimates and reports have it; what lies before the origin
+    /// becomes the origin.
+    pub fn timestamp(&self, at: Instant) -> Timestamp {
+        self.origin.timestamp(at)
     }
 
     /// The origin of the core's timestamps.

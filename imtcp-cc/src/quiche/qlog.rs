@@ -3,6 +3,7 @@
 use super::Controller;
 use crate::estimate::Estimate;
 use crate::event::Event;
+use crate::promise::{Demand, SlotReport, Status};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -75,7 +76,57 @@ fn record(event: &Event) -> (&'static str, Value) {
             "imtcp:capacity_updated",
             json!({ "capacity_bps": capacity.as_bps() }),
         ),
+        Event::PromiseChanged { requirement } => (
+            "imtcp:promise_changed",
+            requirement.map_or_else(
+                || json!({}),
+                |requirement| {
+                    json!({
+                        "rate_bps": requirement.rate().as_bps(),
+                        "per": requirement.per().as_secs_f64() * 1e3,
+                        "demand": match requirement.wanted() {
+                            Demand::AtLeast => "at_least",
+                            Demand::Exactly => "exactly",
+                        },
+                    })
+                },
+            ),
+        ),
+        Event::ControlSlotStarted {
+            target,
+            round_trips,
+        } => (
+            "imtcp:control_slot_started",
+            json!({ "target_bps": target.as_bps(), "round_trips": round_trips }),
+        ),
+        Event::PromiseStatusChanged { status } => {
+            ("imtcp:promise_status_changed", status_data(status))
+        }
+        Event::SlotEnded { report } => ("imtcp:slot_ended", report_data(&report)),
     }
+}
+
+fn status_data(status: Status) -> Value {
+    let mut data = json!({ "status": status.name() });
+    if let Status::AtRisk { shortfall, .. } | Status::Broken { shortfall } = status {
+        data["shortfall"] = json!(shortfall.get());
+    }
+    if let Status::AtRisk { cause, .. } = status {
+        data["cause"] = json!(cause.name());
+    }
+    data
+}
+
+fn report_data(report: &SlotReport) -> Value {
+    let warned = report.warned.map(|at| at.saturating_since(report.start));
+    json!({
+        "slot": report.index,
+        "length": report.end.saturating_since(report.start).as_secs_f64() * 1e3,
+        "required_bps": report.required.as_bps(),
+        "achieved_bps": report.achieved.as_bps(),
+        "outcome": report.outcome.name(),
+        "warned_after": warned.map(|span| span.as_secs_f64() * 1e3),
+    })
 }
 
 fn estimate_data(estimator: &str, estimate: &Estimate) -> Value {

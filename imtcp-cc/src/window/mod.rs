@@ -42,6 +42,14 @@ pub trait WindowLaw: Debug + Send + Sync {
     /// The largest datagram changed its size, as path MTU discovery finds.
     fn on_max_datagram_size(&mut self, size: Bytes);
 
+    /// Grow by this many bytes per round trip in congestion avoidance instead of what the law itself
+    /// has, shrink if it is negative; `None` gives it back to the law. Slow start, the reaction to
+    /// congestion and the minimum window stay the law's.
+    fn set_slope(&mut self, bytes_per_round_trip: Option<i64>);
+
+    /// The window is large enough: from slow start, if it is in it, to congestion avoidance.
+    fn leave_slow_start(&mut self);
+
     /// The congestion window in bytes, counted as RFC 9002 counts them: UDP payload.
     fn window(&self) -> Bytes;
 

@@ -32,8 +32,10 @@ pub struct Reno {
     /// congestion_recovery_start_time of appendix B.2.
     recovery_start: Option<Timestamp>,
     in_recovery: bool,
-    /// Acknowledged bytes times datagram size that have not yet made a byte of window.
-    credit: u128,
+    /// Acknowledged bytes times slope that have not yet made a byte of window.
+    credit: i128,
+    /// Bytes per round trip in congestion avoidance, where somebody else sets them.
+    slope: Option<i64>,
     max_datagram_size: Bytes,
     initial_window_packets: u32,
     /// Nothing has moved the window yet.
@@ -49,6 +51,7 @@ impl Reno {
             recovery_start: None,
             in_recovery: false,
             credit: 0,
+            slope: None,
             // A datagram of no bytes would let the window close for good.
             max_datagram_size: max_datagram_size.max(Bytes::new(1)),
             initial_window_packets,
@@ -79,14 +82,25 @@ impl Reno {
             .is_none_or(|threshold| self.window < threshold)
     }
 
-    /// cwnd += max_datagram_size * acked / cwnd (appendix B.5), in whole bytes; what is left over
-    /// counts next time.
+    /// cwnd += slope * acked / cwnd in whole bytes; what is left over counts next time. Reno's slope
+    /// is a datagram per round trip (appendix B.5).
     fn avoid_congestion(&mut self, acked: Bytes) {
-        let window = u128::from(self.window.get().max(1));
-        self.credit += u128::from(self.max_datagram_size.get()) * u128::from(acked.get());
-        let growth = self.credit / window;
-        self.credit %= window;
-        self.window += Bytes::new(u64::try_from(growth).unwrap_or(u64::MAX));
+        let window = i128::from(self.window.get().max(1));
+        let reno = i128::from(self.max_datagram_size.get());
+        let slope = self.slope.map_or(reno, i128::from);
+        self.credit = self
+            .credit
+            .saturating_add(slope.saturating_mul(i128::from(acked.get())));
+        let growth = self.credit.div_euclid(window);
+        self.credit = self.credit.rem_euclid(window);
+        let window = u64::try_from((window + growth).max(0)).unwrap_or(u64::MAX);
+        self.window = Bytes::new(window).max(self.minimum_window());
+        // A window that was steered down is no cause for slow start.
+        self.threshold = self.threshold.map(|threshold| threshold.min(self.window));
+    }
+
+    fn is_steered_down(&self) -> bool {
+        self.slope.is_some_and(|slope| slope < 0)
     }
 }
 
@@ -97,11 +111,13 @@ impl WindowLaw for Reno {
             return;
         }
         self.in_recovery = false;
-        if acked.application_limited {
+        let is_below_threshold = self.is_below_threshold();
+        // RFC 9002, section 7.8, is about growth; a window may shrink unused.
+        if acked.application_limited && (is_below_threshold || !self.is_steered_down()) {
             return;
         }
         self.is_initial = false;
-        if self.is_below_threshold() {
+        if is_below_threshold {
             self.window += acked.size;
         } else {
             self.avoid_congestion(acked.size);
@@ -140,6 +156,16 @@ impl WindowLaw for Reno {
         } else {
             self.window.max(self.minimum_window())
         };
+    }
+
+    fn set_slope(&mut self, bytes_per_round_trip: Option<i64>) {
+        self.slope = bytes_per_round_trip;
+    }
+
+    fn leave_slow_start(&mut self) {
+        if self.phase() == Phase::SlowStart {
+            self.threshold = Some(self.window);
+        }
     }
 
     fn window(&self) -> Bytes {

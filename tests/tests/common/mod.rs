@@ -66,6 +66,7 @@ impl Path {
 }
 
 /// Runs it.
+#[allow(dead_code, reason = "each test binary uses a part of this module")]
 pub fn run(path: &Path, seed: u64) -> RunResult {
     let result = path.scenario().run(seed, RunOptions::default());
     result.unwrap_or_else(|error| panic!("seed {seed}: {error}"))

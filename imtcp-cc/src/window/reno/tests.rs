@@ -216,3 +216,63 @@ proptest! {
         }
     }
 }
+
+/// The largest initial window, in congestion avoidance.
+fn avoiding() -> Reno {
+    let mut law = Reno::new(20, DATAGRAM);
+    law.leave_slow_start();
+    assert_eq!(law.window(), Bytes::new(14_720));
+    assert_eq!(law.phase(), Phase::CongestionAvoidance);
+    law
+}
+
+#[test]
+fn a_slope_replaces_renos_in_congestion_avoidance_alone() {
+    let mut law = reno();
+    law.set_slope(Some(-100_000));
+    law.on_ack(&acked(1200, 1));
+    assert_eq!(
+        law.window(),
+        Bytes::new(13_200),
+        "slow start stays the law's"
+    );
+    law.leave_slow_start();
+    law.set_slope(Some(6 * 1200));
+    // A whole window acknowledged, at once: k = 6 packets.
+    law.on_ack(&acked(13_200, 1));
+    assert_eq!(law.window(), Bytes::new(13_200 + 7200));
+    law.set_slope(None);
+    law.on_ack(&acked(20_400, 1));
+    assert_eq!(law.window(), Bytes::new(20_400 + 1200));
+}
+
+#[test]
+fn a_window_steered_down_stays_out_of_slow_start_and_above_the_minimum() {
+    let mut law = avoiding();
+    law.set_slope(Some(-7360));
+    law.on_ack(&acked(14_720, 1));
+    assert_eq!(law.window(), Bytes::new(7360));
+    assert_eq!(law.phase(), Phase::CongestionAvoidance);
+    let unused = Acked {
+        application_limited: true,
+        ..acked(7360, 1)
+    };
+    law.on_ack(&unused);
+    assert_eq!(
+        law.window(),
+        Bytes::new(2400),
+        "shrinks unused, to the minimum"
+    );
+    law.set_slope(Some(7360));
+    law.on_ack(&unused);
+    assert_eq!(law.window(), Bytes::new(2400), "but does not grow unused");
+}
+
+/// A datagram and an acknowledgement as large as numbers go: found by the property above.
+#[test]
+fn the_largest_numbers_do_not_overflow_the_credit() {
+    let mut law = Reno::new(0, Bytes::new(u64::MAX));
+    law.on_congestion(at(0), at(0));
+    law.on_ack(&acked(u64::MAX, 1));
+    assert!(law.window() >= Bytes::new(2));
+}

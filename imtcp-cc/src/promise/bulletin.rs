@@ -1,0 +1,316 @@
+//! What the packet path tells the application's threads, as words for [`super::published`].
+
+use super::forecast::Outlook;
+use super::history::{HISTORY_WORDS, History};
+use super::requirement::{Demand, Requirement};
+use super::status::{Cause, Outcome, SlotReport, Status};
+use crate::estimate::{Estimate, Flags};
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::time::Duration;
+
+/// Stands for "none" where a word holds a time or a rate.
+const NONE: u64 = u64::MAX;
+
+pub(super) const REQUIREMENT_WORDS: usize = 3;
+const ESTIMATE_WORDS: usize = 6;
+const OUTLOOK_WORDS: usize = 6 + HISTORY_WORDS;
+const STATUS_WORDS: usize = 2;
+pub(super) const BULLETIN_WORDS: usize =
+    2 + REQUIREMENT_WORDS + ESTIMATE_WORDS + OUTLOOK_WORDS + STATUS_WORDS;
+pub(super) const REPORT_WORDS: usize = 7;
+
+/// Everything that a handle answers from.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Bulletin {
+    pub(super) smoothed_rtt: Option<Duration>,
+    /// On the wire, as [`Estimate`] has it.
+    pub(super) capacity: Option<Bandwidth>,
+    pub(super) requirement: Option<Requirement>,
+    pub(super) estimate: Option<Estimate>,
+    pub(super) outlook: Option<Outlook>,
+    pub(super) status: Status,
+}
+
+impl Bulletin {
+    pub(super) fn to_words(self) -> [u64; BULLETIN_WORDS] {
+        let mut words = [0; BULLETIN_WORDS];
+        let mut to = Cursor {
+            words: &mut words,
+            at: 0,
+        };
+        to.put([self.smoothed_rtt.map_or(NONE, nanos)]);
+        to.put([self.capacity.map_or(NONE, Bandwidth::as_bps)]);
+        to.put(requirement_to_words(self.requirement));
+        to.put(estimate_to_words(self.estimate));
+        to.put(outlook_to_words(self.outlook));
+        to.put(
+            self.outlook
+                .map_or([0; HISTORY_WORDS], |outlook| outlook.history.to_words()),
+        );
+        to.put(status_to_words(self.status));
+        words
+    }
+
+    pub(super) fn from_words(words: &[u64; BULLETIN_WORDS]) -> Self {
+        let mut from = Source { words, at: 0 };
+        let [rtt] = from.take();
+        let [capacity] = from.take();
+        let requirement = requirement_from_words(from.take());
+        let estimate = estimate_from_words(from.take());
+        let outlook = from.take();
+        let history = from.take();
+        Self {
+            smoothed_rtt: some(rtt).map(Duration::from_nanos),
+            capacity: some(capacity).map(Bandwidth::from_bps),
+            requirement,
+            estimate,
+            outlook: outlook_from_words(outlook, &history),
+            status: status_from_words(from.take()),
+        }
+    }
+}
+
+struct Cursor<'a> {
+    words: &'a mut [u64],
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn put<const N: usize>(&mut self, words: [u64; N]) {
+        self.words[self.at..self.at + N].copy_from_slice(&words);
+        self.at += N;
+    }
+}
+
+struct Source<'a> {
+    words: &'a [u64],
+    at: usize,
+}
+
+impl Source<'_> {
+    fn take<const N: usize>(&mut self) -> [u64; N] {
+        let words = std::array::from_fn(|index| self.words[self.at + index]);
+        self.at += N;
+        words
+    }
+}
+
+fn some(word: u64) -> Option<u64> {
+    (word != NONE).then_some(word)
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(NONE - 1)
+}
+
+pub(super) fn requirement_to_words(requirement: Option<Requirement>) -> [u64; REQUIREMENT_WORDS] {
+    requirement.map_or([NONE; REQUIREMENT_WORDS], |requirement| {
+        let exactly = requirement.wanted() == Demand::Exactly;
+        [
+            requirement.rate().as_bps(),
+            nanos(requirement.per()),
+            u64::from(exactly),
+        ]
+    })
+}
+
+pub(super) fn requirement_from_words(words: [u64; REQUIREMENT_WORDS]) -> Option<Requirement> {
+    let [rate, per, exactly] = words;
+    let rate = Bandwidth::from_bps(some(rate)?);
+    let demand = if exactly == 1 {
+        Demand::Exactly
+    } else {
+        Demand::AtLeast
+    };
+    let requirement = Requirement::new(rate, Duration::from_nanos(per)).ok()?;
+    Some(requirement.demand(demand))
+}
+
+fn estimate_to_words(estimate: Option<Estimate>) -> [u64; ESTIMATE_WORDS] {
+    estimate.map_or([NONE; ESTIMATE_WORDS], |estimate| {
+        let flags = estimate.flags;
+        [
+            estimate.at.as_nanos(),
+            estimate.available.as_bps(),
+            estimate.low.as_bps(),
+            estimate.high.as_bps(),
+            nanos(estimate.window),
+            u64::from(flags.application_limited)
+                | u64::from(flags.aggregated_acks) << 1
+                | u64::from(flags.out_of_range) << 2
+                | u64::from(flags.changed) << 3,
+        ]
+    })
+}
+
+fn estimate_from_words(words: [u64; ESTIMATE_WORDS]) -> Option<Estimate> {
+    let [at, available, low, high, window, flags] = words;
+    let flag = |bit: u32| flags >> bit & 1 == 1;
+    Some(Estimate {
+        at: Timestamp::from_nanos(some(at)?),
+        available: Bandwidth::from_bps(available),
+        low: Bandwidth::from_bps(low),
+        high: Bandwidth::from_bps(high),
+        window: Duration::from_nanos(window),
+        flags: Flags {
+            application_limited: flag(0),
+            aggregated_acks: flag(1),
+            out_of_range: flag(2),
+            changed: flag(3),
+        },
+    })
+}
+
+fn outlook_to_words(outlook: Option<Outlook>) -> [u64; OUTLOOK_WORDS - HISTORY_WORDS] {
+    outlook.map_or([NONE; OUTLOOK_WORDS - HISTORY_WORDS], |outlook| {
+        [
+            outlook.available.as_bps(),
+            outlook.error.as_bps(),
+            outlook.swing.as_bps(),
+            nanos(outlook.window),
+            outlook.capacity.map_or(NONE, Bandwidth::as_bps),
+            outlook.ceiling.to_bits(),
+        ]
+    })
+}
+
+fn outlook_from_words(
+    words: [u64; OUTLOOK_WORDS - HISTORY_WORDS],
+    history: &[u64; HISTORY_WORDS],
+) -> Option<Outlook> {
+    let [available, error, swing, window, capacity, ceiling] = words;
+    Some(Outlook {
+        available: Bandwidth::from_bps(some(available)?),
+        error: Bandwidth::from_bps(error),
+        swing: Bandwidth::from_bps(swing),
+        window: Duration::from_nanos(window),
+        capacity: some(capacity).map(Bandwidth::from_bps),
+        ceiling: f64::from_bits(ceiling),
+        history: History::from_words(history),
+    })
+}
+
+fn status_to_words(status: Status) -> [u64; STATUS_WORDS] {
+    match status {
+        Status::Idle => [0, 0],
+        Status::Kept => [1, 0],
+        Status::Broken { shortfall } => [2, shortfall.get()],
+        Status::AtRisk { cause, shortfall } => {
+            let cause = match cause {
+                Cause::Crowded => 3,
+                Cause::Ceiling => 4,
+                Cause::Window => 5,
+                Cause::RoundTrip => 6,
+            };
+            [cause, shortfall.get()]
+        }
+    }
+}
+
+fn status_from_words([kind, shortfall]: [u64; STATUS_WORDS]) -> Status {
+    let shortfall = Bytes::new(shortfall);
+    let cause = match kind {
+        0 => return Status::Idle,
+        1 => return Status::Kept,
+        2 => return Status::Broken { shortfall },
+        3 => Cause::Crowded,
+        4 => Cause::Ceiling,
+        5 => Cause::Window,
+        _ => Cause::RoundTrip,
+    };
+    Status::AtRisk { cause, shortfall }
+}
+
+pub(super) fn report_to_words(report: &SlotReport) -> [u64; REPORT_WORDS] {
+    [
+        report.index,
+        report.start.as_nanos(),
+        report.end.as_nanos(),
+        report.required.as_bps(),
+        report.achieved.as_bps(),
+        match report.outcome {
+            Outcome::Kept => 0,
+            Outcome::SourceLimited => 1,
+            Outcome::Missed => 2,
+        },
+        report.warned.map_or(NONE, Timestamp::as_nanos),
+    ]
+}
+
+pub(super) fn report_from_words(words: [u64; REPORT_WORDS]) -> SlotReport {
+    let [index, start, end, required, achieved, outcome, warned] = words;
+    SlotReport {
+        index,
+        start: Timestamp::from_nanos(start),
+        end: Timestamp::from_nanos(end),
+        required: Bandwidth::from_bps(required),
+        achieved: Bandwidth::from_bps(achieved),
+        outcome: match outcome {
+            0 => Outcome::Kept,
+            1 => Outcome::SourceLimited,
+            _ => Outcome::Missed,
+        },
+        warned: some(warned).map(Timestamp::from_nanos),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_back() {
+        let empty = Bulletin::default();
+        assert_eq!(Bulletin::from_words(&empty.to_words()), empty);
+        let mut history = History::default();
+        history.add(Some(0.4), true);
+        let full = Bulletin {
+            smoothed_rtt: Some(Duration::from_millis(30)),
+            capacity: Some(Bandwidth::from_mbps(100)),
+            requirement: Requirement::new(Bandwidth::from_mbps(8), Duration::from_secs(2))
+                .ok()
+                .map(|requirement| requirement.demand(Demand::Exactly)),
+            estimate: Some(Estimate {
+                at: Timestamp::from_nanos(5),
+                available: Bandwidth::from_mbps(20),
+                low: Bandwidth::from_mbps(18),
+                high: Bandwidth::from_mbps(22),
+                window: Duration::from_secs(4),
+                flags: Flags {
+                    changed: true,
+                    application_limited: true,
+                    ..Flags::default()
+                },
+            }),
+            outlook: Some(Outlook {
+                available: Bandwidth::from_mbps(19),
+                error: Bandwidth::from_mbps(1),
+                swing: Bandwidth::from_mbps(2),
+                window: Duration::from_secs(4),
+                capacity: None,
+                ceiling: 0.5,
+                history,
+            }),
+            status: Status::AtRisk {
+                cause: Cause::Ceiling,
+                shortfall: Bytes::new(1234),
+            },
+        };
+        assert_eq!(Bulletin::from_words(&full.to_words()), full);
+        for cause in [Cause::Crowded, Cause::Window, Cause::RoundTrip] {
+            let status = Status::AtRisk {
+                cause,
+                shortfall: Bytes::new(7),
+            };
+            assert_eq!(status_from_words(status_to_words(status)), status);
+        }
+        let broken = Status::Broken {
+            shortfall: Bytes::new(7),
+        };
+        assert_eq!(status_from_words(status_to_words(broken)), broken);
+        assert_eq!(
+            status_from_words(status_to_words(Status::Kept)),
+            Status::Kept
+        );
+    }
+}

@@ -1,0 +1,397 @@
+//! The application's side of a promise, for any thread, and the packet path's seat opposite.
+
+use super::bulletin::{
+    BULLETIN_WORDS, Bulletin, REPORT_WORDS, REQUIREMENT_WORDS, report_from_words, report_to_words,
+    requirement_from_words, requirement_to_words,
+};
+use super::forecast::Outlook;
+use super::published::Published;
+use super::requirement::{RejectedRequirement, Requirement};
+use super::status::{SlotReport, Status};
+use crate::estimate::Estimate;
+use crate::units::{Bandwidth, Bytes};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Reports kept for readers that look now and then: over a minute at two slots a second.
+const RING: usize = 128;
+
+#[derive(Debug)]
+struct Shared {
+    /// What the application last required.
+    mailbox: Published<REQUIREMENT_WORDS>,
+    /// Taken by the threads that require, never on the packet path.
+    requiring: Mutex<()>,
+    bulletin: Published<BULLETIN_WORDS>,
+    /// Slot n is at n modulo the length, with its number as the first word.
+    reports: [Published<REPORT_WORDS>; RING],
+    /// How many reports there have been.
+    reported: AtomicU64,
+}
+
+/// The handle of one path's promise. Cheap to clone, for any thread, usable while the connection
+/// runs. Nothing it does makes the packet path wait.
+///
+/// All rates but those of [`Promise::estimate`] and [`Promise::capacity`] are of application data.
+#[derive(Clone, Debug)]
+pub struct Promise {
+    shared: Arc<Shared>,
+}
+
+impl Promise {
+    /// Requires a rate from the next packet event on, or changes the one that is required; a new
+    /// evaluation slot begins with it.
+    ///
+    /// # Errors
+    /// When the path is known not to allow it: the period is below two round trips, or the rate is
+    /// above both what is available and the ceiling's share of the capacity. The error says what is
+    /// possible. What is required stays as it was.
+    pub fn require(&self, requirement: Requirement) -> Result<(), RejectedRequirement> {
+        let bulletin = self.bulletin();
+        let most = bulletin.outlook.and_then(|outlook| {
+            // Without a capacity nothing bounds what may be found available.
+            outlook.capacity.map(|_| outlook.reach())
+        });
+        requirement.check(bulletin.smoothed_rtt, most)?;
+        self.post(Some(requirement));
+        Ok(())
+    }
+
+    /// Changes what is required: the same as [`Promise::require`], under the name that says so.
+    ///
+    /// # Errors
+    /// As [`Promise::require`].
+    pub fn change(&self, requirement: Requirement) -> Result<(), RejectedRequirement> {
+        self.require(requirement)
+    }
+
+    /// Requires nothing any more, from the next packet event on.
+    pub fn withdraw(&self) {
+        self.post(None);
+    }
+
+    /// What is required, as last asked for here or by another clone.
+    pub fn required(&self) -> Option<Requirement> {
+        self.shared
+            .mailbox
+            .read()
+            .and_then(|(words, _)| requirement_from_words(words))
+    }
+
+    /// The requirement that the packet path works for: what [`Promise::required`] says once the next
+    /// packet event has come.
+    pub fn in_force(&self) -> Option<Requirement> {
+        self.bulletin().requirement
+    }
+
+    /// How the present slot stands.
+    pub fn status(&self) -> Status {
+        self.bulletin().status
+    }
+
+    /// The latest estimate of the available bandwidth: interval, averaging time, flags; its age is
+    /// [`Estimate::age`]. Rates are of IP packets. `None` until something is known.
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.bulletin().estimate
+    }
+
+    /// The capacity of the tight link, of IP packets, once known.
+    pub fn capacity(&self) -> Option<Bandwidth> {
+        self.bulletin().capacity
+    }
+
+    /// What is known of the path's near future, to ask more of than the two questions below.
+    pub fn outlook(&self) -> Option<Outlook> {
+        self.bulletin().outlook
+    }
+
+    /// The probability that `rate` would be achieved over the next `per` if it were required now;
+    /// 0 to 1, `None` while nothing is known of the path.
+    pub fn can_promise(&self, rate: Bandwidth, per: Duration) -> Option<f64> {
+        let bulletin = self.bulletin();
+        if bulletin.smoothed_rtt.is_some_and(|rtt| per < rtt * 2) {
+            return Some(0.0);
+        }
+        Some(bulletin.outlook?.probability(rate, per, 1.0))
+    }
+
+    /// The application data that can be delivered within `time` with at least this probability (0 to
+    /// 1), without taking from others; what is sent in the last round trip is not there yet. `None`
+    /// while nothing is known of the path.
+    pub fn bytes_within(&self, time: Duration, probability: f64) -> Option<Bytes> {
+        let bulletin = self.bulletin();
+        let half_trip = bulletin.smoothed_rtt? / 2;
+        let usable = time.saturating_sub(half_trip);
+        Some(bulletin.outlook?.bytes_within(usable, probability))
+    }
+
+    /// Reports of the slots that end from now on. Every reader gets each report.
+    pub fn reports(&self) -> SlotReports {
+        SlotReports {
+            shared: Arc::clone(&self.shared),
+            next: self.shared.reported.load(Ordering::Acquire),
+            missed: 0,
+        }
+    }
+
+    fn bulletin(&self) -> Bulletin {
+        let read = self.shared.bulletin.read();
+        read.map_or_else(Bulletin::default, |(words, _)| Bulletin::from_words(&words))
+    }
+
+    fn post(&self, requirement: Option<Requirement>) {
+        let requiring = self.shared.requiring.lock();
+        let _one_at_a_time = requiring.unwrap_or_else(PoisonError::into_inner);
+        self.shared
+            .mailbox
+            .publish(requirement_to_words(requirement));
+    }
+}
+
+/// Reports of ended slots, oldest first, for a reader that looks now and then.
+#[derive(Clone, Debug)]
+pub struct SlotReports {
+    shared: Arc<Shared>,
+    next: u64,
+    missed: u64,
+}
+
+impl SlotReports {
+    /// The oldest report that has not been taken; `None` until the next slot ends. Never waits.
+    pub fn take(&mut self) -> Option<SlotReport> {
+        loop {
+            let reported = self.shared.reported.load(Ordering::Acquire);
+            if self.next >= reported {
+                return None;
+            }
+            // One cell is left out: it may be written while it is read.
+            let oldest = reported.saturating_sub(RING as u64 - 1);
+            self.missed += oldest.saturating_sub(self.next);
+            self.next = self.next.max(oldest);
+            let number = self.next;
+            self.next += 1;
+            match self.shared.reports[cell(number)].read() {
+                Some((words, _)) if self.is_present(number) => {
+                    return Some(report_from_words(words));
+                }
+                // Overwritten meanwhile.
+                _ => self.missed += 1,
+            }
+        }
+    }
+
+    /// Reports that were overwritten before they were taken: a reader that falls behind by more than
+    /// 127 loses the oldest.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    fn is_present(&self, number: u64) -> bool {
+        let reported = self.shared.reported.load(Ordering::Acquire);
+        reported.saturating_sub(number) < RING as u64
+    }
+}
+
+fn cell(number: u64) -> usize {
+    usize::try_from(number % RING as u64).unwrap_or(0)
+}
+
+/// The packet path's side.
+#[derive(Debug)]
+pub(crate) struct PromiseSeat {
+    shared: Arc<Shared>,
+    seen: u64,
+}
+
+impl PromiseSeat {
+    /// A seat, with what is required from the start.
+    pub(crate) fn new(requirement: Option<Requirement>) -> Self {
+        let none = [0; REPORT_WORDS];
+        let shared = Shared {
+            mailbox: Published::new(requirement_to_words(requirement)),
+            requiring: Mutex::new(()),
+            bulletin: Published::new(Bulletin::default().to_words()),
+            reports: std::array::from_fn(|_| Published::new(none)),
+            reported: AtomicU64::new(0),
+        };
+        Self {
+            shared: Arc::new(shared),
+            // No version is odd at rest, so what is there at first is news.
+            seen: 1,
+        }
+    }
+
+    /// A handle for the application.
+    pub(crate) fn handle(&self) -> Promise {
+        Promise {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+
+    /// What is required, if that has changed since the last call. One load if not.
+    pub(crate) fn take_requirement(&mut self) -> Option<Option<Requirement>> {
+        if self.shared.mailbox.version() == self.seen {
+            return None;
+        }
+        // While a thread is just writing, the next packet event is soon enough.
+        let (words, version) = self.shared.mailbox.try_read()?;
+        self.seen = version;
+        Some(requirement_from_words(words))
+    }
+
+    pub(super) fn publish(&self, bulletin: Bulletin) {
+        self.shared.bulletin.publish(bulletin.to_words());
+    }
+
+    pub(super) fn report(&self, report: &SlotReport) {
+        let number = self.shared.reported.load(Ordering::Relaxed);
+        self.shared.reports[cell(number)].publish(report_to_words(report));
+        self.shared.reported.store(number + 1, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::promise::{History, Outcome};
+    use crate::units::Timestamp;
+
+    fn requirement(mbps: u64) -> Requirement {
+        Requirement::new(Bandwidth::from_mbps(mbps), Duration::from_secs(1)).expect("possible")
+    }
+
+    fn report(index: u64) -> SlotReport {
+        SlotReport {
+            index,
+            start: Timestamp::from_nanos(index),
+            end: Timestamp::from_nanos(index + 1),
+            required: Bandwidth::from_mbps(8),
+            achieved: Bandwidth::from_mbps(7),
+            outcome: Outcome::Missed,
+            warned: None,
+        }
+    }
+
+    #[test]
+    fn what_is_required_arrives_once() {
+        let mut seat = PromiseSeat::new(Some(requirement(3)));
+        assert_eq!(seat.take_requirement(), Some(Some(requirement(3))));
+        assert_eq!(seat.take_requirement(), None);
+        let handle = seat.handle();
+        handle
+            .require(requirement(8))
+            .expect("nothing known of the path");
+        handle
+            .clone()
+            .change(requirement(9))
+            .expect("nothing known of the path");
+        assert_eq!(handle.required(), Some(requirement(9)));
+        assert_eq!(seat.take_requirement(), Some(Some(requirement(9))));
+        handle.withdraw();
+        assert_eq!(seat.take_requirement(), Some(None));
+        assert_eq!(seat.take_requirement(), None);
+    }
+
+    #[test]
+    fn what_the_path_does_not_allow_is_rejected_and_changes_nothing() {
+        let mut seat = PromiseSeat::new(None);
+        let handle = seat.handle();
+        let outlook = Outlook {
+            available: Bandwidth::from_mbps(5),
+            error: Bandwidth::ZERO,
+            swing: Bandwidth::from_mbps(1),
+            window: Duration::from_secs(1),
+            capacity: Some(Bandwidth::from_mbps(40)),
+            ceiling: 0.5,
+            history: History::default(),
+        };
+        seat.publish(Bulletin {
+            smoothed_rtt: Some(Duration::from_millis(600)),
+            ..Bulletin::default()
+        });
+        let error = handle
+            .require(requirement(3))
+            .expect_err("1 s holds no two round trips");
+        assert!(error.to_string().contains("1.2s and longer"), "{error}");
+        assert_eq!(
+            handle.can_promise(Bandwidth::from_mbps(1), Duration::from_secs(1)),
+            Some(0.0)
+        );
+        seat.publish(Bulletin {
+            outlook: Some(outlook),
+            ..Bulletin::default()
+        });
+        let error = handle
+            .require(requirement(21))
+            .expect_err("the ceiling is 20");
+        assert!(error.to_string().contains("up to 20.00 Mbit/s"), "{error}");
+        let _ = seat.take_requirement();
+        assert_eq!(seat.take_requirement(), None);
+        assert!(handle.require(requirement(19)).is_ok());
+        assert_eq!(
+            handle.bytes_within(Duration::from_secs(1), 0.5),
+            None,
+            "no round trip known"
+        );
+    }
+
+    #[test]
+    fn every_reader_gets_every_report_and_a_late_one_is_told() {
+        let seat = PromiseSeat::new(None);
+        let mut early = seat.handle().reports();
+        assert_eq!(early.take(), None);
+        seat.report(&report(0));
+        seat.report(&report(1));
+        let mut both = seat.handle().reports();
+        assert_eq!(both.take(), None, "these ended before it was asked for");
+        assert_eq!(early.take(), Some(report(0)));
+        let mut other = early.clone();
+        assert_eq!(early.take(), Some(report(1)));
+        assert_eq!(other.take(), Some(report(1)));
+        for index in 2..202 {
+            seat.report(&report(index));
+        }
+        assert_eq!(
+            early.take(),
+            Some(report(75)),
+            "200 since, the last 127 are there"
+        );
+        assert_eq!(early.missed(), 73);
+        assert_eq!(std::iter::from_fn(|| early.take()).count(), 126);
+    }
+
+    #[test]
+    fn a_handle_works_from_other_threads() {
+        let mut seat = PromiseSeat::new(None);
+        let handle = seat.handle();
+        let mut reports = handle.reports();
+        let mut last = None;
+        std::thread::scope(|scope| {
+            let asking = scope.spawn(move || {
+                for mbps in 1..=500 {
+                    handle.require(requirement(mbps)).expect("possible");
+                }
+            });
+            let reading = scope.spawn(move || {
+                let mut taken = 0;
+                while taken + reports.missed() < 1000 {
+                    taken += u64::from(reports.take().is_some_and(|report| {
+                        assert_eq!(report.start, Timestamp::from_nanos(report.index));
+                        true
+                    }));
+                }
+                taken
+            });
+            for index in 0..1000 {
+                seat.report(&report(index));
+                last = seat.take_requirement().or(last);
+                std::thread::yield_now();
+            }
+            asking.join().expect("no panic");
+            assert!(reading.join().expect("no panic") > 0);
+        });
+        last = seat.take_requirement().or(last);
+        assert_eq!(last, Some(Some(requirement(500))));
+    }
+}

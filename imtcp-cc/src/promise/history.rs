@@ -1,0 +1,143 @@
+//! What came of earlier slots, by how much they had to take from others.
+
+/// Slots that had to take are told apart by quarters of the way from what was available to the reach.
+const DEPTHS: usize = 4;
+
+/// Words of a history on the bulletin: two for each class.
+pub(super) const HISTORY_WORDS: usize = 2 * (DEPTHS + 1);
+
+/// An old slot loses this much of its weight with each new one of its class: twenty count.
+const MEMORY: f64 = 0.95;
+
+/// What is believed before the first slot, and how many slots it counts for. With enough available a
+/// promise fails by mishap only; and what has to be taken from others is had the less likely the more
+/// of it is needed.
+const ENOUGH_PRIOR: (f64, f64) = (0.98, 4.0);
+const TAKING_PRIOR_SLOTS: f64 = 2.0;
+
+/// Kept and all slots of a class, old ones counted less.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Tally {
+    kept: f64,
+    seen: f64,
+}
+
+impl Tally {
+    fn add(&mut self, kept: bool) {
+        self.kept = MEMORY * self.kept + f64::from(u8::from(kept));
+        self.seen = MEMORY * self.seen + 1.0;
+    }
+
+    fn share(&self, prior: f64, weight: f64) -> f64 {
+        (self.kept + prior * weight) / (self.seen + weight)
+    }
+}
+
+/// Which share of the slots was kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct History {
+    enough: Tally,
+    taking: [Tally; DEPTHS],
+}
+
+impl History {
+    /// A slot ended. `depth` is how far into what belongs to others it had to go, as a share of the way
+    /// from what was available to the most that may be reached; none where enough was available.
+    pub fn add(&mut self, depth: Option<f64>, kept: bool) {
+        match depth {
+            None => self.enough.add(kept),
+            Some(depth) => self.taking[class(depth)].add(kept),
+        }
+    }
+
+    /// How likely a slot is kept that needs no more than is available.
+    pub fn enough(&self) -> f64 {
+        self.enough.share(ENOUGH_PRIOR.0, ENOUGH_PRIOR.1)
+    }
+
+    /// How likely a slot is kept that has to take; never more likely than a shallower one.
+    pub fn taking(&self, depth: f64) -> f64 {
+        self.taking[..=class(depth)]
+            .iter()
+            .enumerate()
+            .map(|(index, tally)| tally.share(1.0 - middle(index), TAKING_PRIOR_SLOTS))
+            .fold(self.enough(), f64::min)
+    }
+
+    pub(super) fn to_words(self) -> [u64; HISTORY_WORDS] {
+        let mut words = [0; HISTORY_WORDS];
+        let tallies = std::iter::once(self.enough).chain(self.taking);
+        for (pair, tally) in words.chunks_exact_mut(2).zip(tallies) {
+            pair.copy_from_slice(&[tally.kept.to_bits(), tally.seen.to_bits()]);
+        }
+        words
+    }
+
+    pub(super) fn from_words(words: &[u64; HISTORY_WORDS]) -> Self {
+        let tally = |index: usize| Tally {
+            kept: f64::from_bits(words[2 * index]),
+            seen: f64::from_bits(words[2 * index + 1]),
+        };
+        Self {
+            enough: tally(0),
+            taking: std::array::from_fn(|index| tally(index + 1)),
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "clamped to the few classes before"
+)]
+fn class(depth: f64) -> usize {
+    let last = DEPTHS - 1;
+    (depth.max(0.0) * DEPTHS as f64).min(last as f64) as usize
+}
+
+fn middle(index: usize) -> f64 {
+    (index as f64 + 0.5) / DEPTHS as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beliefs_before_the_first_slot() {
+        let history = History::default();
+        assert!((history.enough() - 0.98).abs() < 1e-12);
+        // The middles of the quarters: 1 - 0.125, 1 - 0.375, 1 - 0.625, 1 - 0.875.
+        for (depth, share) in [
+            (0.1, 0.875),
+            (0.3, 0.625),
+            (0.6, 0.375),
+            (1.0, 0.125),
+            (9.0, 0.125),
+        ] {
+            assert!((history.taking(depth) - share).abs() < 1e-12, "{depth}");
+        }
+        assert!(history.taking(f64::NAN) <= 1.0);
+    }
+
+    #[test]
+    fn slots_move_them_and_the_last_twenty_count() {
+        let mut history = History::default();
+        history.add(Some(0.6), true);
+        // (1 + 2 * 0.375) / (1 + 2)
+        assert!((history.taking(0.6) - 1.75 / 3.0).abs() < 1e-12);
+        for _ in 0..200 {
+            history.add(Some(0.1), false);
+        }
+        // Weight of the past: 1 / (1 - 0.95) = 20; (0 + 2 * 0.875) / (20 + 2).
+        assert!((history.taking(0.1) - 1.75 / 22.0).abs() < 1e-3);
+        assert!(
+            history.taking(0.6) <= history.taking(0.1),
+            "deeper is never likelier"
+        );
+        let mut back = History::from_words(&history.to_words());
+        assert_eq!(back, history);
+        back.add(None, false);
+        assert!(back.enough() < history.enough());
+    }
+}

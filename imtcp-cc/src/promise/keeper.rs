@@ -1,0 +1,319 @@
+//! Keeps a promise: follows slots, steers the window, foresees how the slot ends, reports.
+//!
+//! Of the requirement, estimate and acknowledged bytes it makes the slope of congestion avoidance; the
+//! arithmetic is in the files beside this one.
+
+mod course;
+mod foresight;
+
+use super::forecast::Swing;
+use super::handle::{Promise, PromiseSeat};
+use super::history::History;
+use super::requirement::{Demand, Requirement};
+use super::slot_length::{SlotLength, SlotLengthRule};
+use super::slots::{ControlSlot, EvaluationSlot, Shortfalls};
+use super::status::Status;
+use super::steering::{PathRates, Position, Standing, at_least, exactly, k_bw, k_max};
+use crate::estimate::Estimate;
+use crate::event::Event;
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::time::Duration;
+
+/// The control aims above the requirement by at least this share. The last round trip of a slot cannot
+/// be corrected any more, and without a margin its chance would decide half of all slots: of two
+/// seconds at 40 ms it is a fiftieth.
+const LEAST_MARGIN: f64 = 0.02;
+
+/// And by this many times what control slots fall short of their targets: what the last one lacks
+/// stays lacking, and twice the root mean square covers nearly all of it.
+const MARGIN_SIGMAS: f64 = 2.0;
+
+/// And by this at most: a promise takes no more than it must, and where control slots fall short by
+/// more, it is not for want of a higher aim.
+const MOST_MARGIN: f64 = 0.1;
+
+/// An estimate that is older than this many of its own averaging windows, and than an evaluation slot,
+/// says nothing of now.
+const STALE_WINDOWS: u32 = 2;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeeperSettings {
+    pub(crate) rule: SlotLengthRule,
+    /// See [`crate::Config::promise_ceiling`].
+    pub(crate) ceiling: f64,
+    pub(crate) packet_overhead: Bytes,
+    pub(crate) requirement: Option<Requirement>,
+}
+
+/// The path and the window when an acknowledgement comes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathState {
+    pub(crate) now: Timestamp,
+    pub(crate) smoothed: Duration,
+    pub(crate) window: Bytes,
+    pub(crate) in_flight: Bytes,
+    /// M: UDP payload of a full datagram, and the same on the wire.
+    pub(crate) datagram: Bytes,
+    pub(crate) on_wire: Bytes,
+    pub(crate) estimate: Option<Estimate>,
+    /// The capacity on the wire, and what stands in for it where only the taking is bounded: P.
+    pub(crate) capacity: Option<Bandwidth>,
+    pub(crate) taking: Option<Bandwidth>,
+    pub(crate) slow_start: bool,
+}
+
+/// What the window law is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Steering {
+    /// As it would by itself.
+    Free,
+    /// In congestion avoidance, grow by this many bytes per round trip; fewer than none shrinks.
+    Slope { bytes_per_round_trip: i64 },
+    /// The window has reached what is required of it, and more is not wanted.
+    LeaveSlowStart,
+}
+
+/// The promise of one path.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    settings: KeeperSettings,
+    seat: PromiseSeat,
+    requirement: Option<Requirement>,
+    evaluation: Option<EvaluationSlot>,
+    control: Option<ControlSlot>,
+    length: SlotLength,
+    /// How the control slots went; carried from one evaluation slot into the next.
+    standing: Standing,
+    shortfalls: Shortfalls,
+    /// k while it cannot be computed anew.
+    slope: f64,
+    index: u64,
+    status: Status,
+    warned: Option<Timestamp>,
+    /// How deep the present slot had to go when it began; none where that could not be told.
+    depth: Option<Option<f64>>,
+    history: History,
+    swing: Swing,
+    next_window: Timestamp,
+    /// Goodput of the last control slot in which data waited.
+    own_rate: Option<Bandwidth>,
+    next_look: Timestamp,
+    latest: Timestamp,
+    last_ack: Option<Timestamp>,
+    /// Data has waited to be sent since then, as far as it is not accounted for.
+    waiting_since: Option<Timestamp>,
+}
+
+type Emit<'a> = &'a mut dyn FnMut(Event);
+
+impl Keeper {
+    pub(crate) fn new(settings: KeeperSettings) -> Self {
+        Self {
+            settings,
+            seat: PromiseSeat::new(settings.requirement),
+            requirement: None,
+            evaluation: None,
+            control: None,
+            length: SlotLength::new(settings.rule),
+            standing: Standing::OnTarget,
+            shortfalls: Shortfalls::default(),
+            slope: 1.0,
+            index: 0,
+            status: Status::Idle,
+            warned: None,
+            depth: None,
+            history: History::default(),
+            swing: Swing::default(),
+            next_window: Timestamp::ZERO,
+            own_rate: None,
+            next_look: Timestamp::ZERO,
+            latest: Timestamp::ZERO,
+            last_ack: None,
+            waiting_since: None,
+        }
+    }
+
+    pub(crate) fn handle(&self) -> Promise {
+        self.seat.handle()
+    }
+
+    /// Data waits to be sent.
+    pub(crate) fn on_waiting(&mut self, now: Timestamp) {
+        self.latest = now;
+        self.waiting_since.get_or_insert(now);
+    }
+
+    /// The last data that waited was sent, at the latest time that was seen.
+    pub(crate) fn on_drained(&mut self) {
+        self.account_until(self.latest);
+        self.waiting_since = None;
+    }
+
+    /// The window was reduced.
+    pub(crate) fn on_congestion(&mut self) {
+        self.length.on_congestion();
+    }
+
+    /// An acknowledgement of `sizes` came. Returns what the window is to do.
+    pub(crate) fn on_ack(
+        &mut self,
+        path: &PathState,
+        sizes: impl Iterator<Item = Bytes>,
+        emit: Emit<'_>,
+    ) -> Steering {
+        self.latest = path.now;
+        self.follow_requirement(path.now, emit);
+        self.follow_path(path);
+        if let Some(requirement) = self.requirement {
+            self.follow_slots(path, &requirement, emit);
+        }
+        let goodput = sizes.fold(Bytes::ZERO, |sum, size| {
+            sum + size.saturating_sub(self.settings.packet_overhead)
+        });
+        self.credit(path, goodput);
+        if path.now >= self.next_look {
+            self.look(path, emit);
+        }
+        self.requirement
+            .map_or(Steering::Free, |requirement| self.steer(path, &requirement))
+    }
+
+    fn follow_requirement(&mut self, now: Timestamp, emit: Emit<'_>) {
+        let Some(requirement) = self.seat.take_requirement() else {
+            return;
+        };
+        self.requirement = requirement;
+        self.evaluation = None;
+        self.control = None;
+        self.standing = Standing::OnTarget;
+        self.warned = None;
+        self.status = Status::Idle;
+        self.next_look = now;
+        emit(Event::PromiseChanged { requirement });
+    }
+
+    /// What is learnt of the path whether anything is required or not.
+    fn follow_path(&mut self, path: &PathState) {
+        if let Some(last) = self.last_ack.replace(path.now) {
+            let rtt = path.smoothed.as_secs_f64().max(1e-9);
+            let passed = path.now.saturating_since(last).as_secs_f64();
+            self.length.on_rounds(passed / rtt);
+        }
+        if let Some(estimate) = path
+            .estimate
+            .filter(|estimate| estimate.at >= self.next_window)
+        {
+            self.swing.on_window(estimate.available.as_bps_f64());
+            self.next_window = estimate.at + estimate.window;
+        }
+    }
+
+    fn account_until(&mut self, until: Timestamp) {
+        let Some(since) = self.waiting_since else {
+            return;
+        };
+        let waited = until.saturating_since(since);
+        self.waiting_since = Some(since.max(until));
+        if let Some(slot) = &mut self.evaluation {
+            slot.wanting += waited;
+        }
+        if let Some(slot) = &mut self.control {
+            slot.wanting += waited;
+        }
+    }
+
+    fn credit(&mut self, path: &PathState, goodput: Bytes) {
+        self.account_until(path.now);
+        let packet = self.goodput_of(path).as_f64();
+        if let Some(slot) = &mut self.evaluation {
+            slot.achieved += goodput;
+        }
+        if let Some(slot) = &mut self.control {
+            slot.achieved += goodput.as_f64() / packet;
+        }
+    }
+
+    /// Goodput of a full datagram.
+    fn goodput_of(&self, path: &PathState) -> Bytes {
+        let payload = path.datagram.saturating_sub(self.settings.packet_overhead);
+        payload.max(Bytes::new(1))
+    }
+
+    /// What the control aims at, in packets per second.
+    fn required_packets(&self, path: &PathState, requirement: &Requirement) -> f64 {
+        let spare = MARGIN_SIGMAS * self.shortfalls.root_mean_square();
+        let aim = 1.0 + (LEAST_MARGIN + spare).min(MOST_MARGIN);
+        aim * requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64()
+    }
+
+    fn fresh_estimate(&self, path: &PathState) -> Option<Estimate> {
+        let per = self.requirement.map_or(Duration::ZERO, |r| r.per());
+        path.estimate
+            .filter(|estimate| estimate.age(path.now) <= (estimate.window * STALE_WINDOWS).max(per))
+    }
+
+    fn steer(&mut self, path: &PathState, requirement: &Requirement) -> Steering {
+        let packet = path.datagram.as_f64().max(1.0);
+        let window = path.window.as_f64() / packet;
+        let srtt = path.smoothed.as_secs_f64();
+        let floor = self.required_packets(path, requirement) * srtt;
+        if path.slow_start {
+            let is_enough = requirement.wanted() == Demand::Exactly && window >= floor;
+            return if is_enough {
+                Steering::LeaveSlowStart
+            } else {
+                Steering::Free
+            };
+        }
+        let Some(control) = self.control else {
+            return Steering::Free;
+        };
+        let idle = path
+            .now
+            .saturating_since(control.start)
+            .saturating_sub(control.wanting);
+        let position = Position {
+            due: control.due() - control.target * idle.as_secs_f64(),
+            counted: control.achieved + path.in_flight.as_f64() / packet,
+            window,
+            length: control.length,
+            round: control.round(path.now),
+        };
+        let wanted = k_bw(&position).unwrap_or(self.slope);
+        let most = self
+            .fresh_estimate(path)
+            .map_or(f64::NEG_INFINITY, |estimate| {
+                k_max(
+                    &self.path_rates(path, &estimate),
+                    self.standing,
+                    window,
+                    srtt,
+                )
+            });
+        self.slope = match requirement.wanted() {
+            Demand::AtLeast => at_least(wanted, most, window),
+            Demand::Exactly => exactly(wanted, most, window, floor),
+        };
+        Steering::Slope {
+            bytes_per_round_trip: whole(self.slope * packet),
+        }
+    }
+
+    fn path_rates(&self, path: &PathState, estimate: &Estimate) -> PathRates {
+        let bits = path.on_wire.as_bits_f64().max(1.0);
+        PathRates {
+            available: estimate.available.as_bps_f64() / bits,
+            capacity: path.taking.map(|capacity| capacity.as_bps_f64() / bits),
+            ceiling: self.settings.ceiling,
+        }
+    }
+}
+
+/// Rounded towards zero; saturates.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "saturating is what is wanted"
+)]
+fn whole(bytes: f64) -> i64 {
+    bytes as i64
+}

@@ -1,0 +1,185 @@
+//! From slot to slot: which ends, what came of it, and what the next one has to do.
+
+use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
+use super::super::slots::{ControlSlot, EvaluationSlot, evaluation_rounds, next_target, rounds_up};
+use super::super::status::{Outcome, SlotReport};
+use super::super::steering::Standing;
+use super::{Emit, Keeper, PathState};
+use crate::event::Event;
+use crate::units::{Bandwidth, Timestamp};
+use std::time::Duration;
+
+/// Slots that ended without any event are reported one by one up to this many; after a longer silence
+/// there is nobody left who counts them.
+const MOST_OVERDUE: u32 = 64;
+
+impl Keeper {
+    pub(super) fn follow_slots(
+        &mut self,
+        path: &PathState,
+        requirement: &Requirement,
+        emit: Emit<'_>,
+    ) {
+        let Some(control) = self.control else {
+            self.begin_evaluation(path.now, path, requirement);
+            let bw = self.required_packets(path, requirement);
+            self.begin_control(path, requirement, bw, emit);
+            return;
+        };
+        if !self.is_control_over(path, &control) {
+            return;
+        }
+        // Accounted to the slots that end before they are judged.
+        let slot_end = self.evaluation.map_or(path.now, |slot| slot.end);
+        self.account_until(path.now.min(slot_end));
+        let lasted = path.now.saturating_since(control.start);
+        let lacking = self.end_control(path, lasted);
+        let crossed = self.end_evaluations(path, requirement, emit);
+        let bw = self.required_packets(path, requirement);
+        let left = self.control_length(path, requirement);
+        // g_0 = bw: an evaluation slot owes nothing to the one before.
+        let target = if crossed {
+            bw
+        } else {
+            next_target(bw, lacking, lasted, path.smoothed.saturating_mul(left))
+        };
+        self.stand(target, lacking, lasted);
+        self.begin_control(path, requirement, target, emit);
+    }
+
+    /// A control slot ends on time, unless less than another one would be left of the evaluation slot;
+    /// with that slot it ends in any case.
+    fn is_control_over(&self, path: &PathState, control: &ControlSlot) -> bool {
+        let Some(evaluation) = self.evaluation else {
+            return true;
+        };
+        let left = evaluation.end.saturating_since(path.now);
+        let least = path.smoothed.saturating_mul(FEWEST_ROUND_TRIPS);
+        left.is_zero() || (path.now >= control.end() && left >= least)
+    }
+
+    fn begin_evaluation(&mut self, start: Timestamp, path: &PathState, requirement: &Requirement) {
+        self.evaluation = Some(EvaluationSlot::new(start, requirement));
+        self.warned = None;
+        self.depth = self
+            .outlook(path)
+            .map(|outlook| outlook.depth(requirement.rate()));
+        self.next_look = path.now;
+    }
+
+    fn begin_control(
+        &mut self,
+        path: &PathState,
+        requirement: &Requirement,
+        target: f64,
+        emit: Emit<'_>,
+    ) {
+        let length = self.control_length(path, requirement);
+        let mut control = ControlSlot::new(path.now, path.smoothed, length, target);
+        control.steered = !path.slow_start;
+        self.control = Some(control);
+        let goodput = self.goodput_of(path).as_bits_f64();
+        emit(Event::ControlSlotStarted {
+            target: Bandwidth::from_bps_f64(target * goodput),
+            round_trips: length,
+        });
+    }
+
+    fn control_length(&self, path: &PathState, requirement: &Requirement) -> u32 {
+        let whole = evaluation_rounds(requirement.per(), path.smoothed);
+        let left = self.evaluation.map_or(whole, |slot| {
+            rounds_up(slot.end.saturating_since(path.now), path.smoothed)
+        });
+        self.length.next(left, whole)
+    }
+
+    /// Ends the control slot; returns what it lacks, in packets per second.
+    fn end_control(&mut self, path: &PathState, lasted: Duration) -> f64 {
+        let Some(control) = self.control else {
+            return 0.0;
+        };
+        let lacking = control.lacking(lasted);
+        if let Some(requirement) = self.requirement {
+            let whole = evaluation_rounds(requirement.per(), path.smoothed);
+            self.length.on_slot(lacking <= 0.0, whole);
+            let bw = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
+            if control.steered {
+                self.shortfalls.add(lacking, lasted, bw, requirement.per());
+            }
+        }
+        if control.wanting + control.srtt >= lasted {
+            let bits = self.goodput_of(path).as_bits_f64();
+            self.own_rate = Some(Bandwidth::from_bps_f64(control.throughput(lasted) * bits));
+        }
+        lacking
+    }
+
+    /// PT (3) or (4), with g_i - tput_{i-1}. A slot that begins anew is not on target because it is
+    /// new: what the last control slot met is what the next one will meet.
+    fn stand(&mut self, target: f64, lacking: f64, lasted: Duration) {
+        let Some(ended) = self.control else { return };
+        self.standing = if lacking > 0.0 {
+            Standing::Behind {
+                lacking: target - ended.throughput(lasted),
+            }
+        } else {
+            match self.standing {
+                Standing::OnTarget => Standing::OnTarget,
+                // PT's "exists x": for the rest of this evaluation slot.
+                Standing::Behind { .. } if self.evaluation_began_before(ended.start) => {
+                    Standing::Behind {
+                        lacking: target - ended.throughput(lasted),
+                    }
+                }
+                Standing::Behind { .. } => Standing::OnTarget,
+            }
+        };
+    }
+
+    fn evaluation_began_before(&self, start: Timestamp) -> bool {
+        self.evaluation.is_some_and(|slot| slot.start <= start)
+    }
+
+    /// Ends all evaluation slots whose time has come; true if there were any.
+    fn end_evaluations(
+        &mut self,
+        path: &PathState,
+        requirement: &Requirement,
+        emit: Emit<'_>,
+    ) -> bool {
+        let mut ended = 0;
+        while let Some(slot) = self.evaluation.filter(|slot| path.now >= slot.end) {
+            self.account_until(slot.end);
+            // Read again: accounting changed it.
+            let slot = self.evaluation.unwrap_or(slot);
+            let outcome = slot.outcome(requirement, path.smoothed);
+            self.learn(outcome);
+            let report = SlotReport {
+                index: self.index,
+                start: slot.start,
+                end: slot.end,
+                required: requirement.rate(),
+                achieved: slot.achieved_rate(),
+                outcome,
+                warned: self.warned,
+            };
+            self.seat.report(&report);
+            emit(Event::SlotEnded { report });
+            self.index += 1;
+            ended += 1;
+            let start = if ended < MOST_OVERDUE {
+                slot.end
+            } else {
+                path.now
+            };
+            self.begin_evaluation(start, path, requirement);
+        }
+        ended > 0
+    }
+
+    fn learn(&mut self, outcome: Outcome) {
+        if let (Some(depth), true) = (self.depth, outcome != Outcome::SourceLimited) {
+            self.history.add(depth, outcome.is_kept());
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! How the present slot will end, and telling the application.
+
+use super::super::bulletin::Bulletin;
+use super::super::forecast::{Outlook, error_of};
+use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
+use super::super::slots::EvaluationSlot;
+use super::super::status::{Cause, Status};
+use super::{Emit, Keeper, PathState};
+use crate::event::Event;
+use crate::units::{Bandwidth, Bytes};
+use std::time::Duration;
+
+/// A slot is at risk when it is more likely missed than kept, and out of it only some way beyond, so
+/// that a wavering forecast does not make a wavering status.
+const RISK_BELOW: f64 = 0.5;
+const SAFE_ABOVE: f64 = 0.6;
+
+/// The least time between two looks at the forecast; otherwise it is half a round trip.
+const SHORTEST_LOOK: Duration = Duration::from_millis(5);
+
+/// Relative error of the own throughput where it stands in for an estimate.
+const OWN_RATE_ERROR: f64 = 0.3;
+
+impl Keeper {
+    /// What is known of the near future, in goodput.
+    pub(super) fn outlook(&self, path: &PathState) -> Option<Outlook> {
+        let share = self.goodput_of(path).as_f64() / path.on_wire.as_f64().max(1.0);
+        let capacity = path.capacity.map(|capacity| capacity.scaled(share));
+        let (available, error, swing, window) = match self.fresh_estimate(path) {
+            Some(estimate) => {
+                let mean = estimate.available;
+                let swing = self.swing.get(mean.as_bps_f64());
+                (
+                    mean.scaled(share),
+                    error_of(estimate.low, estimate.high).scaled(share),
+                    Bandwidth::from_bps_f64(swing * share),
+                    estimate.window,
+                )
+            }
+            // What one has carried of late was available.
+            None => {
+                let own = self.own_rate?;
+                let swing = self.swing.get(own.as_bps_f64());
+                let error = own.scaled(OWN_RATE_ERROR);
+                (own, error, Bandwidth::from_bps_f64(swing), path.smoothed)
+            }
+        };
+        Some(Outlook {
+            available,
+            error,
+            swing,
+            window,
+            capacity,
+            ceiling: self.settings.ceiling,
+            history: self.history,
+        })
+    }
+
+    /// Looks ahead, and tells the application.
+    pub(super) fn look(&mut self, path: &PathState, emit: Emit<'_>) {
+        self.next_look = path.now + (path.smoothed / 2).max(SHORTEST_LOOK);
+        let outlook = self.outlook(path);
+        let status = self.foresee(path, outlook.as_ref());
+        let is_news = !same_kind(status, self.status);
+        self.status = status;
+        if matches!(status, Status::AtRisk { .. } | Status::Broken { .. }) {
+            self.warned.get_or_insert(path.now);
+        }
+        if is_news {
+            emit(Event::PromiseStatusChanged { status });
+        }
+        self.seat.publish(Bulletin {
+            smoothed_rtt: Some(path.smoothed),
+            capacity: path.capacity,
+            requirement: self.requirement,
+            estimate: path.estimate,
+            outlook,
+            status,
+        });
+    }
+
+    fn foresee(&self, path: &PathState, outlook: Option<&Outlook>) -> Status {
+        let (Some(requirement), Some(slot)) = (self.requirement, self.evaluation) else {
+            return Status::Idle;
+        };
+        let left = slot.end.saturating_since(path.now);
+        let missing = self.missing(&slot, &requirement, path);
+        if missing.is_zero() {
+            return Status::Kept;
+        }
+        let Some(outlook) = outlook else {
+            // Nothing is known yet, nothing speaks against it.
+            return Status::Kept;
+        };
+        let needed = Bandwidth::from_bytes_over(missing, left).unwrap_or(Bandwidth::MAX);
+        if outlook.capacity.is_some_and(|capacity| needed > capacity) {
+            return Status::Broken { shortfall: missing };
+        }
+        let share = left.as_secs_f64() / requirement.per().as_secs_f64();
+        let probability = outlook.probability(needed, left, share);
+        let bound = match self.status {
+            Status::AtRisk { .. } | Status::Broken { .. } => SAFE_ABOVE,
+            _ => RISK_BELOW,
+        };
+        if probability >= bound {
+            return Status::Kept;
+        }
+        let likely = outlook.available.min(needed).bytes_in(left);
+        Status::AtRisk {
+            cause: self.cause(path, &requirement, needed, outlook),
+            shortfall: missing.saturating_sub(likely),
+        }
+    }
+
+    /// The goodput that the slot still has to deliver, the source permitting.
+    fn missing(&self, slot: &EvaluationSlot, requirement: &Requirement, path: &PathState) -> Bytes {
+        let passed = path.now.saturating_since(slot.start);
+        let idle = passed.saturating_sub(slot.wanting);
+        // Less than a round trip may be idle between two writes of a busy source.
+        let excused = if idle > path.smoothed {
+            requirement.rate().bytes_in(idle)
+        } else {
+            Bytes::ZERO
+        };
+        EvaluationSlot::due(requirement)
+            .saturating_sub(excused)
+            .saturating_sub(slot.achieved)
+    }
+
+    fn cause(
+        &self,
+        path: &PathState,
+        requirement: &Requirement,
+        needed: Bandwidth,
+        outlook: &Outlook,
+    ) -> Cause {
+        if requirement.per() < path.smoothed * FEWEST_ROUND_TRIPS {
+            Cause::RoundTrip
+        } else if needed <= outlook.available {
+            Cause::Window
+        } else if needed > outlook.reach()
+            && self.settings.ceiling < 1.0
+            && outlook.capacity.is_some()
+        {
+            Cause::Ceiling
+        } else {
+            Cause::Crowded
+        }
+    }
+}
+
+/// A changed shortfall alone is no news.
+fn same_kind(one: Status, other: Status) -> bool {
+    match (one, other) {
+        (Status::AtRisk { cause: one, .. }, Status::AtRisk { cause: other, .. }) => one == other,
+        _ => std::mem::discriminant(&one) == std::mem::discriminant(&other),
+    }
+}

@@ -1,0 +1,42 @@
+//! Predictable throughput: an application names a rate over a period, the window is steered so that
+//! it gets it, and it is told in time when it will not (PT; docs/ALGORITHM.md lists the paper).
+//!
+//! ```text
+//!  application threads             |  packet path
+//!                                  |
+//!  Promise::require ---- mailbox --+--> Keeper --- k ---> window law
+//!  Promise::can_promise <- bulletin +--- Keeper <-- acknowledged bytes, estimate, capacity
+//!  SlotReports::take <---- ring ---+--- Keeper
+//! ```
+//!
+//! Time is cut into *evaluation slots*, one period each, for which a promise is kept or not, and those
+//! into *control slots* of a few round trips, each with a target that makes up for the one before.
+//! On every acknowledgement the slope k of congestion avoidance is chosen so that the control slot
+//! meets its target, within bounds that come from the available bandwidth and the capacity.
+//!
+//! What counts is *goodput*: bytes of UDP payload newly acknowledged, less
+//! [`crate::Config::packet_overhead`] for each packet. Data that is sent twice counts once, because
+//! the lost packet is never acknowledged.
+
+mod bulletin;
+mod forecast;
+mod handle;
+mod history;
+mod keeper;
+mod ledger;
+mod published;
+mod requirement;
+mod slot_length;
+mod slots;
+mod status;
+mod steering;
+
+pub use forecast::Outlook;
+pub use handle::{Promise, SlotReports};
+pub use history::History;
+pub use ledger::{Grant, Ledger, PathLimits, Refused};
+pub use requirement::{Demand, RejectedRequirement, Requirement};
+pub use slot_length::SlotLengthRule;
+pub use status::{Cause, Outcome, SlotReport, Status};
+
+pub(crate) use keeper::{Keeper, KeeperSettings, PathState, Steering};

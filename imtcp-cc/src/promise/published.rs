@@ -1,0 +1,123 @@
+//! A few words that one thread publishes and any thread reads, without a lock on either side.
+//!
+//! A sequence lock over atomic words: the version is odd while the words change, and a reader that
+//! sees two different versions around its reading reads again. The words are atomics, so a torn
+//! reading is defined behaviour, and is thrown away.
+
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+/// Readings in a row that may meet a writer before a reader gives up for now. Writing is a few dozen
+/// stores; a writer that is preempted amid them must not hold up anybody.
+const MOST_ATTEMPTS: u32 = 1000;
+
+/// `W` words with a version.
+#[derive(Debug)]
+pub(super) struct Published<const W: usize> {
+    version: AtomicU64,
+    words: [AtomicU64; W],
+}
+
+impl<const W: usize> Published<W> {
+    pub(super) fn new(words: [u64; W]) -> Self {
+        Self {
+            version: AtomicU64::new(0),
+            words: words.map(AtomicU64::new),
+        }
+    }
+
+    /// Publishes new words. Of several threads only one at a time may do so.
+    pub(super) fn publish(&self, words: [u64; W]) {
+        let version = self.version.load(Ordering::Relaxed);
+        self.version
+            .store(version.wrapping_add(1), Ordering::Relaxed);
+        // No store of a word may be seen before the odd version.
+        fence(Ordering::Release);
+        for (cell, word) in self.words.iter().zip(words) {
+            cell.store(word, Ordering::Relaxed);
+        }
+        self.version
+            .store(version.wrapping_add(2), Ordering::Release);
+    }
+
+    /// Which publication is the latest; changes with each. One load.
+    pub(super) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// The words and their version; `None` while they change. Never waits.
+    pub(super) fn try_read(&self) -> Option<([u64; W], u64)> {
+        let before = self.version.load(Ordering::Acquire);
+        if before % 2 == 1 {
+            return None;
+        }
+        let words = std::array::from_fn(|index| self.words[index].load(Ordering::Relaxed));
+        // No load of a word may happen after the second look at the version.
+        fence(Ordering::Acquire);
+        (self.version.load(Ordering::Relaxed) == before).then_some((words, before))
+    }
+
+    /// The words and their version; tries for some microseconds where they just change.
+    pub(super) fn read(&self) -> Option<([u64; W], u64)> {
+        for _ in 0..MOST_ATTEMPTS {
+            if let Some(read) = self.try_read() {
+                return Some(read);
+            }
+            std::hint::spin_loop();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn what_is_published_is_read_and_the_version_tells() {
+        let cell = Published::new([1, 2, 3]);
+        let (words, first) = cell.read().expect("nobody writes");
+        assert_eq!(words, [1, 2, 3]);
+        cell.publish([4, 5, 6]);
+        let (words, second) = cell.read().expect("nobody writes");
+        assert_eq!(words, [4, 5, 6]);
+        assert!(second != first && second == cell.version());
+    }
+
+    #[test]
+    fn readers_never_see_half_of_a_publication() {
+        let cell = Published::new([0u64; 16]);
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let readers: Vec<_> = (0..3)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let (mut last, mut distinct) = (0, 0u64);
+                        while !stop.load(Ordering::Relaxed) {
+                            let Some((words, _)) = cell.try_read() else {
+                                continue;
+                            };
+                            assert!(words.iter().all(|word| *word == words[0]), "{words:?}");
+                            assert!(words[0] >= last, "{} after {last}", words[0]);
+                            distinct += u64::from(words[0] > last);
+                            last = words[0];
+                        }
+                        distinct
+                    })
+                })
+                .collect();
+            for round in 1..=200_000u64 {
+                cell.publish([round; 16]);
+                if round % 1000 == 0 {
+                    std::thread::yield_now();
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+            let seen: u64 = readers
+                .into_iter()
+                .map(|reader| reader.join().expect("no tear"))
+                .sum();
+            assert!(seen > 0, "readers and writer never met");
+        });
+    }
+}

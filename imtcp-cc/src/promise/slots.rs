@@ -1,0 +1,245 @@
+//! Evaluation slots and control slots: what is due, what came (PT II-A).
+
+use super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
+use super::status::Outcome;
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::time::Duration;
+
+/// One period of the requirement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EvaluationSlot {
+    pub(super) start: Timestamp,
+    pub(super) end: Timestamp,
+    /// Goodput delivered in it.
+    pub(super) achieved: Bytes,
+    /// How long data waited to be sent in it.
+    pub(super) wanting: Duration,
+}
+
+impl EvaluationSlot {
+    pub(super) fn new(start: Timestamp, requirement: &Requirement) -> Self {
+        Self {
+            start,
+            end: start + requirement.per(),
+            achieved: Bytes::ZERO,
+            wanting: Duration::ZERO,
+        }
+    }
+
+    /// The goodput that the whole slot has to deliver.
+    pub(super) fn due(requirement: &Requirement) -> Bytes {
+        requirement.rate().bytes_in(requirement.per())
+    }
+
+    /// How the slot ended. A source that had nothing to send for part of it can only claim the rate for
+    /// the rest, and what it wrote in the last round trip cannot have been acknowledged.
+    pub(super) fn outcome(&self, requirement: &Requirement, smoothed_rtt: Duration) -> Outcome {
+        if self.achieved >= Self::due(requirement) {
+            return Outcome::Kept;
+        }
+        let length = self.end.saturating_since(self.start);
+        let claim = self.wanting.saturating_sub(smoothed_rtt);
+        // A source that is never found wanting for a round trip or more is no limit.
+        if self.wanting + smoothed_rtt < length
+            && self.achieved >= requirement.rate().bytes_in(claim)
+        {
+            return Outcome::SourceLimited;
+        }
+        Outcome::Missed
+    }
+
+    pub(super) fn achieved_rate(&self) -> Bandwidth {
+        let length = self.end.saturating_since(self.start);
+        Bandwidth::from_bytes_over(self.achieved, length).unwrap_or(Bandwidth::ZERO)
+    }
+}
+
+/// A stretch of a few round trips with a target of its own. Packets are full datagrams.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ControlSlot {
+    pub(super) start: Timestamp,
+    /// srtt_i: the smoothed round trip when it began.
+    pub(super) srtt: Duration,
+    /// s, in round trips.
+    pub(super) length: u32,
+    /// g_i, in packets per second.
+    pub(super) target: f64,
+    /// Slow start was over when it began, so that its target could have been steered to.
+    pub(super) steered: bool,
+    /// Packets delivered in it.
+    pub(super) achieved: f64,
+    /// How long data waited to be sent in it.
+    pub(super) wanting: Duration,
+}
+
+impl ControlSlot {
+    pub(super) fn new(start: Timestamp, srtt: Duration, length: u32, target: f64) -> Self {
+        Self {
+            start,
+            srtt,
+            length,
+            target,
+            steered: true,
+            achieved: 0.0,
+            wanting: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn end(&self) -> Timestamp {
+        self.start + self.srtt.saturating_mul(self.length)
+    }
+
+    /// n_j: round trips since it began, from 0.
+    pub(super) fn round(&self, now: Timestamp) -> u32 {
+        rounds(now.saturating_since(self.start), self.srtt)
+    }
+
+    /// g_i srtt_i s.
+    pub(super) fn due(&self) -> f64 {
+        self.target * self.seconds()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.srtt.as_secs_f64() * f64::from(self.length)
+    }
+
+    /// What it did over `lasted`, as a rate.
+    pub(super) fn throughput(&self, lasted: Duration) -> f64 {
+        self.achieved / lasted.as_secs_f64().max(1e-9)
+    }
+
+    /// g_i - tput_i: what it lacks; less than nothing where it did more. What the source did not offer
+    /// is not lacking.
+    pub(super) fn lacking(&self, lasted: Duration) -> f64 {
+        let lack = self.target - self.throughput(lasted);
+        if self.wanting + self.srtt < lasted {
+            let share = self.wanting.as_secs_f64() / lasted.as_secs_f64().max(1e-9);
+            return lack.min((self.target * share - self.throughput(lasted)).max(0.0));
+        }
+        lack
+    }
+}
+
+/// g_i = bw + (g_{i-1} - tput_{i-1}) of PT II-A, with the difference carried over as packets: where two
+/// control slots are not equally long, packets are what the next one has to make up for. For equal
+/// lengths this is the formula as printed. A target is never below zero.
+pub(super) fn next_target(bw: f64, lacking: f64, lasted: Duration, next: Duration) -> f64 {
+    let carried = lacking * lasted.as_secs_f64() / next.as_secs_f64().max(1e-9);
+    (bw + carried).max(0.0)
+}
+
+/// Whole round trips in a span.
+pub(super) fn rounds(span: Duration, srtt: Duration) -> u32 {
+    let count = span.as_nanos() / srtt.as_nanos().max(1);
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Round trips that a span covers, the last one maybe not all of it.
+pub(super) fn rounds_up(span: Duration, srtt: Duration) -> u32 {
+    let count = span.as_nanos().div_ceil(srtt.as_nanos().max(1));
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// By what share of an evaluation slot control slots fall short of their targets: root mean square, of
+/// which old ones lose weight. What the last control slot lacks is never made up for, so this is what
+/// the aim has to have to spare.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shortfalls {
+    square: f64,
+    weight: f64,
+}
+
+impl Shortfalls {
+    /// Thirty control slots count.
+    const MEMORY: f64 = 29.0 / 30.0;
+
+    /// A control slot of `lasted` lacked this much, in packets per second, of `bw` over `per`.
+    pub(super) fn add(&mut self, lacking: f64, lasted: Duration, bw: f64, per: Duration) {
+        let whole = (bw * per.as_secs_f64()).max(1e-9);
+        let share = lacking.max(0.0) * lasted.as_secs_f64() / whole;
+        self.square = Self::MEMORY * self.square + share * share;
+        self.weight = Self::MEMORY * self.weight + 1.0;
+    }
+
+    pub(super) fn root_mean_square(&self) -> f64 {
+        libm::sqrt(self.square / self.weight.max(1.0))
+    }
+}
+
+/// e: round trips in an evaluation slot, at least two.
+pub(super) fn evaluation_rounds(per: Duration, srtt: Duration) -> u32 {
+    rounds(per, srtt).max(FEWEST_ROUND_TRIPS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    fn requirement() -> Requirement {
+        Requirement::new(Bandwidth::from_mbps(8), Duration::from_secs(2)).expect("possible")
+    }
+
+    #[test]
+    fn targets_make_up_for_what_is_lacking() {
+        // bw 1000, g 1000, tput 900 over 1.6 s: 160 packets. Next slot as long: 1100; half as long: 1200.
+        let slot = Duration::from_millis(1600);
+        assert!((next_target(1000.0, 100.0, slot, slot) - 1100.0).abs() < 1e-9);
+        assert!((next_target(1000.0, 100.0, slot, slot / 2) - 1200.0).abs() < 1e-9);
+        assert!((next_target(1000.0, -300.0, slot, slot) - 700.0).abs() < 1e-9);
+        assert_eq!(next_target(1000.0, -3000.0, slot, slot), 0.0);
+    }
+
+    #[test]
+    fn a_control_slot_counts_its_round_trips_and_packets() {
+        let mut slot = ControlSlot::new(Timestamp::ZERO, RTT, 16, 1000.0);
+        let lasted = 16 * RTT;
+        assert_eq!(slot.end(), Timestamp::from_origin(lasted));
+        assert_eq!(slot.round(Timestamp::from_origin(RTT * 7 + RTT / 2)), 7);
+        assert!((slot.due() - 1600.0).abs() < 1e-9);
+        slot.achieved = 1440.0;
+        slot.wanting = lasted;
+        assert!((slot.lacking(lasted) - 100.0).abs() < 1e-9);
+        // The source had data for half of the time: 500 were wanted, 900 came; nothing lacks.
+        slot.wanting = lasted / 2;
+        assert_eq!(slot.lacking(lasted), 0.0);
+    }
+
+    #[test]
+    fn shortfalls_are_shares_of_the_evaluation_slot() {
+        let mut shortfalls = Shortfalls::default();
+        assert_eq!(shortfalls.root_mean_square(), 0.0);
+        // 200 packets/s for 100 ms are 20 of 2000, a hundredth; twice as much and none: sqrt(5 / 3).
+        for lacking in [200.0, 400.0, -900.0] {
+            shortfalls.add(lacking, RTT, 1000.0, Duration::from_secs(2));
+        }
+        let weighted = (1.0 * (29.0f64 / 30.0).powi(2) + 4.0 * 29.0 / 30.0)
+            / (1.0 + 29.0 / 30.0 + (29.0f64 / 30.0).powi(2));
+        assert!((shortfalls.root_mean_square() - 0.01 * weighted.sqrt()).abs() < 1e-12);
+        assert_eq!(rounds_up(RTT * 7 + RTT / 3, RTT), 8);
+        assert_eq!(rounds(RTT * 7 + RTT / 3, RTT), 7);
+    }
+
+    #[test]
+    fn outcomes() {
+        let requirement = requirement();
+        let mut slot = EvaluationSlot::new(Timestamp::ZERO, &requirement);
+        assert_eq!(EvaluationSlot::due(&requirement), Bytes::new(2_000_000));
+        slot.wanting = Duration::from_secs(2);
+        slot.achieved = Bytes::new(2_000_000);
+        assert_eq!(slot.outcome(&requirement, RTT), Outcome::Kept);
+        slot.achieved = Bytes::new(1_999_999);
+        assert_eq!(slot.outcome(&requirement, RTT), Outcome::Missed);
+        // Data for 1.1 s less a round trip: 1 MB could be claimed.
+        slot.wanting = Duration::from_millis(1100);
+        slot.achieved = Bytes::new(1_000_000);
+        assert_eq!(slot.outcome(&requirement, RTT), Outcome::SourceLimited);
+        slot.achieved = Bytes::new(999_999);
+        assert_eq!(slot.outcome(&requirement, RTT), Outcome::Missed);
+        // A source without any data misses nothing.
+        slot.wanting = Duration::ZERO;
+        slot.achieved = Bytes::ZERO;
+        assert_eq!(slot.outcome(&requirement, RTT), Outcome::SourceLimited);
+    }
+}

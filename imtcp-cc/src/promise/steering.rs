@@ -1,0 +1,248 @@
+//! The slope of congestion avoidance: k_bw and its bounds (PT II-B), as plain arithmetic.
+//!
+//! As in the paper a packet is the unit: a full datagram. It is what converts between the layers:
+//! the same packet has M bytes of UDP payload in the window, M less overhead of goodput in the
+//! promise, M plus headers in the available bandwidth and the capacity.
+
+/// Where a control slot stands when an acknowledgement comes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Position {
+    /// g_i srtt_i s: packets that the control slot has to deliver.
+    pub(super) due: f64,
+    /// a_j: packets that count already. The paper counts packets sent since the slot began; see
+    /// docs/ALGORITHM.md for why it is packets acknowledged and in flight here.
+    pub(super) counted: f64,
+    /// cwnd, in packets.
+    pub(super) window: f64,
+    /// s, in round trips.
+    pub(super) length: u32,
+    /// n_j: round trips since the slot began, from 0.
+    pub(super) round: u32,
+}
+
+/// k_bw of PT (2): the packets per round trip by which the window must grow so that the control slot
+/// delivers what is due:
+///
+/// ```text
+/// k = 2 (g srtt s - a_j - (s - n_j - 1) cwnd) / ((s - n_j - 1) (s - n_j))
+/// ```
+///
+/// `None` in the slot's last round trip: what is sent then is acknowledged in the next.
+pub(super) fn k_bw(at: &Position) -> Option<f64> {
+    let after = at.length.checked_sub(at.round)?;
+    let rounds = f64::from(after.checked_sub(1).filter(|rounds| *rounds > 0)?);
+    let need = at.due - at.counted - rounds * at.window;
+    Some(2.0 * need / (rounds * f64::from(after)))
+}
+
+/// What the path allows; rates in packets per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct PathRates {
+    /// A.
+    pub(super) available: f64,
+    /// P; none while it is not known.
+    pub(super) capacity: Option<f64>,
+    /// The largest share of P that may be reached by taking from others.
+    pub(super) ceiling: f64,
+}
+
+impl PathRates {
+    /// The most that may be had by taking from others: the ceiling's share of the capacity, but never
+    /// less than what is available without taking. With a ceiling of 1 this is the paper's P.
+    pub(super) fn reach(&self) -> f64 {
+        self.capacity.map_or(self.available, |capacity| {
+            self.available
+                .max(self.ceiling * capacity)
+                .min(capacity.max(self.available))
+        })
+    }
+}
+
+/// How the control slots of this evaluation slot went.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Standing {
+    /// Each reached its target: PT (3).
+    OnTarget,
+    /// One did not: PT (4), with g_i - tput_{i-1} in packets per second.
+    Behind { lacking: f64 },
+}
+
+/// k_max of PT (3) and (4): what fits into the path within a round trip of `srtt` seconds.
+///
+/// ```text
+/// k_max = A srtt - cwnd                                   while every target was reached
+/// k_max = min(A + (g_i - tput_{i-1}), P') srtt - cwnd     once one was not
+/// ```
+///
+/// P' is [`PathRates::reach`], the paper's P under the ceiling.
+pub(super) fn k_max(path: &PathRates, standing: Standing, window: f64, srtt: f64) -> f64 {
+    let rate = match standing {
+        Standing::OnTarget => path.available,
+        Standing::Behind { lacking } => (path.available + lacking.max(0.0)).min(path.reach()),
+    };
+    rate * srtt - window
+}
+
+/// Reno's own slope: a promise never climbs more slowly than that while it is below its target.
+pub(super) const RENO: f64 = 1.0;
+
+/// k for a source that takes whatever it can get: k_min = 1 (PT II-B.2).
+pub(super) fn at_least(k_bw: f64, k_max: f64, window: f64) -> f64 {
+    k_bw.min(upper(k_max, window)).max(RENO)
+}
+
+/// k for a source that wants the rate and no more: it may fall, but the window not below
+/// `floor` = bw srtt, which the rate itself needs, and not by more than half a window per round trip.
+pub(super) fn exactly(k_bw: f64, k_max: f64, window: f64, floor: f64) -> f64 {
+    let lower = (floor - window).min(0.0).max(-window / 2.0);
+    k_bw.min(upper(k_max, window)).max(lower)
+}
+
+/// Not above k_max, not faster than slow start, not slower than Reno.
+fn upper(k_max: f64, window: f64) -> f64 {
+    k_max.min(window).max(RENO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn k_bw_of_a_slot_that_begins() {
+        // g = 1000 packets/s, srtt = 0.1 s, s = 16: due 1600. a = 0, cwnd = 50, n = 0.
+        // 2 (1600 - 0 - 15 * 50) / (15 * 16) = 2 * 850 / 240 = 7.0833
+        let at = Position {
+            due: 1600.0,
+            counted: 0.0,
+            window: 50.0,
+            length: 16,
+            round: 0,
+        };
+        let k = k_bw(&at).expect("a slot that begins");
+        assert!((k - 1700.0 / 240.0).abs() < 1e-12, "{k}");
+        // What that k sends in the 15 round trips: 15 * 50 + k / 2 * 15 * 16 = 750 + 850 = 1600.
+        let sent: f64 = (1..=15).map(|round| 50.0 + k * f64::from(round)).sum();
+        assert!((sent - 1600.0).abs() < 1e-9, "{sent}");
+    }
+
+    #[test]
+    fn k_bw_amid_a_slot_and_at_its_end() {
+        // n = 10, a = 900, cwnd = 120: 2 (1600 - 900 - 5 * 120) / (5 * 6) = 200 / 30 = 6.6667
+        let at = Position {
+            due: 1600.0,
+            counted: 900.0,
+            window: 120.0,
+            length: 16,
+            round: 10,
+        };
+        assert!((k_bw(&at).expect("amid") - 200.0 / 30.0).abs() < 1e-12);
+        // n = 14: one round trip is left: 2 (1600 - 1400 - 120) / (1 * 2) = 80, the whole rest at once.
+        let at = Position {
+            counted: 1400.0,
+            round: 14,
+            ..at
+        };
+        assert_eq!(k_bw(&at), Some(80.0));
+        // n = 15 and later: too late for this slot.
+        assert_eq!(k_bw(&Position { round: 15, ..at }), None);
+        assert_eq!(k_bw(&Position { round: 40, ..at }), None);
+        // More than due is sent already: 2 (1600 - 1700 - 5 * 120) / 30 = -46.667
+        let at = Position {
+            counted: 1700.0,
+            round: 10,
+            ..at
+        };
+        assert!((k_bw(&at).expect("amid") + 1400.0 / 30.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_window_that_is_just_right_stays() {
+        // g srtt = 100 packets a round trip = cwnd, all of it in flight:
+        // 2 (1600 - 100 - 15 * 100) / 240 = 0. With the paper's a_j = 0: 200 / 240 = 0.83, 6 % too much.
+        let at = Position {
+            due: 1600.0,
+            counted: 100.0,
+            window: 100.0,
+            length: 16,
+            round: 0,
+        };
+        assert_eq!(k_bw(&at), Some(0.0));
+    }
+
+    const PATH: PathRates = PathRates {
+        available: 400.0,
+        capacity: Some(2000.0),
+        ceiling: 1.0,
+    };
+
+    #[test]
+    fn k_max_by_hand() {
+        // A = 400/s, srtt = 0.1 s: 40 packets fit. cwnd 25: 15; cwnd 60: -20.
+        assert_eq!(k_max(&PATH, Standing::OnTarget, 25.0, 0.1), 15.0);
+        assert_eq!(k_max(&PATH, Standing::OnTarget, 60.0, 0.1), -20.0);
+        // g_i - tput = 300/s: min(700, 2000) * 0.1 - 25 = 45.
+        let behind = Standing::Behind { lacking: 300.0 };
+        assert_eq!(k_max(&PATH, behind, 25.0, 0.1), 45.0);
+        // 3000/s behind: P bounds it: 2000 * 0.1 - 25 = 175.
+        let far_behind = Standing::Behind { lacking: 3000.0 };
+        assert_eq!(k_max(&PATH, far_behind, 25.0, 0.1), 175.0);
+        // Ceiling of a half: 1000 * 0.1 - 25 = 75. Of a tenth: 200 is below A: 400 * 0.1 - 25 = 15.
+        let half = PathRates {
+            ceiling: 0.5,
+            ..PATH
+        };
+        assert_eq!(k_max(&half, far_behind, 25.0, 0.1), 75.0);
+        let tenth = PathRates {
+            ceiling: 0.1,
+            ..PATH
+        };
+        assert_eq!(k_max(&tenth, far_behind, 25.0, 0.1), 15.0);
+        // Nothing known of P: nothing is taken.
+        let unknown = PathRates {
+            capacity: None,
+            ..PATH
+        };
+        assert_eq!(k_max(&unknown, far_behind, 25.0, 0.1), 15.0);
+    }
+
+    #[test]
+    fn bounds_by_hand() {
+        // At least: between 1 and k_max, not faster than doubling.
+        assert_eq!(at_least(7.0, 15.0, 50.0), 7.0);
+        assert_eq!(at_least(20.0, 15.0, 50.0), 15.0);
+        assert_eq!(at_least(-3.0, 15.0, 50.0), 1.0);
+        assert_eq!(at_least(7.0, -20.0, 50.0), 1.0);
+        assert_eq!(at_least(80.0, 75.0, 10.0), 10.0);
+        // Exactly: may fall to the floor, half a window at a time.
+        assert_eq!(exactly(-3.0, 15.0, 50.0, 40.0), -3.0);
+        assert_eq!(exactly(-30.0, 15.0, 50.0, 40.0), -10.0);
+        assert_eq!(exactly(-300.0, 15.0, 50.0, 2.0), -25.0);
+        assert_eq!(exactly(-300.0, 15.0, 30.0, 40.0), 0.0);
+        assert_eq!(exactly(20.0, 15.0, 50.0, 60.0), 15.0);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_climbs_beyond_the_reach_or_faster_than_slow_start(
+            available in 0.0..1e6,
+            capacity in 0.0..1e6,
+            ceiling in 0.01..=1.0,
+            lacking in 0.0..1e6,
+            window in 2.0..1e5,
+            srtt in 1e-4..1.0,
+            wanted in -1e9..1e9,
+            floor in 0.0..1e5,
+        ) {
+            let path = PathRates { available, capacity: Some(capacity), ceiling };
+            for standing in [Standing::OnTarget, Standing::Behind { lacking }] {
+                let most = k_max(&path, standing, window, srtt);
+                for k in [at_least(wanted, most, window), exactly(wanted, most, window, floor)] {
+                    prop_assert!(k <= RENO || window + k <= path.reach() * srtt * (1.0 + 1e-12) + 1e-9);
+                    prop_assert!(k <= window.max(RENO));
+                    prop_assert!(k >= -window / 2.0);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! Promises in a closed loop: the core, a link, and a source.
+
+#[allow(dead_code, reason = "each test file uses a part of the harness")]
+mod support;
+
+use imtcp_cc::config::ConfigBuilder;
+use imtcp_cc::event::{Event, Recorder};
+use imtcp_cc::promise::{Demand, Outcome, Requirement, SlotLengthRule, SlotReport, Status};
+use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
+use imtcp_cc::{Config, ImTcp};
+use std::sync::Arc;
+use std::time::Duration;
+use support::{DATAGRAM, Path, Run};
+
+const TWO_SECONDS: Duration = Duration::from_secs(2);
+
+/// Application data in a full datagram of the harness, as the promise counts it.
+const GOODPUT: u64 = DATAGRAM - 48;
+
+fn path(mbps: u64) -> Path {
+    Path {
+        capacity: Bandwidth::from_mbps(mbps),
+        delay: Duration::from_millis(20),
+        queue: Duration::from_millis(40),
+        cross: Bandwidth::ZERO,
+        loss: 0.0,
+        ack_loss: 0.0,
+        ack_every: 1,
+    }
+}
+
+fn require(mbps: f64, demand: Demand) -> Requirement {
+    Requirement::from_f64(mbps * 1e6, TWO_SECONDS.as_secs_f64())
+        .expect("possible")
+        .demand(demand)
+}
+
+struct Outcomes {
+    reports: Vec<SlotReport>,
+    lengths: Vec<u32>,
+    run: Run,
+}
+
+/// A bulk source for `seconds`.
+fn bulk(path: Path, config: ConfigBuilder, seconds: u64, seed: u64) -> Outcomes {
+    with_source(path, config, seconds, seed, |run| {
+        run.write_at(Duration::ZERO, 1 << 40);
+    })
+}
+
+fn with_source(
+    path: Path,
+    config: ConfigBuilder,
+    seconds: u64,
+    seed: u64,
+    source: impl FnOnce(&mut Run),
+) -> Outcomes {
+    let recorder = Arc::new(Recorder::default());
+    let config = config.build().expect("valid");
+    let core = ImTcp::new(config, Bytes::new(DATAGRAM), Some(recorder.clone()));
+    let mut run = Run::new(core, path, seed);
+    source(&mut run);
+    run.until(Duration::from_secs(seconds));
+    let (mut reports, mut lengths) = (Vec::new(), Vec::new());
+    for (_, event) in recorder.take() {
+        match event {
+            Event::SlotEnded { report } => reports.push(report),
+            Event::ControlSlotStarted { round_trips, .. } => lengths.push(round_trips),
+            _ => {}
+        }
+    }
+    Outcomes {
+        reports,
+        lengths,
+        run,
+    }
+}
+
+fn ratios(reports: &[SlotReport]) -> Vec<f64> {
+    let ratio = |r: &SlotReport| r.achieved.as_bps_f64() / r.required.as_bps_f64();
+    reports.iter().map(ratio).collect()
+}
+
+#[test]
+fn exactly_the_rate_is_taken_of_a_path_that_has_plenty() {
+    let promise = Some(require(8.0, Demand::Exactly));
+    let config = Config::builder().promise(promise).build().expect("valid");
+    let core = ImTcp::new(config, Bytes::new(DATAGRAM), None);
+    let mut reports = core.promise().reports();
+    let mut run = Run::new(core, path(40), 1);
+    run.write_at(Duration::ZERO, 1 << 40);
+    let mut windows = Vec::new();
+    for tenth in 1..=300 {
+        run.until(Duration::from_millis(100 * tenth));
+        windows.push(run.core.cwnd().as_f64());
+    }
+    let reports: Vec<SlotReport> = std::iter::from_fn(|| reports.take()).collect();
+    let ratios = ratios(&reports);
+    assert!(ratios.len() >= 14, "{} slots in 30 s", ratios.len());
+    assert!(
+        ratios.iter().all(|ratio| (1.0..=1.05).contains(ratio)),
+        "{ratios:?}"
+    );
+    assert_eq!(run.tally.lost, 0);
+    // 8 Mbit/s of goodput over 40 ms. The median: in the last round trip of a control slot k_bw asks for
+    // the whole rest at once, a few packets.
+    let needed = 8e6 / 8.0 * 0.04 * DATAGRAM as f64 / GOODPUT as f64;
+    windows.sort_by(f64::total_cmp);
+    let median = windows[windows.len() / 2] / needed;
+    assert!((1.0..=1.1).contains(&median), "{median} of {needed}");
+}
+
+#[test]
+fn a_window_that_had_grown_is_steered_down_to_the_rate() {
+    let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);
+    let handle = core.promise();
+    let mut reports = handle.reports();
+    let mut run = Run::new(core, path(40), 2);
+    run.write_at(Duration::ZERO, 1 << 40);
+    run.until(Duration::from_secs(10));
+    let grown = run.core.cwnd();
+    assert_eq!(handle.status(), Status::Idle);
+    handle
+        .require(require(8.0, Demand::Exactly))
+        .expect("there is room");
+    run.until(Duration::from_secs(22));
+    assert!(
+        run.core.cwnd().get() * 3 < grown.get(),
+        "{} after {grown}",
+        run.core.cwnd()
+    );
+    assert_eq!(handle.status(), Status::Kept);
+    let achieved: Vec<SlotReport> = std::iter::from_fn(|| reports.take()).collect();
+    assert!(achieved.len() >= 5, "{}", achieved.len());
+    let last = ratios(&achieved).pop().expect("some");
+    assert!((1.0..=1.05).contains(&last), "{last}");
+    handle.withdraw();
+    run.until(Duration::from_secs(40));
+    assert_eq!(handle.status(), Status::Idle);
+    assert!(
+        run.core.cwnd().get() * 2 > grown.get(),
+        "free again, it grows: {}",
+        run.core.cwnd()
+    );
+}
+
+#[test]
+fn at_least_the_rate_leaves_the_rest_to_reno() {
+    let free = bulk(path(20), Config::builder(), 30, 3).run.tally.delivered;
+    let requirement = require(8.0, Demand::AtLeast);
+    let promised = bulk(
+        path(20),
+        Config::builder().promise(Some(requirement)),
+        30,
+        3,
+    );
+    let share = promised.run.tally.delivered as f64 / free as f64;
+    assert!(share > 0.97, "{share} of what it would have carried");
+    assert!(promised.reports.iter().all(|r| r.outcome == Outcome::Kept));
+}
+
+/// Losses that halve the window and say nothing of congestion: Reno cannot hold the rate.
+#[test]
+fn a_lossy_path_with_room_gives_the_rate_that_reno_misses() {
+    let lossy = Path {
+        loss: 0.01,
+        ..path(40)
+    };
+    let requirement = require(8.0, Demand::AtLeast);
+    let free = bulk(lossy.clone(), Config::builder(), 60, 4);
+    let mbps = free.run.tally.delivered as f64 * 8.0 / 60e6;
+    assert!(mbps < 6.0, "Reno: {mbps} Mbit/s");
+    let promised = bulk(lossy, Config::builder().promise(Some(requirement)), 60, 4);
+    let kept = promised
+        .reports
+        .iter()
+        .filter(|r| r.outcome == Outcome::Kept)
+        .count();
+    assert!(
+        kept * 10 >= promised.reports.len() * 8,
+        "{kept} of {:?}",
+        ratios(&promised.reports)
+    );
+}
+
+#[test]
+fn what_the_path_cannot_carry_is_said_in_the_first_half_of_the_slot() {
+    let requirement = require(8.0, Demand::AtLeast);
+    let outcomes = bulk(path(6), Config::builder().promise(Some(requirement)), 40, 5);
+    let missed: Vec<&SlotReport> = outcomes
+        .reports
+        .iter()
+        .filter(|r| r.outcome == Outcome::Missed)
+        .collect();
+    assert_eq!(missed.len(), outcomes.reports.len());
+    let in_time = missed
+        .iter()
+        .filter(|r| {
+            r.warned
+                .is_some_and(|at| at.saturating_since(r.start) <= TWO_SECONDS / 2)
+        })
+        .count();
+    assert_eq!(in_time, missed.len(), "{missed:?}");
+    assert!(matches!(
+        outcomes.run.core.promise().status(),
+        Status::AtRisk { .. } | Status::Broken { .. }
+    ));
+}
+
+#[test]
+fn a_source_slower_than_its_promise_breaks_nothing_and_the_path_is_known_all_the_same() {
+    // 30 frames a second of 8 kB: 2 Mbit/s, where 5 are promised and 50 would go.
+    let requirement = require(5.0, Demand::Exactly);
+    let outcomes = with_source(
+        path(50),
+        Config::builder().promise(Some(requirement)),
+        20,
+        6,
+        |run| {
+            for frame in 0..600u64 {
+                run.write_at(Duration::from_micros(frame * 33_333), 8_000);
+            }
+        },
+    );
+    assert!(outcomes.reports.len() >= 9);
+    assert!(
+        outcomes
+            .reports
+            .iter()
+            .all(|r| r.outcome == Outcome::SourceLimited),
+        "{:?}",
+        outcomes.reports
+    );
+    let handle = outcomes.run.core.promise();
+    assert_eq!(handle.status(), Status::Kept);
+    let could = handle
+        .can_promise(Bandwidth::from_mbps(20), TWO_SECONDS)
+        .expect("known");
+    assert!(could > 0.9, "{could}");
+    let cannot = handle
+        .can_promise(Bandwidth::from_mbps(60), TWO_SECONDS)
+        .expect("known");
+    assert!(cannot < 0.01, "{cannot}");
+    // Nine tenths of 50 Mbit/s over two seconds are 11 MB; less headers.
+    let bytes = handle.bytes_within(TWO_SECONDS, 0.9).expect("known").get();
+    assert!((6_000_000..12_500_000).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn chunks_are_not_sent_faster_than_promised() {
+    // 4 s of video at 3.3 Mbit/s at once, every 4 s: paced at the promise of 4, they take most of the time.
+    let requirement = require(4.0, Demand::Exactly);
+    let outcomes = with_source(
+        path(40),
+        Config::builder().promise(Some(requirement)),
+        41,
+        7,
+        |run| {
+            for chunk in 0..10u64 {
+                run.write_at(Duration::from_secs(4 * chunk), 1_650_000);
+            }
+        },
+    );
+    assert!(
+        outcomes.reports.iter().all(|r| r.outcome.is_kept()),
+        "{:?}",
+        outcomes.reports
+    );
+    let fastest = ratios(&outcomes.reports).into_iter().fold(0.0, f64::max);
+    assert!(fastest <= 1.05, "{:?}", ratios(&outcomes.reports));
+    assert_eq!(outcomes.run.tally.delivered, 16_500_000);
+}
+
+#[test]
+fn the_control_slot_rests_on_a_steady_path() {
+    let requirement = require(8.0, Demand::Exactly);
+    let outcomes = bulk(
+        path(40),
+        Config::builder().promise(Some(requirement)),
+        60,
+        8,
+    );
+    let settled = &outcomes.lengths[outcomes.lengths.len() / 3..];
+    let least = settled.iter().min().expect("some");
+    let most = settled.iter().max().expect("some");
+    assert!(most - least <= 2, "{settled:?}");
+}
+
+/// What is asked for from another thread, amid the run, is there at the next acknowledgement.
+#[test]
+fn a_handle_is_used_from_another_thread_while_packets_flow() {
+    let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);
+    let handle = core.promise();
+    let mut run = Run::new(core, path(40), 9);
+    run.write_at(Duration::ZERO, 1 << 40);
+    std::thread::scope(|scope| {
+        let application = scope.spawn(move || {
+            let mut reports = handle.reports();
+            let mut kept = 0;
+            let mut asked = false;
+            while kept < 3 {
+                if !asked && handle.estimate().is_some() && handle.capacity().is_some() {
+                    handle.require(require(8.0, Demand::AtLeast)).expect("room");
+                    asked = true;
+                }
+                match reports.take() {
+                    Some(report) => kept += u32::from(report.outcome == Outcome::Kept),
+                    None => std::thread::yield_now(),
+                }
+            }
+        });
+        let mut until = Duration::ZERO;
+        while !application.is_finished() && until < Duration::from_secs(600) {
+            until += Duration::from_millis(100);
+            run.until(until);
+        }
+        application.join().expect("three slots kept");
+    });
+    assert!(run.now > Timestamp::ZERO);
+}
+
+/// Slots kept of all slots, a minute per seed.
+fn kept(
+    path: &Path,
+    rule: SlotLengthRule,
+    mbps: f64,
+    seeds: std::ops::Range<u64>,
+) -> (usize, usize) {
+    seeds.fold((0, 0), |(kept, all), seed| {
+        let promise = Some(require(mbps, Demand::AtLeast));
+        let config = Config::builder().slot_length(rule).promise(promise);
+        let reports = bulk(path.clone(), config, 60, seed).reports;
+        let good = reports
+            .iter()
+            .filter(|r| r.outcome == Outcome::Kept)
+            .count();
+        (kept + good, all + reports.len())
+    })
+}
+
+#[test]
+fn slots_from_loss_to_loss_keep_more_than_halved_and_doubled_ones() {
+    let lossy = Path {
+        loss: 0.003,
+        ..path(40)
+    };
+    let (ours, all) = kept(&lossy, SlotLengthRule::LossIntervals, 8.0, 200..206);
+    let (papers, _) = kept(&lossy, SlotLengthRule::Doubling, 8.0, 200..206);
+    assert!(ours > papers, "{ours} and {papers} of {all}");
+    assert!(ours * 10 >= all * 9, "{ours} of {all}");
+}
+
+#[test]
+#[ignore = "prints the table of docs/ALGORITHM.md, and takes a minute"]
+fn both_slot_length_rules_on_several_paths() {
+    for (loss, cross, mbps) in [
+        (0.001, 0, 8.0),
+        (0.003, 0, 8.0),
+        (0.01, 0, 8.0),
+        (0.01, 0, 15.0),
+        (0.0, 30, 9.0),
+        (0.0, 30, 7.0),
+    ] {
+        let cross = Bandwidth::from_mbps(cross);
+        let path = Path {
+            loss,
+            cross,
+            ..path(40)
+        };
+        let (ours, all) = kept(&path, SlotLengthRule::LossIntervals, mbps, 200..216);
+        let (papers, _) = kept(&path, SlotLengthRule::Doubling, mbps, 200..216);
+        println!("loss {loss}, cross {cross}, {mbps} Mbit/s: {ours} and {papers} of {all}");
+        assert_eq!(all, 16 * 29, "a minute of two-second slots");
+    }
+}
+
+/// Whatever path, rate and period: the window never closes, nothing stalls, and slots follow each other
+/// without a gap.
+mod whatever_the_path {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn slots_follow_each_other_and_the_window_stays_open(
+            (mbps, delay_ms, queue_ms, load) in (1u64..=60, 1u64..=100, 5u64..=80, 0u64..=90),
+            (loss, ack_every, exactly, doubling) in (0u64..=3, 1u32..=4, any::<bool>(), any::<bool>()),
+            (rate_kbps, period_ms) in (8u64..=80_000, 20u64..=4_000),
+            seed: u64,
+        ) {
+            let capacity = Bandwidth::from_mbps(mbps);
+            let path = Path {
+                capacity,
+                delay: Duration::from_millis(delay_ms),
+                queue: Duration::from_millis(queue_ms) + 4 * capacity.time_for(Bytes::new(DATAGRAM)),
+                cross: capacity.scaled(load as f64 / 100.0),
+                loss: loss as f64 / 100.0,
+                ack_loss: 0.0,
+                ack_every,
+            };
+            let demand = if exactly { Demand::Exactly } else { Demand::AtLeast };
+            let requirement = Requirement::new(
+                Bandwidth::from_kbps(rate_kbps),
+                Duration::from_millis(period_ms),
+            ).expect("possible").demand(demand);
+            let rule = if doubling { SlotLengthRule::Doubling } else { SlotLengthRule::LossIntervals };
+            let config = Config::builder().promise(Some(requirement)).slot_length(rule);
+            let outcomes = bulk(path, config, 12, seed);
+            prop_assert!(outcomes.run.core.cwnd() >= Bytes::new(2 * DATAGRAM));
+            prop_assert!(outcomes.run.tally.delivered > 0);
+            prop_assert!(outcomes.lengths.iter().all(|length| *length >= 2));
+            for pair in outcomes.reports.windows(2) {
+                prop_assert!(pair[1].index == pair[0].index + 1);
+                prop_assert!(pair[1].start >= pair[0].end);
+            }
+            for report in &outcomes.reports {
+                prop_assert!(report.warned.is_none_or(|at| report.start <= at));
+                let enough = report.achieved.as_bps() + 8 >= report.required.as_bps();
+                prop_assert!(enough || report.outcome != Outcome::Kept, "{report:?}");
+            }
+        }
+    }
+}
