@@ -1,8 +1,10 @@
 //! The command line.
 
+mod calibrate;
 mod demo;
 mod explain;
 mod list;
+mod parallel;
 mod run;
 mod seeds;
 mod summary;
@@ -27,6 +29,8 @@ enum Command {
     Demo(DemoArguments),
     /// Run a scenario; write qlogs, CSV series and figures; print the scores.
     Run(RunArguments),
+    /// Hold a promise's forecasts and warnings against what came of its slots.
+    Calibrate(CalibrateArguments),
     /// List the built-in scenarios.
     List,
     /// Show a scenario's topology, round trips, bandwidth-delay product and nominal truth.
@@ -41,6 +45,22 @@ struct DemoArguments {
     /// Folder for qlogs, series and figures.
     #[arg(long, value_name = "DIR", default_value = "out/demo")]
     out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct CalibrateArguments {
+    /// Scenarios whose first measuring flow has a promise; without any, paths and rates are drawn,
+    /// one case for each seed.
+    scenarios: Vec<String>,
+    /// All seeds from A to B, both included.
+    #[arg(long, value_name = "A..B", default_value = "1..60")]
+    seeds: Seeds,
+    /// Folder for the diagram and the list of forecasts.
+    #[arg(long, value_name = "DIR", default_value = "out/calibration")]
+    out: PathBuf,
+    /// How many runs to make at the same time.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
 }
 
 #[derive(Debug, Args)]
@@ -99,6 +119,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     match Cli::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::List => {
             list::print();
             Ok(())

@@ -2,10 +2,12 @@
 
 mod figure;
 mod qlog;
+mod reliability;
 mod series;
 
 pub use figure::figures;
 pub use qlog::{Idle, idle_packets};
+pub use reliability::reliability;
 pub use series::series;
 
 use crate::result::RunResult;
