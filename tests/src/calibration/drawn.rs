@@ -99,8 +99,14 @@ impl Draw {
             "\"web\"",
         ];
         let pick = self.0.uniform() * kinds.len() as f64;
-        let (_, kind) = (1..).zip(kinds).find(|(i, _)| pick < f64::from(*i)).unwrap_or((1, kinds[0]));
-        let (first, then) = (mbps * self.between(0.05, 0.4), mbps * self.between(0.05, 0.6));
+        let (_, kind) = (1..)
+            .zip(kinds)
+            .find(|(i, _)| pick < f64::from(*i))
+            .unwrap_or((1, kinds[0]));
+        let (first, then) = (
+            mbps * self.between(0.05, 0.4),
+            mbps * self.between(0.05, 0.6),
+        );
         let at = self.instant();
         format!(
             "[[traffic]]\nname = \"cross\"\nlink = \"link\"\nkind = {kind}\nsizes = \"mix\"\n\

@@ -72,7 +72,9 @@ pub struct Survey {
 pub fn survey(case: &Case, seed: u64) -> Result<Survey, PairError> {
     let mut simulation = Simulation::new(&case.scenario, seed)?;
     let flows = &case.scenario.flows;
-    let main = flows.iter().position(|flow| flow.controller == Controller::Imtcp);
+    let main = flows
+        .iter()
+        .position(|flow| flow.controller == Controller::Imtcp);
     let mut asker = Asker::new(case.plan, seed);
     let mut now = Timestamp::ZERO;
     while simulation.advance(now) {
@@ -85,7 +87,9 @@ pub fn survey(case: &Case, seed: u64) -> Result<Survey, PairError> {
 }
 
 fn handle(pair: &Pair) -> Option<Promise> {
-    let controller = pair.server()?.congestion_controller::<imtcp_cc::quiche::Controller>()?;
+    let controller = pair
+        .server()?
+        .congestion_controller::<imtcp_cc::quiche::Controller>()?;
     Some(controller.promise())
 }
 

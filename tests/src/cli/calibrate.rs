@@ -1,6 +1,7 @@
 //! `imtcp-sim calibrate`: how far a promise's forecasts can be trusted.
 
 use super::{CalibrateArguments, create, parallel};
+use imtcp_cc::units::Timestamp;
 use imtcp_sim::calibration::{
     Asked, BINS, Case, LEAST, Reliability, Survey, Warnings, drawn, survey,
 };
@@ -36,12 +37,20 @@ pub fn run(arguments: &CalibrateArguments) -> Result<(), Box<dyn Error>> {
             warnings.add(slot);
         }
     }
-    let title = format!("{} forecasts in {} runs", reliability.count(), surveys.len());
+    let title = format!(
+        "{} forecasts in {} runs",
+        reliability.count(),
+        surveys.len()
+    );
     println!("{title}\n{}", bins(&reliability));
     println!("{}", warned(&warnings));
     output::reliability(&title, &reliability, &arguments.out.join("calibration.svg"))?;
     predictions(&jobs, &surveys, &arguments.out.join("forecasts.csv"))?;
-    println!("In {}: calibration.svg, forecasts.csv", arguments.out.display());
+    slots(&jobs, &surveys, &arguments.out.join("slots.csv"))?;
+    println!(
+        "In {}: calibration.svg, forecasts.csv, slots.csv",
+        arguments.out.display()
+    );
     Ok(())
 }
 
@@ -57,7 +66,13 @@ impl Job {
             Self::Drawn(number) => (drawn(*number)?, *number),
             Self::Named(scenario, seed) => {
                 let scenario = Scenario::load(scenario, &[])?;
-                (Case { scenario, plan: None }, *seed)
+                (
+                    Case {
+                        scenario,
+                        plan: None,
+                    },
+                    *seed,
+                )
             }
         };
         Ok(survey(&case, seed)?)
@@ -131,6 +146,37 @@ fn predictions(jobs: &[Job], surveys: &[Survey], file: &Path) -> Result<(), Box<
     Ok(lines.flush()?)
 }
 
+/// One line for each slot.
+fn slots(jobs: &[Job], surveys: &[Survey], file: &Path) -> Result<(), Box<dyn Error>> {
+    let mut lines = csv::Writer::from_path(file)
+        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    lines.write_record([
+        "run",
+        "start_s",
+        "per_s",
+        "required_bps",
+        "achieved_bps",
+        "outcome",
+        "warned_s",
+    ])?;
+    for (job, survey) in jobs.iter().zip(surveys) {
+        for slot in &survey.slots {
+            let after = |at: Timestamp| at.saturating_since(slot.start).as_secs_f64();
+            lines.write_record([
+                job.name(),
+                format!("{:.4}", slot.start.as_secs_f64()),
+                format!("{:.4}", after(slot.end)),
+                slot.required.as_bps().to_string(),
+                slot.achieved.as_bps().to_string(),
+                slot.outcome.name().to_owned(),
+                slot.warned
+                    .map_or(String::new(), |at| format!("{:.4}", after(at))),
+            ])?;
+        }
+    }
+    Ok(lines.flush()?)
+}
+
 const HEADER: [&str; 16] = [
     "run",
     "t",
@@ -165,9 +211,14 @@ fn line(run: &str, asked: &Asked) -> [String; 16] {
         outlook.error.as_bps().to_string(),
         outlook.swing.as_bps().to_string(),
         format!("{:.6}", outlook.window.as_secs_f64()),
-        outlook.capacity.map_or(String::new(), |capacity| capacity.as_bps().to_string()),
+        outlook
+            .capacity
+            .map_or(String::new(), |capacity| capacity.as_bps().to_string()),
         outlook.reach().as_bps().to_string(),
-        format!("{:.6}", outlook.probability_available(asked.rate, asked.per)),
+        format!(
+            "{:.6}",
+            outlook.probability_available(asked.rate, asked.per)
+        ),
         asked.report.achieved.as_bps().to_string(),
         asked.report.outcome.name().to_owned(),
         warned.map_or(String::new(), |after| format!("{:.4}", after.as_secs_f64())),

@@ -4,11 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// `work` of each index below `count`; the order of the results does not depend on the threads.
-pub fn in_order<T: Send>(
-    count: usize,
-    threads: usize,
-    work: impl Fn(usize) -> T + Sync,
-) -> Vec<T> {
+pub fn in_order<T: Send>(count: usize, threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::with_capacity(count));
     std::thread::scope(|scope| {
@@ -36,7 +32,10 @@ mod tests {
     #[test]
     fn results_keep_their_order() {
         let squares = super::in_order(50, 3, |index| index * index);
-        assert_eq!(squares, (0..50).map(|index| index * index).collect::<Vec<_>>());
+        assert_eq!(
+            squares,
+            (0..50).map(|index| index * index).collect::<Vec<_>>()
+        );
         assert!(super::in_order(0, 3, |index| index).is_empty());
     }
 }

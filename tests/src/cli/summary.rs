@@ -1,6 +1,6 @@
 //! The scores, as a table.
 
-use imtcp_sim::result::{FlowResult, Measuring, RunResult, Scores, Waits};
+use imtcp_sim::result::{CrossDelay, FlowResult, Measuring, RunResult, Scores, Waits};
 use imtcp_sim::statistics::{median, quantile_of_sorted};
 use std::fmt::Write;
 
@@ -24,7 +24,29 @@ pub fn of(results: &[RunResult]) -> String {
     if first.flows.iter().any(|flow| flow.measuring.is_some()) {
         let _ = writeln!(text, "{}", measuring(results));
     }
+    if !first.cross_delays.is_empty() {
+        let _ = writeln!(text, "{}", crossing(results));
+    }
     text
+}
+
+/// How cross traffic fared.
+fn crossing(results: &[RunResult]) -> comfy_table::Table {
+    let header = ["cross traffic over", "one-way mean ms", "p50 ms", "p95 ms"];
+    let mut table = super::table(header);
+    for (index, delay) in results[0].cross_delays.iter().enumerate() {
+        let across = |value: fn(&CrossDelay) -> f64| {
+            let delays = results.iter().map(|result| result.cross_delays.get(index));
+            cell(delays.map(|delay| delay.map(value)).collect(), 3)
+        };
+        table.add_row([
+            delay.link.clone(),
+            across(|delay| delay.mean_ms),
+            across(|delay| delay.p50_ms),
+            across(|delay| delay.p95_ms),
+        ]);
+    }
+    table
 }
 
 fn flows(results: &[RunResult]) -> comfy_table::Table {

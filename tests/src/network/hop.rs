@@ -3,7 +3,7 @@
 use super::{Aggregation, Loss, LossModel, Owner, Packet, Queue, QueueLimit, Release, Thinning};
 use crate::profile::{Profile, work_of};
 use crate::random::Random;
-use crate::truth::Meter;
+use crate::truth::{Meter, Transits};
 use imtcp_cc::units::{Bytes, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -63,6 +63,8 @@ pub struct Hop {
     rate: Profile,
     delay: Duration,
     queue: Queue,
+    /// When what is in the queue came, in the same order.
+    since: VecDeque<Timestamp>,
     loss: Option<Loss>,
     thinning: Thinning,
     aggregation: Option<Aggregation>,
@@ -70,12 +72,14 @@ pub struct Hop {
     /// Packets under way, with their arrival times, which never decrease.
     pipe: VecDeque<(Timestamp, Packet)>,
     meter: Meter,
+    transits: Transits,
     counters: Counters,
 }
 
 #[derive(Debug)]
 struct Transmission {
     packet: Packet,
+    came: Timestamp,
     started: Timestamp,
     finishes: Timestamp,
     /// Bit-nanoseconds of the transmitter left over at `finishes`, which is a rounded instant.
@@ -99,12 +103,14 @@ impl Hop {
             rate: settings.rate.clone(),
             delay: settings.delay,
             queue: Queue::new(settings.queue),
+            since: VecDeque::new(),
             loss: settings.loss.map(|model| Loss::new(model, random())),
             thinning: Thinning::new(settings.keep_every_acknowledgement),
             aggregation: settings.release.map(Aggregation::new),
             transmitting: None,
             pipe: VecDeque::new(),
             meter: Meter::default(),
+            transits: Transits::default(),
             counters: Counters::default(),
         }
     }
@@ -117,10 +123,11 @@ impl Hop {
             return None;
         }
         if self.transmitting.is_none() {
-            return Some(self.transmit(now, packet, 0));
+            return Some(self.transmit(now, packet, now, 0));
         }
-        if let Err(dropped) = self.queue.push(packet) {
-            self.counters.overflowed.add(&dropped);
+        match self.queue.push(packet) {
+            Ok(()) => self.since.push_back(now),
+            Err(dropped) => self.counters.overflowed.add(&dropped),
         }
         None
     }
@@ -134,9 +141,9 @@ impl Hop {
             };
         };
         self.account(&done);
-        let next = self.queue.pop();
+        let next = self.queue.pop().zip(self.since.pop_front());
         Finished {
-            next_finish: next.map(|packet| self.transmit(now, packet, done.surplus)),
+            next_finish: next.map(|(packet, came)| self.transmit(now, packet, came, done.surplus)),
             next_arrival: self.propagate(now, done.packet),
         }
     }
@@ -148,12 +155,19 @@ impl Hop {
     }
 
     /// `surplus` is the work already done for this packet before the rounded instant `now`.
-    fn transmit(&mut self, now: Timestamp, packet: Packet, surplus: u64) -> Timestamp {
+    fn transmit(
+        &mut self,
+        now: Timestamp,
+        packet: Packet,
+        came: Timestamp,
+        surplus: u64,
+    ) -> Timestamp {
         let work = work_of(packet.size).saturating_sub(surplus);
         let never = (Timestamp::from_nanos(u64::MAX), 0);
         let (finishes, surplus) = self.rate.when(now, work).unwrap_or(never);
         self.transmitting = Some(Transmission {
             packet,
+            came,
             started: now,
             finishes,
             surplus,
@@ -169,6 +183,10 @@ impl Hop {
             (done.started, done.finishes),
             work_of(done.packet.size),
         );
+        if done.packet.owner == Owner::Cross {
+            let behind = done.finishes.saturating_since(done.came);
+            self.transits.record(behind + self.delay);
+        }
     }
 
     /// Cross traffic leaves the path here, so that it needs no event at the far end.
@@ -202,6 +220,11 @@ impl Hop {
     /// What crossed, by owner and time.
     pub fn meter(&self) -> &Meter {
         &self.meter
+    }
+
+    /// How long cross traffic took.
+    pub fn transits(&self) -> &Transits {
+        &self.transits
     }
 
     /// Packets and bytes by fate.

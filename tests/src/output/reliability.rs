@@ -9,8 +9,11 @@ use std::path::Path;
 const SIZE: (u32, u32) = (640, 620);
 const IDEAL: RGBColor = RGBColor(110, 110, 110);
 const SEEN: RGBColor = RGBColor(0, 114, 178);
-/// Half the bar that gaps are held to.
+/// The bar that gaps are held to.
 const TOLERATED: f64 = 0.1;
+
+/// Where the count stands beside its point, in pixels.
+const LABEL: (i32, i32) = (10, 6);
 
 /// Draws the bins as points, larger where there were more predictions, with the diagonal that they
 /// should lie on and the band of 0.1 around it.
@@ -59,7 +62,10 @@ fn draw(
         Some((bin.predicted()?, bin.observed()?, bin.count, filled))
     });
     let points: Vec<_> = points.collect();
-    let line = points.iter().filter(|point| point.3).map(|point| (point.0, point.1));
+    let line = points
+        .iter()
+        .filter(|point| point.3)
+        .map(|point| (point.0, point.1));
     chart.draw_series(LineSeries::new(line, SEEN.stroke_width(2)))?;
     for (x, y, count, filled) in points {
         let style = if filled {
@@ -68,8 +74,8 @@ fn draw(
             ShapeStyle::from(SEEN)
         };
         chart.draw_series([Circle::new((x, y), radius(count), style)])?;
-        let label = Text::new(count.to_string(), (x, y), ("sans-serif", 12));
-        chart.draw_series([EmptyElement::at((0.0, 0.0)) + label])?;
+        let label = Text::new(count.to_string(), LABEL, ("sans-serif", 13));
+        chart.draw_series([EmptyElement::at((x, y)) + label])?;
     }
     area.present()
 }

@@ -26,9 +26,24 @@ pub struct RunResult {
     pub truth: Vec<TruthRow>,
     /// The flows, in the scenario's order.
     pub flows: Vec<FlowResult>,
+    /// How long forward cross traffic took across the links that carry some.
+    pub cross_delays: Vec<CrossDelay>,
     /// What became of the packets on each link.
     #[serde(skip)]
     pub links: Vec<LinkResult>,
+}
+
+/// One-way delays of cross traffic across a link: waiting, transmission, propagation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CrossDelay {
+    /// The link's name.
+    pub link: String,
+    /// The mean, in ms.
+    pub mean_ms: f64,
+    /// The median, in ms.
+    pub p50_ms: f64,
+    /// The 95th percentile, in ms.
+    pub p95_ms: f64,
 }
 
 /// What became of the packets on a link.
@@ -55,6 +70,7 @@ impl RunResult {
             flows: flows
                 .map(|flow| FlowResult::of(simulation, FlowId(flow)))
                 .collect(),
+            cross_delays: cross_delays(simulation),
             links: links(simulation),
         }
     }
@@ -68,6 +84,25 @@ impl RunResult {
     pub fn link(&self, name: &str) -> Option<&LinkResult> {
         self.links.iter().find(|link| link.name == name)
     }
+}
+
+fn cross_delays(simulation: &Simulation<'_>) -> Vec<CrossDelay> {
+    let milliseconds = |span: std::time::Duration| rounded(span.as_secs_f64() * 1e3);
+    let links = simulation.scenario().links.iter().enumerate();
+    let delays = links.filter_map(|(index, link)| {
+        let hop = HopId {
+            link: index,
+            direction: Direction::Forward,
+        };
+        let one_way = simulation.network().hop(hop).transits().one_way()?;
+        Some(CrossDelay {
+            link: link.name.clone(),
+            mean_ms: milliseconds(one_way.mean),
+            p50_ms: milliseconds(one_way.p50),
+            p95_ms: milliseconds(one_way.p95),
+        })
+    });
+    delays.collect()
 }
 
 fn links(simulation: &Simulation<'_>) -> Vec<LinkResult> {

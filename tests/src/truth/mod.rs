@@ -3,6 +3,8 @@
 
 mod available;
 mod meter;
+mod transit;
 
 pub use available::Available;
 pub use meter::{BIN, Meter, bin_start};
+pub use transit::{OneWay, Transits};
