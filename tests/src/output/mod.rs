@@ -4,11 +4,13 @@ mod figure;
 mod qlog;
 mod reliability;
 mod series;
+mod sweep;
 
 pub use figure::figures;
 pub use qlog::{Idle, idle_packets};
 pub use reliability::reliability;
 pub use series::series;
+pub use sweep::sweep_files;
 
 use crate::result::RunResult;
 use std::fs::File;
