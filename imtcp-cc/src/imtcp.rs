@@ -155,7 +155,8 @@ impl ImTcp {
     /// would see.
     pub fn next_release(&mut self, now: Timestamp, request: &SendRequest) -> Release {
         if !request.queued.is_zero() {
-            self.keeper.on_waiting(now);
+            self.keeper
+                .on_waiting(now, &mut |event| self.reporter.emit(now, event));
         }
         // Before the first echo there is no path to speak of: the first flight leaves at once, and
         // what the window then holds back goes out on acknowledgements.

@@ -100,6 +100,8 @@ pub(crate) struct Keeper {
     next_look: Timestamp,
     latest: Timestamp,
     last_ack: Option<Timestamp>,
+    /// The path when it came.
+    last_path: Option<PathState>,
     /// Data has waited to be sent since then, as far as it is not accounted for.
     waiting_since: Option<Timestamp>,
 }
@@ -129,6 +131,7 @@ impl Keeper {
             next_look: Timestamp::ZERO,
             latest: Timestamp::ZERO,
             last_ack: None,
+            last_path: None,
             waiting_since: None,
         }
     }
@@ -138,9 +141,10 @@ impl Keeper {
     }
 
     /// Data waits to be sent.
-    pub(crate) fn on_waiting(&mut self, now: Timestamp) {
+    pub(crate) fn on_waiting(&mut self, now: Timestamp, emit: Emit<'_>) {
         self.latest = now;
         self.waiting_since.get_or_insert(now);
+        self.look_into_silence(now, emit);
     }
 
     /// The last data that waited was sent, at the latest time that was seen.
@@ -162,6 +166,7 @@ impl Keeper {
         emit: Emit<'_>,
     ) -> Steering {
         self.latest = path.now;
+        self.last_path = Some(*path);
         self.follow_requirement(path.now, emit);
         self.follow_path(path);
         if let Some(requirement) = self.requirement {

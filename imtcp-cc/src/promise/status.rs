@@ -26,6 +26,11 @@ pub enum Status {
 }
 
 impl Status {
+    /// True while the slot will rather not be kept, or cannot be any more.
+    pub const fn is_warning(&self) -> bool {
+        matches!(self, Self::AtRisk { .. } | Self::Broken { .. })
+    }
+
     /// The name, as qlog has it.
     pub const fn name(&self) -> &'static str {
         match self {

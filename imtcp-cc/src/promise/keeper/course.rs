@@ -60,7 +60,9 @@ impl Keeper {
 
     fn begin_evaluation(&mut self, start: Timestamp, path: &PathState, requirement: &Requirement) {
         self.evaluation = Some(EvaluationSlot::new(start, requirement));
-        self.warned = None;
+        // Where nothing came back for a whole slot, what was said before it stood all along.
+        let silent = start + requirement.per() <= path.now && self.status.is_warning();
+        self.warned = silent.then_some(start);
         self.depth = self
             .outlook(path)
             .map(|outlook| outlook.depth(requirement.rate()));

@@ -7,7 +7,7 @@ use super::super::slots::EvaluationSlot;
 use super::super::status::{Cause, Status};
 use super::{Emit, Keeper, PathState};
 use crate::event::Event;
-use crate::units::{Bandwidth, Bytes};
+use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
 /// A slot is at risk when it is more likely missed than kept, and out of it only some way beyond, so
@@ -17,6 +17,9 @@ const SAFE_ABOVE: f64 = 0.6;
 
 /// The least time between two looks at the forecast; otherwise it is half a round trip.
 const SHORTEST_LOOK: Duration = Duration::from_millis(5);
+
+/// Without an acknowledgement for so long nothing arrives: a lost probe takes two.
+const SILENT_ROUND_TRIPS: u32 = 2;
 
 /// Relative error of the own throughput where it stands in for an estimate.
 const OWN_RATE_ERROR: f64 = 0.3;
@@ -56,6 +59,16 @@ impl Keeper {
         })
     }
 
+    /// While acknowledgements come there is a look every half round trip. When none has been due for two
+    /// round trips, none of what is in flight arrives, and the application is told so.
+    pub(super) fn look_into_silence(&mut self, now: Timestamp, emit: Emit<'_>) {
+        let Some(path) = self.last_path else { return };
+        if self.requirement.is_some() && now >= self.next_look + path.smoothed * SILENT_ROUND_TRIPS
+        {
+            self.look(&PathState { now, ..path }, emit);
+        }
+    }
+
     /// Looks ahead, and tells the application.
     pub(super) fn look(&mut self, path: &PathState, emit: Emit<'_>) {
         self.next_look = path.now + (path.smoothed / 2).max(SHORTEST_LOOK);
@@ -63,7 +76,7 @@ impl Keeper {
         let status = self.foresee(path, outlook.as_ref());
         let is_news = !same_kind(status, self.status);
         self.status = status;
-        if matches!(status, Status::AtRisk { .. } | Status::Broken { .. }) {
+        if status.is_warning() {
             self.warned.get_or_insert(path.now);
         }
         if is_news {
