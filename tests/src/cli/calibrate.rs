@@ -1,6 +1,7 @@
 //! `imtcp-sim calibrate`: how far a promise's forecasts can be trusted.
 
-use super::{CalibrateArguments, create, parallel};
+use super::pool::{self, Failure};
+use super::{CalibrateArguments, create};
 use imtcp_cc::units::Timestamp;
 use imtcp_sim::calibration::{
     Asked, BINS, Case, LEAST, Reliability, Survey, Warnings, drawn, survey,
@@ -11,8 +12,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::error::Error;
 use std::path::Path;
 
-type Failure = Box<dyn Error + Send + Sync>;
-
 /// Runs all cases, prints the tables, draws the diagram, writes every prediction to a file.
 pub fn run(arguments: &CalibrateArguments) -> Result<(), Box<dyn Error>> {
     create(&arguments.out)?;
@@ -20,13 +19,12 @@ pub fn run(arguments: &CalibrateArguments) -> Result<(), Box<dyn Error>> {
     let bar = ProgressBar::new(jobs.len() as u64);
     bar.set_style(ProgressStyle::with_template("{wide_bar} {pos}/{len} runs")?);
     let threads = usize::from(arguments.jobs);
-    let surveys = parallel::in_order(jobs.len(), threads, |index| {
+    let surveys = pool::run_all(jobs.len(), threads, |index| {
         let survey = jobs[index].run();
         bar.inc(1);
         survey
     });
     bar.finish_and_clear();
-    let surveys: Result<Vec<Survey>, Failure> = surveys.into_iter().collect();
     let surveys = surveys.map_err(|failure| failure.to_string())?;
     let (mut reliability, mut warnings) = (Reliability::default(), Warnings::default());
     for survey in &surveys {

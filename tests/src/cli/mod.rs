@@ -4,12 +4,8 @@ mod calibrate;
 mod demo;
 mod explain;
 mod list;
-<<<<<<< HEAD
-mod parallel;
-=======
 mod pool;
 mod promises;
->>>>>>> dscen
 mod run;
 mod seeds;
 mod summary;
@@ -35,16 +31,12 @@ enum Command {
     Demo(DemoArguments),
     /// Run a scenario; write qlogs, CSV series and figures; print the scores.
     Run(RunArguments),
-<<<<<<< HEAD
-    /// Hold a promise's forecasts and warnings against what came of its slots.
-    Calibrate(CalibrateArguments),
-    /// List the built-in scenarios.
-=======
     /// Run one scenario with many settings, such as a promise beside more and more rivals; write every
     /// slot of every run, a table and figures.
     Sweep(SweepArguments),
+    /// Hold a promise's forecasts and warnings against what came of its slots.
+    Calibrate(CalibrateArguments),
     /// List the built-in scenarios and sweeps.
->>>>>>> dscen
     List,
     /// Show a scenario's topology, round trips, bandwidth-delay product and nominal truth.
     Explain(ScenarioArguments),
@@ -153,11 +145,8 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     match Cli::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
-<<<<<<< HEAD
-        Command::Calibrate(arguments) => calibrate::run(&arguments),
-=======
         Command::Sweep(arguments) => sweep::run(&arguments),
->>>>>>> dscen
+        Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::List => {
             list::print();
             Ok(())
