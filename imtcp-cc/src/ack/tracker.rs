@@ -163,7 +163,7 @@ impl EchoTracker {
             outcome.bytes += packet.size;
             if let Some(at) = timed {
                 sink(&echo_of(&packet, at, EchoQuality::Single));
-                outcome.echo = Some(self.take(&packet, at, 1, capacity));
+                outcome.echo = Some(self.take(&packet, (at, now), 1, capacity));
             } else if let Some(earlier) = held.replace(packet) {
                 sink(&echo_of(&earlier, now, EchoQuality::Aggregated));
             }
@@ -176,7 +176,7 @@ impl EchoTracker {
             }
             Some(at) => {
                 sink(&echo_of(&newest, at, EchoQuality::Single));
-                outcome.echo = Some(self.take(&newest, at, outcome.packets, capacity));
+                outcome.echo = Some(self.take(&newest, (at, now), outcome.packets, capacity));
             }
             None => sink(&echo_of(&newest, now, EchoQuality::Aggregated)),
         }
@@ -203,7 +203,7 @@ impl EchoTracker {
     fn take(
         &mut self,
         packet: &SentPacket,
-        arrived: Timestamp,
+        (arrived, came): (Timestamp, Timestamp),
         covered: u32,
         capacity: Option<Bandwidth>,
     ) -> EchoPoint {
@@ -212,6 +212,7 @@ impl EchoTracker {
             size: packet.size,
             sent: packet.sent,
             arrived,
+            came,
         };
         let reading = Reading {
             point,
@@ -264,9 +265,9 @@ impl EchoTracker {
         if let Some(clump) = &mut self.clump
             && EchoClock::is_clump(arrival, departure)
         {
-            let arrived = clump.point.arrived;
+            let EchoPoint { arrived, came, .. } = clump.point;
             *clump = echo;
-            clump.point.arrived = arrived;
+            (clump.point.arrived, clump.point.came) = (arrived, came);
             return None;
         }
         let complete = self.clump.replace(echo)?;

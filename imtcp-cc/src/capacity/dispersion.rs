@@ -133,7 +133,7 @@ impl DispersionCapacity {
 
     /// Takes a gap between clean echoes. Returns the capacity if it changed.
     pub fn on_gap(&mut self, gap: &EchoGap) -> Option<Bandwidth> {
-        let arrival = gap.arrival_gap()?.as_nanos();
+        let arrival = gap.seen_gap()?.as_nanos();
         if self.is_too_long(gap.packets) || arrival == 0 || !self.can_tell(gap, arrival) {
             return None;
         }

@@ -125,6 +125,7 @@ mod tests {
             size: Bytes::new(1250),
             sent: Timestamp::from_origin(Duration::from_millis(at)),
             arrived: Timestamp::from_origin(Duration::from_millis(at + 20)),
+            came: Timestamp::from_origin(Duration::from_millis(at + 20)),
         };
         EchoGap {
             from: point(n * 100),
