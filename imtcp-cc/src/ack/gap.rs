@@ -17,7 +17,9 @@ pub struct EchoPoint {
     /// When its echo came, less the delay that the receiver said it added; or when the packet arrived,
     /// but for a constant, if the receiver told.
     pub arrived: Timestamp,
-    /// When the acknowledgement came, by our own clock, whatever the receiver says.
+    /// When the acknowledgement came, whatever delay the receiver says it added. The same as `arrived` if
+    /// the receiver told when the packet arrived: those times are checked in another way
+    /// ([`super::ReceiveClock`]).
     pub came: Timestamp,
 }
 

@@ -163,7 +163,7 @@ impl EchoTracker {
             outcome.bytes += packet.size;
             if let Some(at) = timed {
                 sink(&echo_of(&packet, at, EchoQuality::Single));
-                outcome.echo = Some(self.take(&packet, (at, now), 1, capacity));
+                outcome.echo = Some(self.take(&packet, (at, at), 1, capacity));
             } else if let Some(earlier) = held.replace(packet) {
                 sink(&echo_of(&earlier, now, EchoQuality::Aggregated));
             }

@@ -85,13 +85,12 @@ impl ImTcp {
             Reading::None => self.by_peer && self.receive_clock.is_trusted(),
             Reading::Restarted | Reading::Continued => true,
         };
-        if self.by_peer && !by_peer {
-            // What was learnt from these times is worth no more than they.
+        if reading == Reading::Restarted || by_peer != self.by_peer {
+            // What was learnt by one clock does not go with the other, and what came of times that are
+            // not believed any more is worth no more than they.
+            self.tracker.restart();
             self.capacity = Capacity::new();
             self.statistical = StatisticalEstimator::new(self.config.minimum_range());
-        }
-        if reading == Reading::Restarted || by_peer != self.by_peer {
-            self.tracker.restart();
         }
         self.by_peer = by_peer;
         self.ack_policy.set_timed(by_peer);
