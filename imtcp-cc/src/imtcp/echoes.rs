@@ -113,7 +113,9 @@ impl ImTcp {
     }
 
     fn on_capacity(&mut self, now: Timestamp, changed: Option<Bandwidth>) {
-        self.tracker.set_bound(self.capacity.is_bound());
+        let bound = self.capacity.is_bound();
+        self.tracker.set_bound(bound);
+        self.statistical.set_bound(bound);
         if let Some(capacity) = changed {
             self.statistical
                 .on_capacity(capacity, self.on_wire(self.max_datagram));
