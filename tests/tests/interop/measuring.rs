@@ -119,3 +119,28 @@ fn pairs_are_enough_without_the_extension() {
         assert!(flow.score_classic.scored >= 50, "{stack}");
     }
 }
+
+#[test]
+fn acknowledgements_on_request_are_three_times_fewer() {
+    for load in ["acks-alone", "acks-poisson-20"] {
+        for stack in STACKS {
+            let [by_itself, on_request] = [false, true].map(|asked| {
+                let overrides = [
+                    ("duration".to_owned(), "\"15 s\"".to_owned()),
+                    ("flow.main.receiver".to_owned(), receiver(stack, asked)),
+                ];
+                only_flow(&Scenario::load(load, &overrides).expect("it is built in"))
+            });
+            let datagrams = |flow: &FlowResult| flow.acknowledgement_datagrams as f64;
+            let saved = datagrams(&by_itself) / datagrams(&on_request);
+            let goodput = on_request.goodput_bps as f64 / by_itself.goodput_bps as f64;
+            println!(
+                "{load}, {stack}: {} ACK datagrams by itself, {} on request: {saved:.2} times \
+                 fewer; goodput {goodput:.4} of what it was",
+                by_itself.acknowledgement_datagrams, on_request.acknowledgement_datagrams
+            );
+            assert!(saved >= 3.0, "{load}, {stack}: {saved}");
+            assert!(goodput >= 0.99, "{load}, {stack}: {goodput}");
+        }
+    }
+}
