@@ -1,5 +1,6 @@
-//! Builds the crate anew when a scenario file is added: they are compiled into it.
+//! Builds the crate anew when a scenario or sweep file is added: they are compiled into it.
 
 fn main() {
     println!("cargo:rerun-if-changed=scenarios");
+    println!("cargo:rerun-if-changed=sweeps");
 }

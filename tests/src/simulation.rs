@@ -102,8 +102,10 @@ impl<'s> Simulation<'s> {
             self.schedule_emission(source);
         }
         for (index, flow) in self.scenario.flows.iter().enumerate() {
-            self.agenda
-                .schedule(flow.start, Event::Start(FlowId(index)));
+            let name = format!("flow.{}.start", flow.name);
+            let share = Random::for_component(self.seed, &name).uniform();
+            let start = flow.start + flow.start_within.mul_f64(share);
+            self.agenda.schedule(start, Event::Start(FlowId(index)));
             if let Some(stop) = flow.stop {
                 self.agenda.schedule(stop, Event::Stop(FlowId(index)));
             }

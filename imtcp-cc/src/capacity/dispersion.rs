@@ -118,17 +118,16 @@ impl DispersionCapacity {
     }
 
     /// Whether the packets that came at the capacity's pace took longer than any traffic of others
-    /// explains: then it is not the capacity, and echoes came closer than the data had.
-    pub fn is_contradicted(&mut self) -> bool {
-        let Some(capacity) = self.capacity.filter(|_| self.stretch.gaps >= CHECKED_GAPS) else {
-            return false;
-        };
+    /// explains: then it is not the capacity, and echoes came closer than the data had. `None` until
+    /// there are enough of them again.
+    pub fn is_contradicted(&mut self) -> Option<bool> {
+        let capacity = self.capacity.filter(|_| self.stretch.gaps >= CHECKED_GAPS)?;
         let Stretch {
             own_bits,
             arrived_s,
             ..
         } = std::mem::take(&mut self.stretch);
-        capacity.as_bps_f64() * arrived_s > MOST_STRETCH * own_bits
+        Some(capacity.as_bps_f64() * arrived_s > MOST_STRETCH * own_bits)
     }
 
     /// Takes a gap between clean echoes. Returns the capacity if it changed.

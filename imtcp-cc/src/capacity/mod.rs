@@ -19,6 +19,10 @@ use std::time::Duration;
 /// A capacity from dispersions that delivery exceeds by more than this is none.
 const EXCEEDED: f64 = 1.25;
 
+/// One capacity may be wrong by chance: a first pile is two gaps, and two echoes that waited behind
+/// somebody's handshake on the way back make it. Two in a row say that echoes have another time.
+const MOST_CONTRADICTIONS: u32 = 2;
+
 /// What came of a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CapacityNews {
@@ -35,6 +39,8 @@ pub struct Capacity {
     sustained: SustainedRate,
     current: Option<Bandwidth>,
     coarse: bool,
+    /// Of capacities in a row.
+    contradictions: u32,
 }
 
 impl Capacity {
@@ -74,9 +80,17 @@ impl Capacity {
         } else {
             self.dispersion.on_gap(gap);
         }
-        let contradiction = !coarse && self.dispersion.is_contradicted();
+        match self.dispersion.is_contradicted().filter(|_| !coarse) {
+            Some(true) => {
+                self.dispersion.forget();
+                self.contradictions += 1;
+            }
+            Some(false) => self.contradictions = 0,
+            None => {}
+        }
+        let contradiction = self.contradictions >= MOST_CONTRADICTIONS;
         if contradiction {
-            self.dispersion.forget();
+            self.contradictions = 0;
         }
         CapacityNews {
             changed: self.update(),

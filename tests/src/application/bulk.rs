@@ -1,5 +1,6 @@
 //! A transfer that always has more to send.
 
+use super::Progress;
 use imtcp_cc::units::Bytes;
 
 /// The least that may be written and not yet read by the client.
@@ -13,13 +14,16 @@ const WINDOWS_AHEAD: u64 = 3;
 #[derive(Debug)]
 pub(super) struct Bulk {
     size: Option<u64>,
+    /// The most that may be written and not acknowledged.
+    send_buffer: Option<u64>,
     written: u64,
 }
 
 impl Bulk {
-    pub(super) fn new(size: Option<Bytes>) -> Self {
+    pub(super) fn new(size: Option<Bytes>, send_buffer: Option<Bytes>) -> Self {
         Self {
             size: size.map(Bytes::get),
+            send_buffer: send_buffer.map(Bytes::get),
             written: 0,
         }
     }
@@ -28,17 +32,24 @@ impl Bulk {
         self.size
     }
 
-    pub(super) fn drive(&mut self, connection: &mut quiche::Connection, delivered: u64) {
-        let window = connection
-            .path_stats()
-            .next()
-            .map_or(0, |path| path.cwnd as u64);
-        let ahead = (WINDOWS_AHEAD * window).max(LEAST_AHEAD);
-        let room = (delivered + ahead).saturating_sub(self.written);
+    pub(super) fn drive(&mut self, connection: &mut quiche::Connection, progress: Progress) {
+        let limit = match self.send_buffer {
+            Some(buffer) => progress.acknowledged + buffer,
+            None => progress.read + Self::ahead(connection),
+        };
+        let room = limit.saturating_sub(self.written);
         let left = self.size.map_or(u64::MAX, |size| size - self.written);
         let bytes = room.min(left);
         if bytes > 0 {
             self.written += super::write(connection, bytes, bytes == left);
         }
+    }
+
+    fn ahead(connection: &quiche::Connection) -> u64 {
+        let window = connection
+            .path_stats()
+            .next()
+            .map_or(0, |path| path.cwnd as u64);
+        (WINDOWS_AHEAD * window).max(LEAST_AHEAD)
     }
 }

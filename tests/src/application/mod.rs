@@ -13,6 +13,15 @@ use periodic::Periodic;
 /// The one stream that servers send on: their first unidirectional one (RFC 9000, section 2.1).
 pub(crate) const STREAM: u64 = 3;
 
+/// How far the client is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// Bytes that it has read.
+    pub(crate) read: u64,
+    /// Bytes that it had read when it sent what came last: what a socket knows to be delivered.
+    pub(crate) acknowledged: u64,
+}
+
 /// A running application. It begins with the first [`Driver::drive`].
 #[derive(Debug)]
 pub(crate) struct Driver(Kind);
@@ -27,7 +36,7 @@ enum Kind {
 impl Driver {
     pub(crate) fn new(application: Application) -> Self {
         Self(match application {
-            Application::Bulk { size } => Kind::Bulk(Bulk::new(size)),
+            Application::Bulk { size, send_buffer } => Kind::Bulk(Bulk::new(size, send_buffer)),
             Application::Periodic { rate, period } => Kind::Periodic(Periodic::new(rate, period)),
             Application::Datagrams { rate, size, period } => {
                 Kind::Datagrams(Datagrams::new(rate, size, period))
@@ -35,16 +44,15 @@ impl Driver {
         })
     }
 
-    /// Gives the connection what is due by now, as far as it takes it. `delivered` is how many
-    /// bytes the client has read.
+    /// Gives the connection what is due by now, as far as it takes it.
     pub(crate) fn drive(
         &mut self,
         now: Timestamp,
         connection: &mut quiche::Connection,
-        delivered: u64,
+        progress: Progress,
     ) {
         match &mut self.0 {
-            Kind::Bulk(bulk) => bulk.drive(connection, delivered),
+            Kind::Bulk(bulk) => bulk.drive(connection, progress),
             Kind::Periodic(periodic) => periodic.drive(now, connection),
             Kind::Datagrams(datagrams) => datagrams.drive(now, connection),
         }

@@ -3,9 +3,12 @@
 mod demo;
 mod explain;
 mod list;
+mod pool;
+mod promises;
 mod run;
 mod seeds;
 mod summary;
+mod sweep;
 
 use clap::{Args, Parser, Subcommand};
 use imtcp_sim::scenario::Scenario;
@@ -27,7 +30,10 @@ enum Command {
     Demo(DemoArguments),
     /// Run a scenario; write qlogs, CSV series and figures; print the scores.
     Run(RunArguments),
-    /// List the built-in scenarios.
+    /// Run one scenario with many settings, such as a promise beside more and more rivals; write every
+    /// slot of every run, a table and figures.
+    Sweep(SweepArguments),
+    /// List the built-in scenarios and sweeps.
     List,
     /// Show a scenario's topology, round trips, bandwidth-delay product and nominal truth.
     Explain(ScenarioArguments),
@@ -76,6 +82,27 @@ struct RunArguments {
     jobs: u16,
 }
 
+#[derive(Debug, Args)]
+struct SweepArguments {
+    /// A TOML file, or the name of a built-in sweep.
+    sweep: String,
+    /// Run all seeds from A to B, both included.
+    #[arg(long, value_name = "A..B", default_value = "1..3")]
+    seeds: Seeds,
+    /// Only these points of an axis, such as carrier=imtcp,reno; may be given several times.
+    #[arg(long = "only", value_name = "AXIS=POINT,...", value_parser = key_and_value)]
+    only: Vec<(String, String)>,
+    /// Change a key of the scenario; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    overrides: Vec<(String, String)>,
+    /// Folder for tables and figures [default: out/<sweep>].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// How many runs at the same time.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum QlogOf {
     /// Of no seed.
@@ -99,6 +126,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     match Cli::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
         Command::List => {
             list::print();
             Ok(())

@@ -1,5 +1,6 @@
 //! `imtcp-sim run`.
 
+use super::pool::{self, Failure};
 use super::{QlogOf, RunArguments, create, load, summary};
 use imtcp_cc::units::Timestamp;
 use imtcp_sim::output;
@@ -10,11 +11,7 @@ use imtcp_sim::simulation::Simulation;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
-
-type Failure = Box<dyn Error + Send + Sync>;
+use std::time::{Duration, Instant};
 
 /// Runs all seeds, writes their files, prints the scores.
 #[expect(
@@ -36,10 +33,13 @@ pub fn run(arguments: &RunArguments) -> Result<(), Box<dyn Error>> {
         seeds: &seeds,
         folder: &folder,
         qlog: arguments.qlog,
-        bar: progress_bar(&scenario, seeds.len()),
+        bar: progress_bar(
+            &scenario.name,
+            scenario.duration.saturating_mul(of_seeds(seeds.len())),
+        ),
     };
-    let results = job
-        .run_all(usize::from(arguments.jobs))
+    let run_one = |index| job.run_one(index);
+    let results = pool::run_all(seeds.len(), usize::from(arguments.jobs), run_one)
         .map_err(|failure| failure.to_string())?;
     job.bar.finish_and_clear();
     if let Some(file) = &arguments.json {
@@ -70,41 +70,6 @@ struct Job<'j> {
 }
 
 impl Job<'_> {
-    /// Runs the seeds on a few threads; the results are in the seeds' order all the same.
-    fn run_all(&self, threads: usize) -> Result<Vec<RunResult>, Failure> {
-        let next = AtomicUsize::new(0);
-        let results = Mutex::new(Vec::new());
-        std::thread::scope(|scope| {
-            for _ in 0..threads.min(self.seeds.len()) {
-                scope.spawn(|| self.work(&next, &results));
-            }
-        });
-        let results = results
-            .into_inner()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut results: Vec<(usize, Result<RunResult, Failure>)> = results;
-        results.sort_unstable_by_key(|(index, _)| *index);
-        results.into_iter().map(|(_, result)| result).collect()
-    }
-
-    fn work(&self, next: &AtomicUsize, results: &Mutex<Vec<(usize, Result<RunResult, Failure>)>>) {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= self.seeds.len() {
-                return;
-            }
-            let result = self.run_one(index);
-            let failed = result.is_err();
-            if let Ok(mut results) = results.lock() {
-                results.push((index, result));
-            }
-            if failed {
-                // Nobody needs the remaining seeds.
-                next.store(self.seeds.len(), Ordering::Relaxed);
-            }
-        }
-    }
-
     fn run_one(&self, index: usize) -> Result<RunResult, Failure> {
         let writes_qlog = match self.qlog {
             QlogOf::None => false,
@@ -128,13 +93,18 @@ impl Job<'_> {
     }
 }
 
-fn progress_bar(scenario: &Scenario, seeds: usize) -> ProgressBar {
-    let each = u64::try_from(scenario.duration.as_millis()).unwrap_or(u64::MAX);
-    let bar = ProgressBar::new(each.saturating_mul(seeds as u64));
+fn of_seeds(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// A bar over so much virtual time, in milliseconds.
+pub(super) fn progress_bar(name: &str, simulated: Duration) -> ProgressBar {
+    let whole = u64::try_from(simulated.as_millis()).unwrap_or(u64::MAX);
+    let bar = ProgressBar::new(whole);
     let style = "{msg} {bar:40} {percent:>3} % {eta} left";
     if let Ok(style) = ProgressStyle::with_template(style) {
         bar.set_style(style);
     }
-    bar.set_message(scenario.name.clone());
+    bar.set_message(name.to_owned());
     bar
 }

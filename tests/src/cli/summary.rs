@@ -1,5 +1,6 @@
 //! The scores, as a table.
 
+use super::promises;
 use imtcp_sim::result::{FlowResult, Measuring, RunResult, Scores, Waits};
 use imtcp_sim::statistics::{median, quantile_of_sorted};
 use std::fmt::Write;
@@ -24,6 +25,9 @@ pub fn of(results: &[RunResult]) -> String {
     if first.flows.iter().any(|flow| flow.measuring.is_some()) {
         let _ = writeln!(text, "{}", measuring(results));
     }
+    if first.flows.iter().any(|flow| flow.promise.is_some()) {
+        let _ = writeln!(text, "{}", promises::table(results));
+    }
     text
 }
 
@@ -37,19 +41,19 @@ fn flows(results: &[RunResult]) -> comfy_table::Table {
         "RTT p95 ms",
     ];
     let mut table = super::table(header);
-    for (index, flow) in results[0].flows.iter().enumerate() {
+    for (name, members) in named(&results[0].flows) {
         let across = |value: fn(&FlowResult) -> Option<f64>| {
-            cell(
-                results
-                    .iter()
-                    .map(|result| value(&result.flows[index]))
-                    .collect(),
-                3,
-            )
+            let of_run = |result: &RunResult| {
+                let members = members.iter().map(|index| &result.flows[*index]);
+                let values: Vec<f64> = members.filter_map(value).collect();
+                let count = values.len() as f64;
+                (count > 0.0).then(|| values.into_iter().sum::<f64>() / count)
+            };
+            cell(results.iter().map(of_run).collect(), 3)
         };
         table.add_row([
-            flow.name.clone(),
-            flow.controller.to_owned(),
+            name,
+            results[0].flows[members[0]].controller.to_owned(),
             across(|flow| Some(flow.goodput_bps as f64 / 1e6)),
             across(|flow| Some(flow.lost_packets as f64 / flow.sent_packets.max(1) as f64 * 100.0)),
             across(|flow| flow.rtt_ms.map(|rtt| rtt.p50)),
@@ -57,6 +61,30 @@ fn flows(results: &[RunResult]) -> comfy_table::Table {
         ]);
     }
     table
+}
+
+/// The rows: a flow, or flows that are alike, of which the mean is shown.
+fn named(flows: &[FlowResult]) -> Vec<(String, Vec<usize>)> {
+    let mut rows: Vec<(String, Vec<usize>)> = Vec::new();
+    let mut group = None;
+    for (index, flow) in flows.iter().enumerate() {
+        match rows.last_mut() {
+            Some((_, members)) if flow.group.is_some() && flow.group == group => {
+                members.push(index)
+            }
+            _ => rows.push((
+                flow.group.clone().unwrap_or_else(|| flow.name.clone()),
+                vec![index],
+            )),
+        }
+        group.clone_from(&flow.group);
+    }
+    for (name, members) in &mut rows {
+        if members.len() > 1 {
+            name.push_str(&format!(", mean of {}", members.len()));
+        }
+    }
+    rows
 }
 
 fn estimates(results: &[RunResult]) -> comfy_table::Table {

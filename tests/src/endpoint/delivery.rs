@@ -13,11 +13,36 @@ pub struct Delivery {
     pub completed: Option<Timestamp>,
     /// Datagrams from the client that reached the server.
     pub acknowledgements: u64,
+    /// `bytes` after each arrival that raised it, where it is wanted.
+    course: Option<Vec<(Timestamp, u64)>>,
     /// Round trips in nanoseconds, without the time that the client held back.
     round_trips: Vec<u64>,
 }
 
 impl Delivery {
+    /// With the course of [`Delivery::bytes`] over time.
+    pub(super) fn with_course() -> Self {
+        Self {
+            course: Some(Vec::new()),
+            ..Self::default()
+        }
+    }
+
+    /// The client's application read this much.
+    pub(super) fn read(&mut self, now: Timestamp, bytes: u64) {
+        self.bytes += bytes;
+        if let Some(course) = self.course.as_mut().filter(|_| bytes > 0) {
+            course.push((now, self.bytes));
+        }
+    }
+
+    /// [`Delivery::bytes`] at an instant of the past; `None` where the course was not kept.
+    pub fn bytes_at(&self, at: Timestamp) -> Option<u64> {
+        let course = self.course.as_ref()?;
+        let later = course.partition_point(|(when, _)| *when <= at);
+        Some(later.checked_sub(1).map_or(0, |last| course[last].1))
+    }
+
     pub(super) fn round_trip(&mut self, sample: Duration) {
         self.round_trips
             .push(u64::try_from(sample.as_nanos()).unwrap_or(u64::MAX));

@@ -5,7 +5,7 @@ use super::client::{self, Client, Dial};
 use super::delivery::Delivery;
 use super::server::Server;
 use super::{CLIENT, Moment, Pool, SERVER, Tap, VirtualClock, config, connection_id};
-use crate::application::Driver;
+use crate::application::{Driver, Progress};
 use crate::network::{Datagram, Direction, FlowId, Owner, Packet, Stamp};
 use crate::scenario::{Controller, Flow, Stack};
 use imtcp_cc::units::{Bytes, Timestamp};
@@ -115,6 +115,8 @@ pub struct Pair {
     sent: u64,
     /// When the datagram that the client saw last had left the server, and when it came.
     last_seen: Option<(Timestamp, Timestamp)>,
+    /// Application bytes of which the server knows that the client has read them.
+    acknowledged: u64,
 }
 
 impl Pair {
@@ -136,11 +138,15 @@ impl Pair {
             client_alarm: Alarm::default(),
             paced_by_caller: flow.controller == Controller::Bbr2,
             application: Driver::new(flow.application),
-            delivery: Delivery::default(),
+            delivery: match flow.imtcp.promise() {
+                Some(_) => Delivery::with_course(),
+                None => Delivery::default(),
+            },
             tap,
             qlog: None,
             sent: 0,
             last_seen: None,
+            acknowledged: 0,
         })
     }
 
@@ -226,6 +232,7 @@ impl Pair {
             self.server = self.accept();
         }
         self.delivery.acknowledgements += 1;
+        self.acknowledged = self.acknowledged.max(stamp.read);
         if let Some((sent, received)) = stamp.answers {
             let held = stamp.sent.saturating_since(received);
             let round_trip = around.now.saturating_since(sent);
@@ -262,7 +269,7 @@ impl Pair {
         };
         client.receive(around.moment(), payload, stamp.number);
         self.last_seen = Some((stamp.sent, around.now));
-        self.delivery.bytes += client.read();
+        self.delivery.read(around.now, client.read());
         if self.delivery.completed.is_none() && self.application.size() == Some(self.delivery.bytes)
         {
             self.delivery.completed = Some(around.now);
@@ -294,8 +301,12 @@ impl Pair {
         if let Some(server) = &mut self.server
             && can_send(&server.connection)
         {
+            let progress = Progress {
+                read: self.delivery.bytes,
+                acknowledged: self.acknowledged,
+            };
             self.application
-                .drive(now, &mut server.connection, self.delivery.bytes);
+                .drive(now, &mut server.connection, progress);
         }
     }
 
@@ -317,6 +328,7 @@ impl Pair {
                     number,
                     sent: now,
                     answers,
+                    read: self.delivery.bytes,
                 },
             }),
         }

@@ -54,4 +54,6 @@ pub struct Stamp {
     /// In a client's datagram: when the server's datagram that came last had left the server, and
     /// when it came.
     pub answers: Option<(Timestamp, Timestamp)>,
+    /// In a client's datagram: application bytes that it had read by then.
+    pub read: u64,
 }

@@ -139,7 +139,12 @@ impl Network {
     pub fn delay_since_crossing(&self, flow: FlowId, link: usize) -> Duration {
         let route = self.route(flow);
         let ahead: Duration = (link..=route.last).map(|l| self.forward[l].delay()).sum();
-        let back: Duration = route.links().map(|l| self.reverse[l].delay()).sum();
-        ahead + back
+        ahead + self.delay_back(flow)
+    }
+
+    /// Propagation from a flow's client to its server.
+    pub fn delay_back(&self, flow: FlowId) -> Duration {
+        let links = self.route(flow).links();
+        links.map(|l| self.reverse[l].delay()).sum()
     }
 }

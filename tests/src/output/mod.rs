@@ -3,10 +3,12 @@
 mod figure;
 mod qlog;
 mod series;
+mod sweep;
 
 pub use figure::figures;
 pub use qlog::{Idle, idle_packets};
 pub use series::series;
+pub use sweep::sweep_files;
 
 use crate::result::RunResult;
 use std::fs::File;

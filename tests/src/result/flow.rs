@@ -1,6 +1,7 @@
 //! What a flow achieved and what it learnt.
 
 use super::measuring::Measuring;
+use super::promise::PromiseResult;
 use super::{rounded, truth};
 use crate::endpoint::{Pair, Said};
 use crate::network::FlowId;
@@ -19,6 +20,8 @@ use std::time::Duration;
 pub struct FlowResult {
     /// The flow's name.
     pub name: String,
+    /// The name under which the scenario has it, where that stands for several flows.
+    pub group: Option<String>,
     /// Its congestion controller.
     pub controller: &'static str,
     /// Application bytes that the client read, over the flow's life.
@@ -45,6 +48,8 @@ pub struct FlowResult {
     pub steps_s: Vec<f64>,
     /// What the measuring did; nothing for controllers that do not measure.
     pub measuring: Option<Measuring>,
+    /// What became of what its application requires; nothing where it requires nothing.
+    pub promise: Option<PromiseResult>,
     /// Datagrams from the client that reached the server: acknowledgements, nearly all.
     pub acknowledgement_datagrams: u64,
     /// When a transfer of known size was complete, in seconds.
@@ -139,6 +144,7 @@ impl FlowResult {
         let steps = reference.steps.iter();
         Self {
             name: settings.name.clone(),
+            group: settings.group.clone(),
             controller: settings.controller.name(),
             goodput_bps: goodput(pair, &reference),
             sent_packets: count(stats.as_ref().map(|stats| stats.sent)),
@@ -152,6 +158,7 @@ impl FlowResult {
             estimates_classic: classic.iter().map(point).collect(),
             steps_s: steps.map(|at| rounded(at.as_secs_f64())).collect(),
             measuring: Measuring::of(&events),
+            promise: PromiseResult::of(simulation, flow, &events),
             acknowledgement_datagrams: pair.delivery().acknowledgements,
             completed_s: pair
                 .delivery()

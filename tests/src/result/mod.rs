@@ -3,10 +3,14 @@
 
 mod flow;
 mod measuring;
+mod promise;
+mod sweep;
 mod truth;
 
 pub use flow::{EstimatePoint, FlowResult, RoundTrips, Scores};
 pub use measuring::{Measuring, Waits};
+pub use promise::{BesideRivals, PromiseResult, Reported, SlotPoint, Slots};
+pub use sweep::{SweepRow, SweepRun};
 pub use truth::{TruthRow, available_on};
 
 use crate::network::{Counters, Direction, FlowId, HopId};

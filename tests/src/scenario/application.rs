@@ -14,6 +14,9 @@ pub enum Application {
     Bulk {
         /// Where the transfer ends.
         size: Option<Bytes>,
+        /// The most that may be written and not yet acknowledged, as a socket's send buffer bounds it:
+        /// the flow carries at most this much per round trip.
+        send_buffer: Option<Bytes>,
     },
     /// A burst every period on one stream: frames of a live source, or chunks of a stored video.
     /// What the connection does not take at once waits at the sender.
@@ -37,8 +40,16 @@ pub enum Application {
 impl fmt::Display for Application {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Bulk { size: None } => write!(f, "bulk"),
-            Self::Bulk { size: Some(size) } => write!(f, "bulk of {size}"),
+            Self::Bulk { size, send_buffer } => {
+                write!(f, "bulk")?;
+                if let Some(size) = size {
+                    write!(f, " of {size}")?;
+                }
+                match send_buffer {
+                    Some(buffer) => write!(f, ", up to {buffer} unacknowledged"),
+                    None => Ok(()),
+                }
+            }
             Self::Periodic { rate, period } => write!(f, "{rate}, a burst every {period:?}"),
             Self::Datagrams { rate, size, period } => {
                 write!(f, "{rate} of datagrams")?;
@@ -72,8 +83,8 @@ const KINDS: &[(&str, Kind)] = &[
 pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
     let mut section = entry.section()?;
     let kind = section.required("kind", "\"bulk\"")?.choice(KINDS)?;
-    let size = |section: &mut super::Section<'_>| {
-        let entry = section.optional("size");
+    let bytes = |section: &mut super::Section<'_>, key| {
+        let entry = section.optional(key);
         entry
             .map(|entry| entry.quantity(quantity::size))
             .transpose()
@@ -84,7 +95,8 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
     };
     let application = match kind {
         Kind::Bulk => Application::Bulk {
-            size: size(&mut section)?,
+            size: bytes(&mut section, "size")?,
+            send_buffer: bytes(&mut section, "send_buffer")?,
         },
         Kind::Frames => {
             let rate = rate(&mut section)?;
@@ -104,7 +116,7 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
         },
         Kind::Datagrams => Application::Datagrams {
             rate: rate(&mut section)?,
-            size: size(&mut section)?,
+            size: bytes(&mut section, "size")?,
             period: section
                 .optional("per_second")
                 .map(|entry| entry.number(0.1..=10_000.0))

@@ -4,7 +4,7 @@ use super::application::{self, Application};
 use super::error::{Complaint, ScenarioError};
 use super::link::Link;
 use super::reader::{Entry, Section};
-use super::{life, link_named, quantity};
+use super::{life, link_named, promise, quantity};
 use crate::network::Route;
 use imtcp_cc::config::{ConfigBuilder, StoreTarget, StoreTimer};
 use imtcp_cc::units::{Bytes, Timestamp};
@@ -16,6 +16,8 @@ use std::time::Duration;
 pub struct Flow {
     /// Names its output files and its share of the truth.
     pub name: String,
+    /// The name under which it was written, where it stands for several: `count` was above 1.
+    pub group: Option<String>,
     /// The server's congestion controller.
     pub controller: Controller,
     /// What the server sends.
@@ -24,6 +26,9 @@ pub struct Flow {
     pub start: Timestamp,
     /// When the server closes the connection, if before the end.
     pub stop: Option<Timestamp>,
+    /// It starts at a random instant of this span behind `start`, so that flows that are alike do not
+    /// march in step and seeds differ.
+    pub start_within: Duration,
     /// The links it crosses.
     pub route: Route,
     /// How the client acknowledges.
@@ -126,37 +131,82 @@ pub enum Acknowledge {
     Timer,
 }
 
+/// No scenario needs more, and names and files would have no end.
+const MOST_ALIKE: u32 = 500;
+
 pub(super) fn read_all(root: &mut Section<'_>, links: &[Link]) -> Result<Vec<Flow>, ScenarioError> {
-    super::read_named(root, "flow", |name, section| read(name, section, links))
+    let written = super::read_named(root, "flow", |name, section| read(name, section, links))?;
+    let flows: Vec<Flow> = written.into_iter().flat_map(alike).collect();
+    let names = flows.iter().map(|flow| &flow.name);
+    let twice = names
+        .enumerate()
+        .find(|(index, name)| flows[..*index].iter().any(|flow| flow.name == **name));
+    if let Some((_, name)) = twice {
+        let problem = format!("`count` makes a second flow named `{name}`");
+        return Err(root.reject(Complaint::new(problem, "rename one of the two")));
+    }
+    Ok(flows)
 }
 
-fn read(name: String, mut section: Section<'_>, links: &[Link]) -> Result<Flow, ScenarioError> {
+/// `name` for one, `name-1`, `name-2` and so on for several.
+fn alike((flow, count): (Flow, u32)) -> Vec<Flow> {
+    if count == 1 {
+        return vec![flow];
+    }
+    let one_of = |number: u32| Flow {
+        name: format!("{}-{number}", flow.name),
+        group: Some(flow.name.clone()),
+        ..flow.clone()
+    };
+    (1..=count).map(one_of).collect()
+}
+
+fn read(
+    name: String,
+    mut section: Section<'_>,
+    links: &[Link],
+) -> Result<(Flow, u32), ScenarioError> {
     let controller = section
         .required("controller", "\"imtcp\"")?
         .choice(CONTROLLERS)?;
     let application = section.required("application", "{ kind = \"bulk\" }")?;
     let application = application::read(&application)?;
     let (start, stop) = life(&mut section)?;
+    let start_within = section.optional("start_within");
+    let start_within = start_within.map_or(Ok(Duration::ZERO), |e| e.quantity(quantity::span))?;
+    let count = section.optional("count");
+    let count = count.map_or(Ok(1), |entry| entry.count(0..=MOST_ALIKE))?;
     let route = route(&mut section, links)?;
     let receiver = receiver(section.optional("receiver"))?;
     let packet = section.optional("packet");
     let packet = packet.map_or(Ok(Bytes::new(1350)), |entry| entry.quantity(packet_size))?;
     let window = section.optional("flow_control");
     let flow_control = window.map_or(Ok(Bytes::new(64_000_000)), |e| e.quantity(quantity::size))?;
-    let imtcp = imtcp(section.optional("imtcp"))?;
+    let imtcp = imtcp(section.optional("imtcp"), round_trip(links, route))?;
     section.finish()?;
-    Ok(Flow {
+    let flow = Flow {
         name,
+        group: None,
         controller,
         application,
         start,
         stop,
+        start_within,
         route,
         receiver,
         packet,
         flow_control,
         imtcp,
-    })
+    };
+    Ok((flow, count))
+}
+
+/// Propagation there and back.
+fn round_trip(links: &[Link], route: Route) -> Duration {
+    let links = route.links().map(|index| &links[index]);
+    links
+        .map(|link| link.forward.delay + link.reverse.delay)
+        .sum()
 }
 
 /// `from` and `to`: the first and the last link; all without a word on it.
@@ -257,7 +307,7 @@ fn packet_size(text: &str) -> Result<Bytes, Complaint> {
     Ok(size)
 }
 
-fn imtcp(entry: Option<Entry<'_>>) -> Result<Config, ScenarioError> {
+fn imtcp(entry: Option<Entry<'_>>, round_trip: Duration) -> Result<Config, ScenarioError> {
     let Some(entry) = entry else {
         return Ok(Config::default());
     };
@@ -274,6 +324,7 @@ fn imtcp(entry: Option<Entry<'_>>) -> Result<Config, ScenarioError> {
     }
     builder = counts(&mut section, builder)?;
     builder = storing(&mut section, builder)?;
+    builder = promise::read(&mut section, builder, round_trip)?;
     if let Some(entry) = section.optional("minimum_range") {
         builder = builder.minimum_range(entry.quantity(quantity::rate)?);
     }

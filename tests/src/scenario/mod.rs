@@ -6,27 +6,31 @@
 mod application;
 mod document;
 mod error;
+mod fairness;
 mod flow;
 mod library;
 mod link;
 mod nominal;
+mod promise;
 mod quantity;
 mod reader;
+mod sweep;
 mod traffic;
 
 pub use application::Application;
 pub use error::ScenarioError;
+pub use fairness::fair_shares;
 pub use flow::{Acknowledge, Controller, Flow, Receiver, Stack};
-pub use library::{Listed, listed};
+pub use library::{Listed, listed, listed_sweeps};
 pub use link::Link;
 pub use nominal::Nominal;
+pub use sweep::{Axis, Cell, Point, Sweep};
 pub use traffic::Traffic;
 
 use document::Document;
 use error::Complaint;
 use imtcp_cc::units::Timestamp;
 use reader::{Section, unknown_name};
-use std::path::Path;
 use std::time::Duration;
 
 /// What to simulate. Plain data: a test may change any of it before running.
@@ -53,19 +57,8 @@ impl Scenario {
     /// # Errors
     /// The first thing that is wrong.
     pub fn load(file: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
-        if !Path::new(file).exists()
-            && let Some(text) = library::text(file)
-        {
-            return Self::parse(&format!("{file}.toml"), text, overrides);
-        }
-        let text = std::fs::read_to_string(file).map_err(|error| ScenarioError {
-            origin: file.to_owned(),
-            position: None,
-            key: String::new(),
-            problem: format!("cannot be read: {error}"),
-            remedy: "give a file, or a name that `imtcp-sim list` shows".to_owned(),
-        })?;
-        Self::parse(file, &text, overrides)
+        let (origin, text) = library::source(file, listed)?;
+        Self::parse(&origin, &text, overrides)
     }
 
     /// Reads a scenario from its text; `origin` names it in errors.

@@ -93,6 +93,19 @@ impl<'s> Nominal<'s> {
         (flow.start, flow.stop.map_or(end, |stop| stop.min(end)))
     }
 
+    /// The other flows that share a link with it.
+    pub fn rivals(&self) -> Vec<FlowId> {
+        let (own, own_index) = (self.route(), self.flow.0);
+        let others = self.scenario.flows.iter().enumerate();
+        let shares = |index: usize, other: Route| {
+            index != own_index && other.last >= own.first && other.first <= own.last
+        };
+        others
+            .filter(|(index, other)| shares(*index, other.route))
+            .map(|(index, _)| FlowId(index))
+            .collect()
+    }
+
     fn rate_changes(&self) -> impl Iterator<Item = Timestamp> {
         let links = self.scenario.links.iter().map(|link| &link.forward.rate);
         let traffic = self
@@ -106,14 +119,10 @@ impl<'s> Nominal<'s> {
     }
 
     fn arrivals_and_departures(&self) -> impl Iterator<Item = Timestamp> {
-        let own = self.route();
-        let others = self.scenario.flows.iter().enumerate();
-        others
-            .filter(move |(index, other)| {
-                let apart = other.route.last < own.first || other.route.first > own.last;
-                *index != self.flow.0 && !apart
-            })
-            .flat_map(|(_, other)| [Some(other.start), other.stop])
+        let flow = |rival: FlowId| &self.scenario.flows[rival.0];
+        self.rivals()
+            .into_iter()
+            .flat_map(move |rival| [Some(flow(rival).start), flow(rival).stop])
             .flatten()
     }
 }

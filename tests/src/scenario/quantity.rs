@@ -83,6 +83,27 @@ pub(super) fn span_above_zero(text: &str) -> Result<Duration, Complaint> {
     }
 }
 
+/// A time above zero, or so many round trips of the empty path: `"32 RTT"`.
+pub(super) fn span_or_round_trips(text: &str, round_trip: Duration) -> Result<Duration, Complaint> {
+    let Some(number) = text.strip_suffix("RTT") else {
+        return span_above_zero(text);
+    };
+    let count: Option<u32> = number.trim().parse().ok().filter(|count| *count > 0);
+    let count = count.ok_or_else(|| {
+        let problem = format!("{text} is no number of round trips");
+        Complaint::new(
+            problem,
+            "write a whole number above zero, such as \"32 RTT\"",
+        )
+    })?;
+    let span = round_trip.saturating_mul(count);
+    if span.is_zero() || span > LONGEST_SPAN {
+        let problem = format!("{text} of {round_trip:?} each is no period");
+        return Err(Complaint::new(problem, "write a time, such as \"2 s\""));
+    }
+    Ok(span)
+}
+
 pub(super) fn size(text: &str) -> Result<Bytes, Complaint> {
     let (bytes, _) = parse(text, SIZES, "\"150 KB\"")?;
     match bytes {

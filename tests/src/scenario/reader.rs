@@ -206,6 +206,19 @@ impl<'d> Entry<'d> {
         Ok(Section::new(self.document, path, table, span))
     }
 
+    /// The values of an array.
+    pub(super) fn items(&self) -> Result<Vec<Entry<'d>>, ScenarioError> {
+        let items = self.value.as_array();
+        let items = items.ok_or_else(|| self.expected("an array"))?;
+        let entry = |(index, item): (usize, &'d toml::Spanned<DeValue<'d>>)| Entry {
+            document: self.document,
+            path: format!("{}[{index}]", self.path),
+            span: item.span(),
+            value: item.get_ref(),
+        };
+        Ok(items.iter().enumerate().map(entry).collect())
+    }
+
     /// An array of tables. A table with a name is known by it in errors, others by their index.
     pub(super) fn tables(&self) -> Result<Vec<Section<'d>>, ScenarioError> {
         let items = self

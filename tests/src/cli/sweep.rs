@@ -1,0 +1,128 @@
+//! `imtcp-sim sweep`.
+
+use super::pool::{self, Failure};
+use super::{SweepArguments, create, run};
+use imtcp_sim::output;
+use imtcp_sim::result::{PromiseResult, SweepRow, SweepRun};
+use imtcp_sim::run::RunOptions;
+use imtcp_sim::scenario::{Cell, Sweep};
+use imtcp_sim::simulation::Simulation;
+use indicatif::ProgressBar;
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Runs all cells with all seeds.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long it took goes to standard error, and into no result"
+)]
+pub fn run(arguments: &SweepArguments) -> Result<(), Box<dyn Error>> {
+    let mut sweep = Sweep::load(&arguments.sweep)?;
+    for (axis, points) in &arguments.only {
+        let points: Vec<&str> = points.split(',').map(str::trim).collect();
+        sweep
+            .keep(axis, &points)
+            .map_err(|error| format!("--only: {error}"))?;
+    }
+    let cells = sweep.cells(&arguments.overrides)?;
+    let folder = arguments.out.clone();
+    let folder = folder.unwrap_or_else(|| PathBuf::from("out").join(&sweep.name));
+    create(&folder)?;
+    let begun = Instant::now();
+    let jobs: Vec<(&Cell, u64)> = cells
+        .iter()
+        .flat_map(|cell| arguments.seeds.0.clone().map(move |seed| (cell, seed)))
+        .collect();
+    let simulated: Duration = jobs.iter().map(|(cell, _)| cell.scenario.duration).sum();
+    let bar = run::progress_bar(&sweep.name, simulated);
+    let one = |index: usize| {
+        let (cell, seed) = jobs[index];
+        run_one(cell, seed, &bar)
+    };
+    let runs = pool::run_all(jobs.len(), usize::from(arguments.jobs), one);
+    bar.finish_and_clear();
+    let runs = runs.map_err(|failure| failure.to_string())?;
+    let rows = SweepRow::of(&runs);
+    output::sweep_files(&sweep, &runs, &rows, &folder)?;
+    print!("{}", table(&sweep, &rows, &arguments.seeds.0));
+    eprintln!(
+        "{} s simulated in {:.0} s; files in {}",
+        simulated.as_secs(),
+        begun.elapsed().as_secs_f64(),
+        folder.display()
+    );
+    Ok(())
+}
+
+fn run_one(cell: &Cell, seed: u64, bar: &ProgressBar) -> Result<SweepRun, Failure> {
+    let mut shown = 0;
+    let mut progress = |_: &Simulation<'_>, now: imtcp_cc::units::Timestamp| {
+        let milliseconds = now.as_nanos() / 1_000_000;
+        bar.inc(milliseconds - shown);
+        shown = milliseconds;
+    };
+    let options = RunOptions {
+        qlog: None,
+        progress: Some(&mut progress),
+    };
+    let result = cell.scenario.run(seed, options)?;
+    let promises = result.flows.into_iter().filter_map(|flow| flow.promise);
+    let promise: Option<PromiseResult> = promises.into_iter().next();
+    let promise = promise.ok_or_else(|| {
+        let name = &cell.scenario.name;
+        format!(
+            "no flow of {name} has slots to count; give one imtcp.promise, and the run some seconds"
+        )
+    })?;
+    Ok(SweepRun {
+        names: cell.names.clone(),
+        seed,
+        promise,
+    })
+}
+
+fn table(sweep: &Sweep, rows: &[SweepRow], seeds: &std::ops::RangeInclusive<u64>) -> String {
+    let mut header: Vec<String> = Vec::new();
+    header.extend(sweep.axes.iter().map(|axis| axis.name.clone()));
+    let columns = [
+        "beside",
+        "slots",
+        "kept %",
+        "own count %",
+        "p5 %",
+        "mean %",
+        "rival Mbit/s",
+        "fair share",
+        "rivals lose %",
+    ];
+    header.extend(columns.map(str::to_owned));
+    let mut table = comfy_table::Table::new();
+    table
+        .load_preset(comfy_table::presets::UTF8_HORIZONTAL_ONLY)
+        .set_header(header);
+    let cell = |value: Option<f64>, digits: usize| {
+        value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
+    };
+    for row in rows {
+        let mut cells = row.names.clone();
+        cells.extend([
+            row.rivals.to_string(),
+            row.slots.count.to_string(),
+            cell(Some(row.slots.kept * 100.0), 1),
+            cell(row.reported.map(|share| share * 100.0), 1),
+            cell(Some(row.slots.p5 * 100.0), 1),
+            cell(Some(row.slots.mean * 100.0), 1),
+            cell(row.rival_bps.map(|bps| bps / 1e6), 2),
+            cell(row.fair_bps.map(|bps| bps / 1e6), 2),
+            cell(row.lost.map(|share| share * 100.0), 1),
+        ]);
+        table.add_row(cells);
+    }
+    format!(
+        "{}, seeds {}..{}\n{table}\n",
+        sweep.name,
+        seeds.start(),
+        seeds.end()
+    )
+}
