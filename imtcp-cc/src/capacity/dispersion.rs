@@ -121,7 +121,9 @@ impl DispersionCapacity {
     /// explains: then it is not the capacity, and echoes came closer than the data had. `None` until
     /// there are enough of them again.
     pub fn is_contradicted(&mut self) -> Option<bool> {
-        let capacity = self.capacity.filter(|_| self.stretch.gaps >= CHECKED_GAPS)?;
+        let capacity = self
+            .capacity
+            .filter(|_| self.stretch.gaps >= CHECKED_GAPS)?;
         let Stretch {
             own_bits,
             arrived_s,
