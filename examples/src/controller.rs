@@ -1,10 +1,11 @@
 //! Which congestion controller a server uses, and what is asked of it.
 
+use crate::acknowledgements::Acknowledgements;
 use crate::estimates::EstimateLog;
 use crate::timing::{ReleaseTiming, Timed};
 use anyhow::Result;
 use clap::ValueEnum;
-use imtcp_cc::quiche::Factory;
+use imtcp_cc::quiche::{Factory, RECEIVE_TIMESTAMPS_PER_ACK};
 use imtcp_cc::units::Bytes;
 use quiche::cc::{CongestionController, PathContext};
 use std::fmt;
@@ -50,6 +51,8 @@ pub(crate) struct Instruments {
     pub(crate) estimates: Option<Arc<EstimateLog>>,
     /// Where the times of packets are kept.
     pub(crate) timing: Arc<Mutex<ReleaseTiming>>,
+    /// Where acknowledgements are counted.
+    pub(crate) acknowledgements: Arc<Mutex<Acknowledgements>>,
 }
 
 /// Makes `kind` the controller of the connections that `config` is for. Estimates count
@@ -72,6 +75,7 @@ pub(crate) fn install(
                 instruments,
                 paths: AtomicU64::new(0),
             }));
+            config.set_max_receive_timestamps_per_ack(RECEIVE_TIMESTAMPS_PER_ACK);
         }
     }
     Ok(())
@@ -101,6 +105,10 @@ impl quiche::cc::Factory for TimedFactory {
             factory = factory.with_subscriber(Arc::new(log.of_path(number, path.now)));
         }
         let controller = factory.build(path);
-        Box::new(Timed::new(controller, Arc::clone(&self.instruments.timing)))
+        Box::new(Timed::new(
+            controller,
+            Arc::clone(&self.instruments.timing),
+            Arc::clone(&self.instruments.acknowledgements),
+        ))
     }
 }

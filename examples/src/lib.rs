@@ -10,7 +10,8 @@
 //!   millisecond;
 //! * [`socket`] takes the time of each datagram from the kernel, and the connection sees that time
 //!   and not the moment when the process came round to it;
-//! * [`fetch`] acknowledges each datagram before it reads the next;
+//! * [`fetch`] acknowledges a datagram before it reads the next, if the server asks for that, and tells when
+//!   each one arrived;
 //! * [`timing`] keeps account of how far the packets left from when they were to leave.
 
 #![allow(
@@ -19,6 +20,7 @@
     reason = "real sockets run by the real clock; nothing here has to repeat itself"
 )]
 
+pub mod acknowledgements;
 pub mod alarm;
 pub mod controller;
 pub mod crosstraffic;

@@ -120,6 +120,32 @@ fn a_file_comes_whole_to_several_clients_at_once() {
 }
 
 #[test]
+fn the_server_decides_about_acknowledgements_if_it_may() {
+    for (frequency, timestamps) in [(true, true), (true, false), (false, true), (false, false)] {
+        on_one_thread(async {
+            let (folder, bytes) = folder();
+            let server = Running::start(folder.path(), &[]);
+            let url = server.url("file");
+            let mut line = vec![url.as_str(), "--insecure"];
+            line.extend((!frequency).then_some("--no-ack-frequency"));
+            line.extend((!timestamps).then_some("--no-receive-timestamps"));
+            let fetched = fetch_with(&line).await.expect("it comes");
+            assert_eq!(fetched.bytes, bytes.len() as u64);
+            let report = server.stop().await;
+            let acks = report.acknowledgements.expect("it was acknowledged");
+            println!("{frequency}, {timestamps}: {fetched:?}; {acks}");
+            assert_eq!(acks.requests > 0, frequency, "{acks}");
+            // Those of the handshake's end are not timed.
+            let timed = acks.timed_packets * 10 > acks.packets * 9;
+            assert_eq!((timed, acks.timed_packets > 0), (timestamps, timestamps));
+            // Without a request each datagram is acknowledged, with it there are fewer.
+            let fewer = fetched.sent_datagrams * 3 < fetched.datagrams * 2;
+            assert_eq!(fewer, frequency, "{fetched:?}");
+        });
+    }
+}
+
+#[test]
 fn every_controller_moves_the_file() {
     for controller in ["imtcp-off", "reno", "cubic", "bbr2"] {
         on_one_thread(async {

@@ -1,8 +1,8 @@
-//! A client that fetches one file over HTTP/3 and acknowledges every packet by itself.
+//! A client that fetches one file over HTTP/3, and lets the server decide how it acknowledges.
 //!
-//! quiche acknowledges whatever has arrived when it is next asked for a packet. So it is asked after
-//! each datagram: the sender of a probe stream then gets the arrival of each packet, and not of
-//! groups.
+//! quiche acknowledges what is due when it is next asked for a packet. So it is asked after each
+//! datagram: a packet whose acknowledgement may not wait has one of its own, and without a request
+//! every packet has. The times of arrival are the kernel's.
 
 mod download;
 mod options;
@@ -40,6 +40,8 @@ pub struct Fetched {
     pub goodput_bps: f64,
     /// Datagrams received.
     pub datagrams: u64,
+    /// Datagrams sent: acknowledgements, nearly all.
+    pub sent_datagrams: u64,
 }
 
 impl fmt::Display for Fetched {
@@ -95,7 +97,7 @@ impl Fetch {
     ) -> Result<Self> {
         let socket = Socket::bind(any_address(peer)).context("cannot open a socket")?;
         let tls = tls::client(options.ca.as_deref())?;
-        let mut config = transport::client(tls, !options.insecure)?;
+        let mut config = transport::client(tls, !options.insecure, options.offers())?;
         let id = transport::connection_id()?;
         let mut connection =
             quiche::connect(target.name(), &id, socket.local(), peer, &mut config)?;
@@ -209,6 +211,7 @@ impl Fetch {
             seconds,
             goodput_bps: bytes as f64 * 8.0 / seconds.max(1e-9),
             datagrams: self.datagrams,
+            sent_datagrams: self.session.connection.stats().sent as u64,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! What the command line of the client can say.
 
+use crate::transport::Offers;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::net::{IpAddr, SocketAddr};
@@ -27,9 +28,24 @@ pub struct Options {
     /// Do not verify the server's certificate: anybody could answer in its place.
     #[arg(long)]
     pub insecure: bool,
+
+    /// Acknowledge each packet at once, whatever the server would ask for.
+    #[arg(long)]
+    pub no_ack_frequency: bool,
+
+    /// Do not tell the server when packets arrived.
+    #[arg(long)]
+    pub no_receive_timestamps: bool,
 }
 
 impl Options {
+    pub(super) fn offers(&self) -> Offers {
+        Offers {
+            ack_frequency: !self.no_ack_frequency,
+            receive_timestamps: !self.no_receive_timestamps,
+        }
+    }
+
     pub(super) fn target(&self) -> Result<Target> {
         let url = &self.url;
         ensure!(
@@ -107,6 +123,8 @@ mod tests {
             output: None,
             ca: None,
             insecure: false,
+            no_ack_frequency: false,
+            no_receive_timestamps: false,
         }
         .target()
     }

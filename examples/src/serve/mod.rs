@@ -14,6 +14,7 @@ mod routes;
 pub use options::Options;
 pub use report::Report;
 
+use crate::acknowledgements::Acknowledgements;
 use crate::alarm::Alarm;
 use crate::controller::{Instruments, install};
 use crate::estimates::EstimateLog;
@@ -86,6 +87,7 @@ impl Server {
                 .transpose()?
                 .map(Arc::new),
             timing: Arc::new(Mutex::new(ReleaseTiming::default())),
+            acknowledgements: Arc::new(Mutex::new(Acknowledgements::default())),
         };
         let mut config = transport::server(tls::server(&identity)?)?;
         let headers = Bytes::new(options.header_overhead());
@@ -245,12 +247,17 @@ impl Server {
         if let Some(estimates) = &self.instruments.estimates {
             estimates.finish()?;
         }
-        let timing = self
-            .instruments
-            .timing
+        let Instruments {
+            timing,
+            acknowledgements,
+            ..
+        } = &self.instruments;
+        let timing = timing.lock().unwrap_or_else(PoisonError::into_inner);
+        let acknowledgements = acknowledgements
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         self.report.timing = timing.summary();
+        self.report.acknowledgements = (acknowledgements.frames > 0).then_some(*acknowledgements);
         Ok(self.report)
     }
 }

@@ -1,6 +1,7 @@
 //! What a server has to say at its end.
 
 use super::client::Client;
+use crate::acknowledgements::Acknowledgements;
 use crate::timing::TimingSummary;
 use serde::Serialize;
 use std::fmt;
@@ -24,7 +25,9 @@ pub struct Report {
     pub blocked_sends: u64,
     /// Datagrams that the kernel refused.
     pub refused_sends: u64,
-    /// Planned times against real ones; none for quiche's own controllers.
+    /// How clients acknowledged; nothing for quiche's own controllers.
+    pub acknowledgements: Option<Acknowledgements>,
+    /// Planned times against real ones; nothing for quiche's own controllers.
     pub timing: Option<TimingSummary>,
 }
 
@@ -58,6 +61,9 @@ impl fmt::Display for Report {
             "sends that waited for the socket: {}, refused: {}",
             self.blocked_sends, self.refused_sends
         )?;
+        if let Some(acknowledgements) = &self.acknowledgements {
+            write!(f, "\n{acknowledgements}")?;
+        }
         match &self.timing {
             Some(timing) => write!(f, "\n{timing}"),
             None => Ok(()),

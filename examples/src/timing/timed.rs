@@ -2,35 +2,40 @@
 
 use super::ReleaseTiming;
 use super::planner::Planner;
+use crate::acknowledgements::Acknowledgements;
 use imtcp_cc::quiche::Controller;
 use quiche::cc::{
-    AckReceived, CongestionController, PacketSent, PacketSpace, PacketsLost, Release, SendContext,
+    AckFrequency, AckReceived, CongestionController, PacketSent, PacketSpace, PacketsLost,
+    PeerAcks, Release, SendContext,
 };
 use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// The name that the control unit gives its state while it sends a stream.
 const SENDING_STREAM: &str = "send_stream";
 
-/// A controller whose packets are timed.
+/// A controller whose packets are timed and whose acknowledgements are counted.
 #[derive(Debug)]
 pub struct Timed {
     controller: Box<dyn CongestionController>,
     planner: Planner,
     account: Arc<Mutex<ReleaseTiming>>,
+    acknowledgements: Arc<Mutex<Acknowledgements>>,
 }
 
 impl Timed {
-    /// `controller`, with its times kept in `account`.
+    /// `controller`, with its times kept in `account` and its acknowledgements in `acknowledgements`.
     pub fn new(
         controller: Box<dyn CongestionController>,
         account: Arc<Mutex<ReleaseTiming>>,
+        acknowledgements: Arc<Mutex<Acknowledgements>>,
     ) -> Self {
         Self {
             controller,
             planner: Planner::default(),
             account,
+            acknowledgements,
         }
     }
 
@@ -38,6 +43,12 @@ impl Timed {
     pub fn controller(&self) -> Option<&Controller> {
         let inner: &dyn Any = &*self.controller;
         inner.downcast_ref()
+    }
+
+    fn acknowledgements(&self) -> MutexGuard<'_, Acknowledgements> {
+        self.acknowledgements
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn sends_stream(&self) -> bool {
@@ -75,6 +86,7 @@ impl CongestionController for Timed {
     }
 
     fn on_ack(&mut self, ack: &AckReceived<'_>) {
+        self.acknowledgements().on_ack(ack);
         self.controller.on_ack(ack);
     }
 
@@ -101,6 +113,22 @@ impl CongestionController for Timed {
 
     fn on_app_limited(&mut self, now: Instant) {
         self.controller.on_app_limited(now);
+    }
+
+    fn on_peer_acks(&mut self, peer: &PeerAcks) {
+        self.controller.on_peer_acks(peer);
+    }
+
+    fn immediate_ack(&mut self) -> bool {
+        self.controller.immediate_ack()
+    }
+
+    fn ack_frequency(&mut self, now: Instant) -> Option<AckFrequency> {
+        let request = self.controller.ack_frequency(now);
+        if request.is_some() {
+            self.acknowledgements().on_request();
+        }
+        request
     }
 
     fn state(&self) -> &'static str {

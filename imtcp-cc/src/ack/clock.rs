@@ -230,7 +230,7 @@ mod tests {
         let mut clock = EchoClock::default();
         // Served every 220 us, now and then behind a foreign packet; sent every 300 us.
         feed(&mut clock, 10 * BLOCK, |i| {
-            (220 + 190 * i64::from(i % 3 == 0), 300, 1)
+            (220 + 190 * i64::from(i.is_multiple_of(3)), 300, 1)
         });
         assert!(!clock.is_coarse());
         assert_eq!(clock.jitter(), Duration::from_micros(110));
@@ -240,7 +240,7 @@ mod tests {
     fn aggregates_are_noticed_and_forgotten() {
         let mut clock = EchoClock::default();
         // Ten packets sent every 400 us come together every 4 ms.
-        let aggregate = |i: usize| (if i % 10 == 0 { 4000 } else { 0 }, 400, 1);
+        let aggregate = |i: usize| (if i.is_multiple_of(10) { 4000 } else { 0 }, 400, 1);
         feed(&mut clock, BLOCK, aggregate);
         assert!(!clock.is_coarse(), "one block is no rule");
         feed(&mut clock, BLOCK, aggregate);
@@ -256,9 +256,9 @@ mod tests {
     fn a_full_reverse_link_s_beat_is_noticed() {
         let mut clock = EchoClock::default();
         feed(&mut clock, 2 * BLOCK, |i| {
-            let packets = 2 + (i % 3) as u32;
+            let packets = [2, 3, 4][i % 3];
             (
-                1040 + 30 * (i % 2) as i64,
+                1040 + 30 * i64::from(i.is_multiple_of(2)),
                 380 * i64::from(packets),
                 packets,
             )

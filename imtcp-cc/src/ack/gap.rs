@@ -14,8 +14,13 @@ pub struct EchoPoint {
     pub size: Bytes,
     /// When it really left.
     pub sent: Timestamp,
-    /// When its echo came, less the delay that the receiver said it added.
+    /// When its echo came, less the delay that the receiver said it added; or when the packet arrived,
+    /// but for a constant, if the receiver told.
     pub arrived: Timestamp,
+    /// When the acknowledgement came, whatever delay the receiver says it added. The same as `arrived` if
+    /// the receiver told when the packet arrived: those times are checked in another way
+    /// ([`super::ReceiveClock`]).
+    pub came: Timestamp,
 }
 
 impl EchoPoint {
@@ -51,6 +56,13 @@ impl EchoGap {
     /// The gap between the echoes; `None` if the later packet's echo came first.
     pub fn arrival_gap(&self) -> Option<Duration> {
         (self.to.arrived - self.from.arrived).to_duration()
+    }
+
+    /// The gap between the echoes, or between the acknowledgements as they came if that is longer: a
+    /// receiver's words can stretch it, and not shorten it below what we have seen ourselves.
+    pub fn seen_gap(&self) -> Option<Duration> {
+        let came = self.to.came.saturating_since(self.from.came);
+        Some(self.arrival_gap()?.max(came))
     }
 }
 

@@ -9,6 +9,7 @@ mod policy;
 pub mod quality;
 mod receive_clock;
 mod tracker;
+mod waiting;
 mod work;
 
 pub use cadence::CadenceDetector;

@@ -5,7 +5,8 @@
 //!
 //! A peer can say what it likes. What can be checked is: packets arrive after they left, in the order in
 //! which they left but for some, and acknowledgements come after what they speak of by about the same
-//! time, give or take a round trip. Who breaks that again and again is no longer listened to.
+//! time, give or take a round trip. Times are used once they have passed for a while; who fails again and
+//! again is no longer listened to.
 
 use crate::units::{TimeDelta, Timestamp};
 use std::time::Duration;
@@ -18,9 +19,15 @@ const FORGIVEN_AFTER: u32 = 1000;
 /// Room for a host that is late.
 const LATENESS: Duration = Duration::from_millis(10);
 
-/// The share by which the usual time from arrival to acknowledgement follows each new one: clocks drift
-/// apart by some tens of microseconds a second.
-const FOLLOW: i64 = 64;
+/// Clocks drift apart by no more than this share of the time: ten times what cheap oscillators do.
+const DRIFT_DIVISOR: u32 = 2_000;
+
+/// Receive times that are looked at together, and the share of them that may be out of order.
+const BLOCK: u32 = 64;
+const DISORDER_DIVISOR: u32 = 8;
+
+/// Blocks that have to pass before times are used.
+const PROBATION: u32 = 2;
 
 /// Where the peer's clock stands against ours.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +36,8 @@ struct Anchor {
     theirs: Duration,
     /// The usual time from a packet's arrival to its acknowledgement, beyond the first one's.
     usual: TimeDelta,
+    /// The last acknowledgement.
+    last: Timestamp,
 }
 
 /// Reads the peer's receive times.
@@ -37,6 +46,12 @@ pub struct ReceiveClock {
     anchor: Option<Anchor>,
     /// The latest receive time so far.
     latest: Duration,
+    /// In the present block: receive times, and those out of order.
+    times: u32,
+    disordered: u32,
+    /// Blocks that have passed since the last lapse.
+    passed: u32,
+    trusted: bool,
     in_order: u32,
     lapses: u32,
     distrusted: bool,
@@ -45,9 +60,9 @@ pub struct ReceiveClock {
 /// What an acknowledgement's receive times are worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// None are given, or none believed.
+    /// None are given, or none believed yet, or none any more.
     None,
-    /// They begin a new reckoning: differences to earlier ones mean nothing.
+    /// They begin a new reckoning: differences to what came before mean nothing.
     Restarted,
     /// They go on.
     Continued,
@@ -67,26 +82,31 @@ impl ReceiveClock {
         };
         let Some(anchor) = &mut self.anchor else {
             self.start(arrived, theirs);
-            return Reading::Restarted;
+            return Reading::None;
         };
         let late = (arrived - anchor.ours) - signed_difference(theirs, anchor.theirs);
         let off = late - anchor.usual;
         if off.abs() > round_trip * 2 + LATENESS {
             self.lapse();
             self.start(arrived, theirs);
-            return if self.distrusted {
-                Reading::None
-            } else {
-                Reading::Restarted
-            };
+            return Reading::None;
         }
-        anchor.usual += TimeDelta::from_nanos(off.as_nanos() / FOLLOW);
+        let drift = TimeDelta::from(arrived.saturating_since(anchor.last) / DRIFT_DIVISOR);
+        anchor.usual += off.max(-drift).min(drift);
+        anchor.last = arrived;
         self.in_order += 1;
         if self.in_order == FORGIVEN_AFTER {
             self.in_order = 0;
             self.lapses = self.lapses.saturating_sub(1);
         }
-        Reading::Continued
+        match (self.trusted, self.passed >= PROBATION) {
+            (true, _) => Reading::Continued,
+            (false, true) => {
+                self.trusted = true;
+                Reading::Restarted
+            }
+            (false, false) => Reading::None,
+        }
     }
 
     /// When a packet arrived that left at `sent`, on our clock but for a constant; `None` if it is out
@@ -95,11 +115,18 @@ impl ReceiveClock {
         let anchor = self.anchor?;
         let since = signed_difference(theirs, anchor.theirs);
         let arrival = shifted(anchor.ours, since);
-        if theirs < self.latest || arrival < sent {
+        let is_in_order = theirs >= self.latest && arrival >= sent;
+        self.count(is_in_order);
+        if !is_in_order {
             return None;
         }
         self.latest = theirs;
         Some(arrival)
+    }
+
+    /// Whether the peer's times are used now.
+    pub fn is_trusted(&self) -> bool {
+        self.trusted
     }
 
     /// Whether the peer's times are ignored for good.
@@ -112,12 +139,32 @@ impl ReceiveClock {
             ours,
             theirs,
             usual: TimeDelta::ZERO,
+            last: ours,
         });
         self.latest = Duration::ZERO;
+        (self.times, self.disordered) = (0, 0);
+    }
+
+    fn count(&mut self, is_in_order: bool) {
+        self.times += 1;
+        self.disordered += u32::from(!is_in_order);
+        if self.times < BLOCK {
+            return;
+        }
+        if self.disordered * DISORDER_DIVISOR > BLOCK {
+            self.lapse();
+            // Wherever the latest time led: the next acknowledgement begins anew.
+            self.anchor = None;
+        } else {
+            self.passed = self.passed.saturating_add(1);
+        }
+        (self.times, self.disordered) = (0, 0);
     }
 
     fn lapse(&mut self) {
         self.in_order = 0;
+        self.passed = 0;
+        self.trusted = false;
         self.lapses += 1;
         self.distrusted = self.lapses > LAPSES;
     }
@@ -148,24 +195,45 @@ mod tests {
         Timestamp::from_origin(MS * ms)
     }
 
+    fn theirs(ms: u32) -> Duration {
+        Duration::from_secs(7) + MS * ms
+    }
+
+    /// A clock whose peer has told 128 times in order, one every millisecond from 0 on.
+    fn trusted() -> ReceiveClock {
+        let mut clock = ReceiveClock::default();
+        for i in 0..128 {
+            let reading = clock.on_ack(at(20 + i), Some(theirs(i)), 20 * MS);
+            assert_eq!(reading, Reading::None);
+            clock.arrival(at(i), theirs(i));
+        }
+        let reading = clock.on_ack(at(148), Some(theirs(128)), 20 * MS);
+        assert_eq!(reading, Reading::Restarted);
+        clock
+    }
+
     #[test]
     fn differences_are_the_peer_s_own() {
-        let mut clock = ReceiveClock::default();
-        let theirs = |ms: u32| Duration::from_secs(7) + MS * ms;
-        assert_eq!(
-            clock.on_ack(at(20), Some(theirs(0)), 20 * MS),
-            Reading::Restarted
-        );
-        // The second acknowledgement is 5 ms late; the packets were 1 ms apart.
-        assert_eq!(
-            clock.on_ack(at(26), Some(theirs(1)), 26 * MS),
-            Reading::Continued
-        );
-        let first = clock.arrival(at(0), theirs(0)).unwrap();
-        let second = clock.arrival(at(1), theirs(1)).unwrap();
+        let mut clock = trusted();
+        // This acknowledgement is 5 ms late; the packets were 1 ms apart.
+        let reading = clock.on_ack(at(154), Some(theirs(129)), 25 * MS);
+        assert_eq!(reading, Reading::Continued);
+        let first = clock.arrival(at(128), theirs(128)).unwrap();
+        let second = clock.arrival(at(129), theirs(129)).unwrap();
         assert_eq!(second - first, TimeDelta::from(MS));
-        assert_eq!(clock.arrival(at(2), theirs(0)), None, "out of order");
-        assert_eq!(clock.arrival(at(99), theirs(2)), None, "before it left");
+        assert_eq!(clock.arrival(at(130), theirs(128)), None, "out of order");
+        assert_eq!(clock.arrival(at(999), theirs(130)), None, "before it left");
+    }
+
+    #[test]
+    fn times_out_of_order_are_soon_ignored() {
+        let mut clock = trusted();
+        for i in 129..1000 {
+            let time = theirs(i + 7 * (i % 3));
+            clock.on_ack(at(20 + i), Some(time), 20 * MS);
+            clock.arrival(at(i), time);
+        }
+        assert!(clock.is_distrusted());
     }
 
     #[test]
@@ -173,17 +241,17 @@ mod tests {
         for lie in [
             |i: u32| MS * (100_000 - i * 10), // backwards
             |i: u32| MS * i * 1000,           // a hundred times too fast
+            |i: u32| MS * i,                  // ten times too slow
             |i: u32| Duration::MAX / (i + 1),
             |_: u32| Duration::ZERO,
         ] {
             let mut clock = ReceiveClock::default();
-            let mut continued = 0;
             for i in 0..1000 {
                 let reading = clock.on_ack(at(20 + i * 10), Some(lie(i)), 20 * MS);
-                continued += u32::from(reading == Reading::Continued);
+                assert_eq!(reading, Reading::None);
+                clock.arrival(at(i * 10), lie(i));
             }
             assert!(clock.is_distrusted());
-            assert!(continued < 50, "{continued}");
         }
     }
 

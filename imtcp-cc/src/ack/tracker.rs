@@ -1,13 +1,13 @@
 //! From acknowledgements to echoes: which packet an acknowledgement echoes, how good the echo is,
 //! and the gaps between clean echoes.
 
-use super::base_delay::BaseDelay;
 use super::clock::{EchoClock, EchoTiming};
 use super::echo::Echo;
 use super::gap::{EchoGap, EchoPoint, LinkState};
 use super::quality::EchoQuality;
+use super::waiting::Waiting;
 use super::work::QueueWork;
-use crate::units::{Bandwidth, Bytes, TimeDelta, Timestamp};
+use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -75,13 +75,7 @@ pub struct EchoTracker {
     upstream_free: Timestamp,
     /// The capacity is only known to be no less.
     bound: bool,
-    base: BaseDelay,
-    /// The longest time in queues, as the least of its negative.
-    deepest: BaseDelay,
-    /// By how much two echoes came closer together than the tight link serves packets, at most, as
-    /// the least of its negative: something after that link pushed them together. Waiting is not
-    /// believed up to this.
-    jitter: BaseDelay,
+    waiting: Waiting,
 }
 
 impl Default for EchoTracker {
@@ -102,9 +96,7 @@ impl EchoTracker {
             last: None,
             upstream_free: Timestamp::ZERO,
             bound: false,
-            base: BaseDelay::new(),
-            deepest: BaseDelay::new(),
-            jitter: BaseDelay::new(),
+            waiting: Waiting::new(),
         }
     }
 
@@ -163,7 +155,7 @@ impl EchoTracker {
             outcome.bytes += packet.size;
             if let Some(at) = timed {
                 sink(&echo_of(&packet, at, EchoQuality::Single));
-                outcome.echo = Some(self.take(&packet, at, 1, capacity));
+                outcome.echo = Some(self.take(&packet, (at, at), 1, capacity));
             } else if let Some(earlier) = held.replace(packet) {
                 sink(&echo_of(&earlier, now, EchoQuality::Aggregated));
             }
@@ -176,7 +168,7 @@ impl EchoTracker {
             }
             Some(at) => {
                 sink(&echo_of(&newest, at, EchoQuality::Single));
-                outcome.echo = Some(self.take(&newest, at, outcome.packets, capacity));
+                outcome.echo = Some(self.take(&newest, (at, now), outcome.packets, capacity));
             }
             None => sink(&echo_of(&newest, now, EchoQuality::Aggregated)),
         }
@@ -194,16 +186,14 @@ impl EchoTracker {
         self.clump = None;
         self.last = None;
         self.clock = EchoClock::default();
-        self.base = BaseDelay::new();
-        self.deepest = BaseDelay::new();
-        self.jitter = BaseDelay::new();
+        self.waiting = Waiting::new();
     }
 
     /// Takes a clean echo.
     fn take(
         &mut self,
         packet: &SentPacket,
-        arrived: Timestamp,
+        (arrived, came): (Timestamp, Timestamp),
         covered: u32,
         capacity: Option<Bandwidth>,
     ) -> EchoPoint {
@@ -212,6 +202,7 @@ impl EchoTracker {
             size: packet.size,
             sent: packet.sent,
             arrived,
+            came,
         };
         let reading = Reading {
             point,
@@ -264,9 +255,9 @@ impl EchoTracker {
         if let Some(clump) = &mut self.clump
             && EchoClock::is_clump(arrival, departure)
         {
-            let arrived = clump.point.arrived;
+            let EchoPoint { arrived, came, .. } = clump.point;
             *clump = echo;
-            clump.point.arrived = arrived;
+            (clump.point.arrived, clump.point.came) = (arrived, came);
             return None;
         }
         let complete = self.clump.replace(echo)?;
@@ -279,33 +270,20 @@ impl EchoTracker {
 
     /// A gap ends here, and the next begins.
     fn settle(&mut self, read: Reading, capacity: Option<Bandwidth>) {
-        let point = read.point;
-        let delay = point.delay(capacity);
-        self.base.observe(point.arrived, delay);
-        if let (Some(last), Some(rate)) = (self.last, capacity) {
-            let serialisation = TimeDelta::from(rate.time_for(point.size));
-            let pushed = serialisation - (point.arrived - last.point.arrived);
-            self.jitter
-                .observe(point.arrived, (-pushed).min(TimeDelta::ZERO));
-        }
-        self.deepest
-            .observe(point.arrived, -TimeDelta::from(self.base.excess(delay)));
+        let last = self.last.map(|last| last.point);
+        self.waiting.observe(&read.point, last.as_ref(), capacity);
         self.last = Some(read);
-        self.forget_before(point.number);
+        self.forget_before(read.point.number);
     }
 
-    /// What is not believed of a waiting time.
-    fn doubt(&self) -> Duration {
-        let pushed = self.jitter.get().map_or(Duration::ZERO, magnitude);
-        if self.clock.is_coarse() {
-            pushed.max(self.clock.jitter())
+    /// The waiting time of a packet that is beyond doubt.
+    fn waited(&self, point: &EchoPoint, capacity: Option<Bandwidth>) -> Duration {
+        let doubt = if self.clock.is_coarse() {
+            self.clock.jitter()
         } else {
-            pushed
-        }
-    }
-
-    fn deepest(&self) -> Duration {
-        self.deepest.get().map_or(Duration::MAX, magnitude)
+            Duration::ZERO
+        };
+        self.waiting.of(point, capacity, doubt)
     }
 
     fn position(&self, number: u64) -> Option<usize> {
@@ -343,11 +321,8 @@ impl EchoTracker {
         let (from, to) = (last.point, to.point);
         let mut bytes = Bytes::ZERO;
         let mut packets = 0u32;
-        let waiting = self
-            .base
-            .excess(from.delay(capacity))
-            .saturating_sub(self.doubt());
-        let long_queue = waiting >= self.deepest() / 2;
+        let waiting = self.waited(&from, capacity);
+        let long_queue = waiting >= self.waiting.longest() / 2;
         let mut work = QueueWork::after(&from, waiting, capacity);
         let mut spaced = false;
         for packet in self
@@ -390,18 +365,13 @@ impl EchoTracker {
         to: &EchoPoint,
         capacity: Option<Bandwidth>,
     ) -> LinkState {
-        let waited = |point: &EchoPoint| self.base.excess(point.delay(capacity)) > self.doubt();
+        let waited = |point: &EchoPoint| !self.waited(point, capacity).is_zero();
         if waited(from) && waited(to) {
             LinkState::BusyQueued
         } else {
             LinkState::Unknown
         }
     }
-}
-
-/// A maximum kept as the least of its negative.
-fn magnitude(negative: TimeDelta) -> Duration {
-    negative.abs()
 }
 
 fn echo_of(packet: &SentPacket, arrived: Timestamp, quality: EchoQuality) -> Echo {

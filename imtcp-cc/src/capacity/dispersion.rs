@@ -25,7 +25,7 @@ const MOST_PACKETS_SPARSE: u32 = 16;
 const SPARSE_AFTER: u32 = 64;
 
 /// Own bytes per look at whether the echoes fit the capacity, in packets of a gap each.
-const CHECKED_GAPS: u32 = 256;
+const CHECKED_GAPS: u32 = 128;
 
 /// Packets that come at the capacity's own pace are stretched to twice the time by others that take the
 /// whole of it. More cannot be; some room for what has waited upstream.
@@ -134,7 +134,7 @@ impl DispersionCapacity {
 
     /// Takes a gap between clean echoes. Returns the capacity if it changed.
     pub fn on_gap(&mut self, gap: &EchoGap) -> Option<Bandwidth> {
-        let arrival = gap.arrival_gap()?.as_nanos();
+        let arrival = gap.seen_gap()?.as_nanos();
         if self.is_too_long(gap.packets) || arrival == 0 || !self.can_tell(gap, arrival) {
             return None;
         }

@@ -68,7 +68,7 @@ impl Capacity {
         jitter: Duration,
     ) -> Option<Bandwidth> {
         self.sustained
-            .on_delivered(echo.sent, echo.arrived, bytes, packets, jitter);
+            .on_delivered(echo.sent, echo.came, bytes, packets, jitter);
         self.update()
     }
 

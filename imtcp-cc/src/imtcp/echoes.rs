@@ -2,8 +2,10 @@
 
 use super::ImTcp;
 use crate::ack::{EchoGap, EchoTiming, Reading};
+use crate::capacity::Capacity;
 use crate::event::Event;
 use crate::measurement::Estimator;
+use crate::measurement::statistical::StatisticalEstimator;
 use crate::transport::{AckInfo, AckedPacket};
 use crate::units::{Bandwidth, Timestamp};
 
@@ -28,9 +30,9 @@ impl ImTcp {
             ..
         } = self;
         let timed = acked.map(|packet| {
-            let theirs = packet.received.filter(|_| reading != Reading::None);
+            let theirs = packet.received;
             let at = theirs.and_then(|theirs| receive_clock.arrival(packet.sent, theirs));
-            (packet.number, at)
+            (packet.number, at.filter(|_| reading != Reading::None))
         });
         let by_ack = (!self.by_peer).then_some(arrived);
         let capacity = self.capacity.get();
@@ -80,11 +82,15 @@ impl ImTcp {
         let reading = self.receive_clock.on_ack(arrived, theirs, info.rtt.latest);
         let by_peer = match reading {
             // An acknowledgement without times among others with times is no echo.
-            Reading::None => self.by_peer && !self.receive_clock.is_distrusted(),
+            Reading::None => self.by_peer && self.receive_clock.is_trusted(),
             Reading::Restarted | Reading::Continued => true,
         };
         if reading == Reading::Restarted || by_peer != self.by_peer {
+            // What was learnt by one clock does not go with the other, and what came of times that are
+            // not believed any more is worth no more than they.
             self.tracker.restart();
+            self.capacity = Capacity::new();
+            self.statistical = StatisticalEstimator::new(self.config.minimum_range());
         }
         self.by_peer = by_peer;
         self.ack_policy.set_timed(by_peer);
@@ -107,7 +113,9 @@ impl ImTcp {
     }
 
     fn on_capacity(&mut self, now: Timestamp, changed: Option<Bandwidth>) {
-        self.tracker.set_bound(self.capacity.is_bound());
+        let bound = self.capacity.is_bound();
+        self.tracker.set_bound(bound);
+        self.statistical.set_bound(bound);
         if let Some(capacity) = changed {
             self.statistical
                 .on_capacity(capacity, self.on_wire(self.max_datagram));

@@ -55,6 +55,10 @@ pub struct Path {
     pub ack_every: u32,
 }
 
+/// What the receiver says of a packet that arrived at this time: the delay of its acknowledgement, and
+/// when it arrived.
+pub type Says = fn(&mut Random, Timestamp) -> (Duration, Option<Duration>);
+
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     Data(u64),
@@ -88,7 +92,10 @@ pub struct Run {
     events: BinaryHeap<Reverse<(u64, u64, Happening)>>,
     order: u64,
     outstanding: BTreeMap<u64, (u64, Timestamp)>,
-    received: BTreeMap<u64, bool>,
+    /// When each packet arrived.
+    received: BTreeMap<u64, Timestamp>,
+    /// Nothing, if not set.
+    pub says: Option<Says>,
     queued: u64,
     retransmission: bool,
     next_number: u64,
@@ -118,6 +125,7 @@ impl Run {
             order: 0,
             outstanding: BTreeMap::new(),
             received: BTreeMap::new(),
+            says: None,
             queued: 0,
             retransmission: false,
             next_number: 0,
@@ -284,7 +292,8 @@ impl Run {
         if self.random.chance(self.path.loss) {
             return;
         }
-        self.received.insert(number, true);
+        let arrived = Timestamp::from_nanos(self.link_free) + self.path.delay / 2;
+        self.received.insert(number, arrived);
         // Every n-th packet is acknowledged at once, the others after the usual delay; whatever
         // was acknowledged already is not news then.
         self.unacked += 1;
@@ -322,9 +331,22 @@ impl Run {
         let latest = self.now.saturating_since(newest.2);
         self.sample(latest);
         self.declare_lost(newest.0);
+        let says = self.says.unwrap_or(|_, _| (Duration::ZERO, None));
+        let mut ack_delay = Duration::ZERO;
+        let mut acked = Vec::with_capacity(newly.len());
+        for (number, size, sent) in newly {
+            let received;
+            (ack_delay, received) = says(&mut self.random, self.received[&number]);
+            acked.push(AckedPacket {
+                number,
+                size: Bytes::new(size),
+                sent,
+                received,
+            });
+        }
         let info = AckInfo {
             largest,
-            ack_delay: Duration::ZERO,
+            ack_delay,
             rtt: RoundTrip {
                 latest,
                 min: self.least,
@@ -333,14 +355,8 @@ impl Run {
             },
             bytes_in_flight: Bytes::new(self.bytes_in_flight()),
         };
-        let acked = newly.iter().map(|(number, size, sent)| AckedPacket {
-            received: None,
-            number: *number,
-            size: Bytes::new(*size),
-            sent: *sent,
-        });
         let now = self.now;
-        self.call(|core| core.on_ack(now, &info, acked));
+        self.call(|core| core.on_ack(now, &info, acked.iter().copied()));
     }
 
     fn sample(&mut self, latest: Duration) {

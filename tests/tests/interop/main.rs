@@ -4,6 +4,8 @@ mod asked;
 mod asking;
 #[path = "../common/mod.rs"]
 mod common;
+mod measuring;
+mod overheard;
 mod script;
 mod servers;
 mod world;

@@ -51,6 +51,10 @@ const FEWEST_SLICES: usize = 8;
 /// half a per cent, and the window's edges cut packets.
 const SYSTEMATIC_SHARE: f64 = 0.015;
 
+/// The same where the capacity is only known to be no less: with the capacity a fifth low, and half of it
+/// available, trains at its rate read 4 % off (ALGORITHM.md, "Capacity").
+const SYSTEMATIC_SHARE_OF_BOUND: f64 = 0.04;
+
 /// B_m as a share of the value where none is configured: streams then reach 15 % to either side,
 /// beyond what the value is in doubt by after a few hundred gaps.
 const MINIMUM_RANGE_SHARE: f64 = 0.3;
@@ -60,6 +64,8 @@ const MINIMUM_RANGE_SHARE: f64 = 0.3;
 pub struct StatisticalEstimator {
     minimum_range: Bandwidth,
     capacity: Option<Bandwidth>,
+    /// It is only known to be no less.
+    bound: bool,
     latest: Option<Estimate>,
     slices: Slices,
     scratch: Vec<SliceView>,
@@ -81,6 +87,7 @@ impl StatisticalEstimator {
         Self {
             minimum_range,
             capacity: None,
+            bound: false,
             latest: None,
             slices: Slices::new(SLICE, MOST_SLICES),
             scratch: Vec::with_capacity(MOST_SLICES),
@@ -115,6 +122,11 @@ impl StatisticalEstimator {
             (self.timing, self.jitter) = (timing, jitter);
             self.cut(packet);
         }
+    }
+
+    /// Whether the capacity is only a lower bound.
+    pub fn set_bound(&mut self, bound: bool) {
+        self.bound = bound;
     }
 
     /// The path could not carry what was sent.
@@ -185,13 +197,20 @@ impl StatisticalEstimator {
         mean: &window::WindowMean,
     ) -> Estimate {
         let available = (capacity.as_bps_f64() - mean.rate).max(0.0);
-        let systematic = SYSTEMATIC_SHARE * available;
+        let share = if self.bound {
+            SYSTEMATIC_SHARE_OF_BOUND
+        } else {
+            SYSTEMATIC_SHARE
+        };
+        let systematic = share * available;
+        // A lower bound of the capacity bounds nothing from above.
+        let most = if self.bound { Bandwidth::MAX } else { capacity };
         let half = libm::sqrt(mean.half_width * mean.half_width + systematic * systematic);
         Estimate {
             at,
             available: Bandwidth::from_bps_f64(available),
             low: Bandwidth::from_bps_f64(available - half),
-            high: Bandwidth::from_bps_f64(available + half).min(capacity),
+            high: Bandwidth::from_bps_f64(available + half).min(most),
             window,
             flags: Flags {
                 application_limited: self.application_limited,

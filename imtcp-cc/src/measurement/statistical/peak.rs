@@ -18,6 +18,9 @@ const WINDOW: Duration = Duration::from_secs(10);
 const SHORTEST_SAMPLE: Duration = Duration::from_millis(100);
 const JITTERS: u32 = 16;
 
+/// The value may be this share too low at least: what got through includes the time after the loss.
+const DOUBT: f64 = 0.04;
+
 /// Most samples that the window holds, and fewest that make an estimate.
 const MOST: usize = 128;
 const FEWEST: usize = 10;
@@ -102,7 +105,7 @@ impl Peak {
             at: newest,
             available: at(9).min(capacity),
             low: at(5).min(capacity),
-            high: at(10).min(capacity),
+            high: at(10).max(at(9).scaled(1.0 + DOUBT)),
             window: newest.saturating_since(first),
             flags: Flags {
                 aggregated_acks: true,
@@ -125,6 +128,7 @@ mod tests {
             size: Bytes::new(1250),
             sent: Timestamp::from_origin(Duration::from_millis(at)),
             arrived: Timestamp::from_origin(Duration::from_millis(at + 20)),
+            came: Timestamp::from_origin(Duration::from_millis(at + 20)),
         };
         EchoGap {
             from: point(n * 100),
