@@ -65,12 +65,32 @@ fn a_thread_requires_changes_and_withdraws_while_the_connection_runs() {
     // Known by now: the estimate, the capacity, and what follows from them.
     assert!(promise.estimate().is_some());
     let capacity = promise.capacity().expect("3 s of back-to-back packets");
-    assert!(capacity.as_bps().abs_diff(10_000_000) < 500_000, "{capacity}");
-    assert!(promise.can_promise(Bandwidth::from_mbps(4), SLOT).is_some_and(|p| p > 0.9));
-    assert!(promise.can_promise(Bandwidth::from_mbps(40), SLOT).is_some_and(|p| p < 0.01));
-    assert!(promise.bytes_within(SLOT, 0.5).is_some_and(|bytes| bytes > Bytes::new(500_000)));
-    let too_much = promise.require(requirement(40)).expect_err("the path has 10 Mbit/s");
-    assert!(matches!(too_much, RejectedRequirement::AbovePath { .. }), "{too_much}");
+    assert!(
+        capacity.as_bps().abs_diff(10_000_000) < 500_000,
+        "{capacity}"
+    );
+    assert!(
+        promise
+            .can_promise(Bandwidth::from_mbps(4), SLOT)
+            .is_some_and(|p| p > 0.9)
+    );
+    assert!(
+        promise
+            .can_promise(Bandwidth::from_mbps(40), SLOT)
+            .is_some_and(|p| p < 0.01)
+    );
+    assert!(
+        promise
+            .bytes_within(SLOT, 0.5)
+            .is_some_and(|bytes| bytes > Bytes::new(500_000))
+    );
+    let too_much = promise
+        .require(requirement(40))
+        .expect_err("the path has 10 Mbit/s");
+    assert!(
+        matches!(too_much, RejectedRequirement::AbovePath { .. }),
+        "{too_much}"
+    );
 
     let ended = AtomicBool::new(false);
     let taken = thread::scope(|scope| {
@@ -81,14 +101,24 @@ fn a_thread_requires_changes_and_withdraws_while_the_connection_runs() {
         });
         while !ended.load(Ordering::Acquire) && !asking.is_finished() {
             now = now + STEP;
-            assert!(simulation.advance(now), "the thread was not answered: {:?}", promise.status());
+            assert!(
+                simulation.advance(now),
+                "the thread was not answered: {:?}",
+                promise.status()
+            );
             thread::yield_now();
         }
         asking.join().expect("no panic")
     });
-    let rates: Vec<u64> = taken.iter().map(|r| r.required.as_bps() / 1_000_000).collect();
+    let rates: Vec<u64> = taken
+        .iter()
+        .map(|r| r.required.as_bps() / 1_000_000)
+        .collect();
     assert_eq!(rates, [4, 4, 4, 2, 2, 2]);
-    assert!(taken.iter().all(|report| report.outcome == Outcome::Kept), "{taken:?}");
+    assert!(
+        taken.iter().all(|report| report.outcome == Outcome::Kept),
+        "{taken:?}"
+    );
     // The window was steered down from 10 Mbit/s: the last slot of each rate has it and little more.
     for last in [&taken[2], &taken[5]] {
         let ratio = last.achieved.as_bps_f64() / last.required.as_bps_f64();

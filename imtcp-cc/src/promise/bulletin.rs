@@ -263,7 +263,7 @@ mod tests {
         let empty = Bulletin::default();
         assert_eq!(Bulletin::from_words(&empty.to_words()), empty);
         let mut history = History::default();
-        history.add(Some(0.4), true);
+        history.add(0.5, Some(0.4), true);
         let full = Bulletin {
             smoothed_rtt: Some(Duration::from_millis(30)),
             capacity: Some(Bandwidth::from_mbps(100)),

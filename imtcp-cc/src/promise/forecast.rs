@@ -7,11 +7,12 @@
 //!
 //! ```text
 //! P = Phi((A - r) / sigma) h_0^w + (1 - Phi(...)) h(d)^w,  d = (r - A) / (R - A),  0 where r > R
-//! sigma^2 = e^2 + D max(1, v / span)
+//! sigma^2 = max(e^2, D / 2 max(1, v / span))
 //! ```
 //!
 //! e is the error of the estimate, D the mean square by which one estimate differs from the next of a
-//! window of v that does not overlap, R the reach (the ceiling's share of the capacity, or A if that
+//! window of v that does not overlap: it has the variance of the one and of the other, errors and all, so
+//! half of it is what the next differs by from its mean; R the reach (the ceiling's share of the capacity, or A if that
 //! is more), w the share of a slot that the span is.
 
 use super::history::History;
@@ -60,10 +61,10 @@ impl Outlook {
     fn deviation(&self, span: Duration) -> f64 {
         let error = self.error.as_bps_f64();
         let swing = self.swing.as_bps_f64();
-        // Differences between two means are twice as uncertain as one of them where the windows tell
-        // nothing of each other; where they do, levels last, and a longer span does not smooth them.
+        // Levels last, so a longer span is not taken to smooth them.
         let shorter = self.window.as_secs_f64() / span.as_secs_f64().max(1e-9);
-        libm::sqrt(error * error + swing * swing * shorter.max(1.0))
+        let change = swing * swing / 2.0 * shorter.max(1.0);
+        libm::sqrt(change.max(error * error))
     }
 
     /// Probability that `rate` is available as a mean over `span`, without taking from others.
@@ -107,7 +108,7 @@ impl Outlook {
             Some(depth) if depth > 1.0 => 0.0,
             depth => libm::pow(self.history.taking(depth.unwrap_or(0.0)), share),
         };
-        enough * by_chance + (1.0 - enough) * taken.min(by_chance)
+        enough * by_chance + (1.0 - enough) * taken
     }
 
     /// The goodput that is available within `time` with at least this probability, without taking from
@@ -183,7 +184,7 @@ mod tests {
         Outlook {
             available: Bandwidth::from_mbps(20),
             error: Bandwidth::from_mbps(3),
-            swing: Bandwidth::from_mbps(4),
+            swing: Bandwidth::from_bps(7_071_068),
             window: SECOND,
             capacity: Some(Bandwidth::from_mbps(100)),
             ceiling: 0.5,
@@ -195,32 +196,36 @@ mod tests {
     fn what_is_available_is_normal_around_the_estimate() {
         let outlook = outlook();
         let p = |mbps| outlook.probability_available(Bandwidth::from_mbps(mbps), SECOND);
-        // sigma = sqrt(3^2 + 4^2) = 5 Mbit/s: 20 is the median, 10 two sigmas below, 25 one above.
+        // sigma = 7.07 / sqrt(2) = 5 Mbit/s: 20 is the median, 10 two sigmas below, 25 one above.
         assert!((p(20) - 0.5).abs() < 1e-12);
         assert!((p(10) - 0.977_25).abs() < 1e-5, "{}", p(10));
         assert!((p(25) - 0.158_66).abs() < 1e-5, "{}", p(25));
         assert_eq!(p(101), 0.0, "above the capacity");
-        // Over a quarter of the window the swing doubles: sigma = sqrt(9 + 64).
+        // Over a quarter of the window the swing doubles.
         let brief = outlook.probability_available(Bandwidth::from_mbps(10), SECOND / 4);
-        assert!(
-            (brief - normal_below(10.0 / 73f64.sqrt())).abs() < 1e-9,
-            "{brief}"
-        );
+        assert!((brief - normal_below(1.0)).abs() < 1e-6, "{brief}");
+        // The estimate's own error is the least.
+        let steady = Outlook {
+            swing: Bandwidth::ZERO,
+            ..outlook
+        };
+        let p = steady.probability_available(Bandwidth::from_mbps(17), SECOND);
+        assert!((p - normal_below(1.0)).abs() < 1e-6, "{p}");
     }
 
     #[test]
     fn beyond_the_available_experience_decides() {
         let mut outlook = outlook();
         let deep = Bandwidth::from_mbps(44);
-        // A 20, reach 50: (44 - 20) / 30 = 0.8, the last quarter, believed at 1 - 0.875.
+        // A 20, reach 50: (44 - 20) / 30 = 0.8, the last quarter, believed at 0.3 (1 - 0.875).
         assert!((outlook.depth(deep).expect("taking") - 0.8).abs() < 1e-12);
-        assert!((outlook.probability(deep, SECOND, 1.0) - 0.125).abs() < 1e-3);
+        assert!((outlook.probability(deep, SECOND, 1.0) - 0.0375).abs() < 1e-3);
         for _ in 0..100 {
-            outlook.history.add(Some(0.1), true);
-            outlook.history.add(Some(0.3), true);
-            outlook.history.add(Some(0.6), true);
-            outlook.history.add(Some(0.8), true);
-            outlook.history.add(None, true);
+            outlook.history.add(0.0, Some(0.1), true);
+            outlook.history.add(0.0, Some(0.3), true);
+            outlook.history.add(0.0, Some(0.6), true);
+            outlook.history.add(0.0, Some(0.8), true);
+            outlook.history.add(1.0, None, true);
         }
         assert!(outlook.probability(deep, SECOND, 1.0) > 0.9);
         let beyond = Bandwidth::from_mbps(51);
@@ -254,7 +259,9 @@ mod tests {
         fn probabilities_are_probabilities_and_fall_with_the_rate(
             available in 0u64..200, error in 0u64..50, swing in 0u64..50, window_ms in 1u64..5000,
             capacity in proptest::option::of(1u64..200), ceiling in 0.01..=1.0,
-            slots in proptest::collection::vec((proptest::option::of(0.0..2.0), any::<bool>()), 0..40),
+            slots in proptest::collection::vec(
+                (0.0..=1.0, proptest::option::of(0.0..2.0), any::<bool>()), 0..40,
+            ),
             rates in (0u64..250, 0u64..250), span_ms in 0u64..10_000, share in 0.0..=1.0,
         ) {
             let mut outlook = Outlook {
@@ -266,8 +273,8 @@ mod tests {
                 ceiling,
                 history: History::default(),
             };
-            for (depth, kept) in slots {
-                outlook.history.add(depth, kept);
+            for (enough, depth, kept) in slots {
+                outlook.history.add(enough, depth, kept);
             }
             let span = Duration::from_millis(span_ms);
             let p = |mbps| outlook.probability(Bandwidth::from_mbps(mbps), span, share);

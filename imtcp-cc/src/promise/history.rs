@@ -29,19 +29,16 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, kept: bool) {
-        self.fade();
-        self.count(kept);
+    /// Fades by as much of a slot as `weight` says.
+    fn fade(&mut self, weight: f64) {
+        let rest = 1.0 - (1.0 - MEMORY) * weight;
+        self.kept *= rest;
+        self.seen *= rest;
     }
 
-    fn fade(&mut self) {
-        self.kept *= MEMORY;
-        self.seen *= MEMORY;
-    }
-
-    fn count(&mut self, kept: bool) {
-        self.kept += f64::from(u8::from(kept));
-        self.seen += 1.0;
+    fn count(&mut self, kept: bool, weight: f64) {
+        self.kept += weight * f64::from(u8::from(kept));
+        self.seen += weight;
     }
 
     fn share(&self, prior: f64, weight: f64) -> f64 {
@@ -57,15 +54,28 @@ pub struct History {
 }
 
 impl History {
-    /// A slot ended. `depth` is how far into what belongs to others it had to go, as a share of the way
-    /// from what was available to the most that may be reached; none where enough was available.
-    pub fn add(&mut self, depth: Option<f64>, kept: bool) {
-        let Some(depth) = depth else {
-            self.enough.add(kept);
-            return;
-        };
+    /// A slot ended. `enough` is how likely it seemed at its beginning that enough would be available.
+    /// `depth` is how far into what belongs to others it had to go then, as a share of the way from what
+    /// was available to the most that may be reached; none where it had not to.
+    ///
+    /// Whether it had to take in the end nobody knows. The slot counts for either by how well that
+    /// explains what came of it: a missed one whose bandwidth was doubtful says little of mishaps.
+    pub fn add(&mut self, enough: f64, depth: Option<f64>, kept: bool) {
+        let depth = depth.unwrap_or(0.0);
+        let explained =
+            |probability: f64, share: f64| probability * if kept { share } else { 1.0 - share };
+        let by_itself = explained(enough, self.enough());
+        let by_taking = explained(1.0 - enough, self.taking(depth));
+        let all = by_itself + by_taking;
+        let weight = if all > 0.0 { by_itself / all } else { enough };
+        self.enough.fade(weight);
+        self.enough.count(kept, weight);
+        self.add_taking(depth, kept, 1.0 - weight);
+    }
+
+    fn add_taking(&mut self, depth: f64, kept: bool, weight: f64) {
         for (index, tally) in self.taking.iter_mut().enumerate() {
-            tally.fade();
+            tally.fade(weight);
             // What was had would have been had of less, and what was not, not of more.
             let tells = if kept {
                 index <= class(depth)
@@ -73,7 +83,7 @@ impl History {
                 index >= class(depth)
             };
             if tells {
-                tally.count(kept);
+                tally.count(kept, weight);
             }
         }
     }
@@ -148,16 +158,32 @@ mod tests {
     }
 
     #[test]
+    fn a_slot_counts_for_what_explains_it() {
+        // Missed; 0.5 that enough was there, of which 0.98 are kept, and 0.2625 of what is taken:
+        // 0.5 * 0.02 against 0.5 * 0.7375. So 0.0134 of a slot says that enough was not kept.
+        let mut history = History::default();
+        history.add(0.5, None, false);
+        let weight = 0.02 / (0.02 + 0.7375);
+        let expected = 0.98 * 4.0 / (4.0 + weight);
+        assert!((history.enough() - expected).abs() < 1e-12);
+        // Where enough was there for sure, all of it.
+        let mut history = History::default();
+        history.add(1.0, None, false);
+        assert!((history.enough() - 0.98 * 4.0 / 5.0).abs() < 1e-12);
+        assert!((history.taking(0.1) - 0.2625).abs() < 1e-12);
+    }
+
+    #[test]
     fn slots_move_them_and_the_last_twenty_count() {
         let mut history = History::default();
-        history.add(Some(0.6), true);
+        history.add(0.0, Some(0.6), true);
         // (1 + 2 * 0.1125) / (1 + 2), and for less at least so: (1 + 2 * 0.2625) / (1 + 2).
         assert!((history.taking(0.6) - 1.225 / 3.0).abs() < 1e-12);
         assert!((history.taking(0.1) - 1.525 / 3.0).abs() < 1e-12);
         // Of more it tells nothing.
         assert!((history.taking(0.8) - 0.0375).abs() < 1e-12);
         for _ in 0..200 {
-            history.add(Some(0.1), false);
+            history.add(0.0, Some(0.1), false);
         }
         // Weight of the past: 1 / (1 - 0.95) = 20; (0 + 2 * 0.2625) / (20 + 2).
         assert!((history.taking(0.1) - 0.525 / 22.0).abs() < 1e-3);
@@ -167,7 +193,7 @@ mod tests {
         );
         let mut back = History::from_words(&history.to_words());
         assert_eq!(back, history);
-        back.add(None, false);
+        back.add(1.0, None, false);
         assert!(back.enough() < history.enough());
     }
 }

@@ -90,8 +90,8 @@ pub(crate) struct Keeper {
     index: u64,
     status: Status,
     warned: Option<Timestamp>,
-    /// How deep the present slot had to go when it began; none where that could not be told.
-    depth: Option<Option<f64>>,
+    /// None where nothing was known of the path when the present slot began.
+    need: Option<Need>,
     history: History,
     swing: Swing,
     next_window: Timestamp,
@@ -104,6 +104,13 @@ pub(crate) struct Keeper {
     last_path: Option<PathState>,
     /// Data has waited to be sent since then, as far as it is not accounted for.
     waiting_since: Option<Timestamp>,
+}
+
+/// What a slot needed when it began, as [`History::add`] has it.
+#[derive(Clone, Copy, Debug)]
+struct Need {
+    enough: f64,
+    depth: Option<f64>,
 }
 
 type Emit<'a> = &'a mut dyn FnMut(Event);
@@ -123,7 +130,7 @@ impl Keeper {
             index: 0,
             status: Status::Idle,
             warned: None,
-            depth: None,
+            need: None,
             history: History::default(),
             swing: Swing::default(),
             next_window: Timestamp::ZERO,

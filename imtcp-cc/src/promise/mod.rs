@@ -26,6 +26,7 @@ mod keeper;
 mod ledger;
 mod published;
 mod requirement;
+mod running;
 mod slot_length;
 mod slots;
 mod status;

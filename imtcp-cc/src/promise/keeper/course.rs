@@ -4,7 +4,7 @@ use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
 use super::super::slots::{ControlSlot, EvaluationSlot, evaluation_rounds, next_target, rounds_up};
 use super::super::status::{Outcome, SlotReport};
 use super::super::steering::Standing;
-use super::{Emit, Keeper, PathState};
+use super::{Emit, Keeper, Need, PathState};
 use crate::event::Event;
 use crate::units::{Bandwidth, Timestamp};
 use std::time::Duration;
@@ -63,9 +63,10 @@ impl Keeper {
         // Where nothing came back for a whole slot, what was said before it stood all along.
         let silent = start + requirement.per() <= path.now && self.status.is_warning();
         self.warned = silent.then_some(start);
-        self.depth = self
-            .outlook(path)
-            .map(|outlook| outlook.depth(requirement.rate()));
+        self.need = self.outlook(path).map(|outlook| Need {
+            enough: outlook.probability_available(requirement.rate(), requirement.per()),
+            depth: outlook.depth(requirement.rate()),
+        });
         self.next_look = path.now;
     }
 
@@ -180,8 +181,8 @@ impl Keeper {
     }
 
     fn learn(&mut self, outcome: Outcome) {
-        if let (Some(depth), true) = (self.depth, outcome != Outcome::SourceLimited) {
-            self.history.add(depth, outcome.is_kept());
+        if let (Some(need), true) = (self.need, outcome != Outcome::SourceLimited) {
+            self.history.add(need.enough, need.depth, outcome.is_kept());
         }
     }
 }

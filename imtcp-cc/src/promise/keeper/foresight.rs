@@ -3,17 +3,13 @@
 use super::super::bulletin::Bulletin;
 use super::super::forecast::{Outlook, error_of};
 use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
+use super::super::running::{Course, is_at_risk};
 use super::super::slots::EvaluationSlot;
 use super::super::status::{Cause, Status};
 use super::{Emit, Keeper, PathState};
 use crate::event::Event;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
-
-/// A slot is at risk when it is more likely missed than kept, and out of it only some way beyond, so
-/// that a wavering forecast does not make a wavering status.
-const RISK_BELOW: f64 = 0.5;
-const SAFE_ABOVE: f64 = 0.6;
 
 /// The least time between two looks at the forecast; otherwise it is half a round trip.
 const SHORTEST_LOOK: Duration = Duration::from_millis(5);
@@ -110,12 +106,17 @@ impl Keeper {
             return Status::Broken { shortfall: missing };
         }
         let share = left.as_secs_f64() / requirement.per().as_secs_f64();
-        let probability = outlook.probability(needed, left, share);
-        let bound = match self.status {
-            Status::AtRisk { .. } | Status::Broken { .. } => SAFE_ABOVE,
-            _ => RISK_BELOW,
+        let course = Course {
+            needed,
+            required: requirement.rate(),
+            pace: self.pace(path),
         };
-        if probability >= bound {
+        let forecast = outlook.probability(needed, left, share);
+        if !is_at_risk(
+            course.probability(forecast),
+            share,
+            self.status.is_warning(),
+        ) {
             return Status::Kept;
         }
         let likely = outlook.available.min(needed).bytes_in(left);
@@ -123,6 +124,13 @@ impl Keeper {
             cause: self.cause(path, &requirement, needed, outlook),
             shortfall: missing.saturating_sub(likely),
         }
+    }
+
+    /// What the window carries now.
+    fn pace(&self, path: &PathState) -> Bandwidth {
+        let share = self.goodput_of(path).as_f64() / path.datagram.as_f64().max(1.0);
+        let window = Bandwidth::from_bytes_over(path.window, path.smoothed);
+        window.unwrap_or(Bandwidth::MAX).scaled(share)
     }
 
     /// The goodput that the slot still has to deliver, the source permitting.
