@@ -340,7 +340,9 @@ impl ImTcp {
         let measurement = record.measurement();
         self.reporter
             .emit(now, Event::MeasurementCompleted { measurement });
-        if let Some(estimate) = self.classic.on_measurement(record) {
+        if let Some(mut estimate) = self.classic.on_measurement(record) {
+            // The peer's clock puts an arrival up to some round trips ahead of ours.
+            estimate.at = estimate.at.min(now);
             let estimator = EstimatorKind::Classic;
             self.reporter.emit(
                 now,

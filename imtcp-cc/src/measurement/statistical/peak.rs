@@ -102,7 +102,8 @@ impl Peak {
         let at = |tenths: usize| Bandwidth::from_bps_f64(self.scratch[(count - 1) * tenths / 10]);
         let newest = self.samples.back()?.at;
         Some(Estimate {
-            at: newest,
+            // The peer's clock may be a little ahead of ours.
+            at: newest.min(now),
             available: at(9).min(capacity),
             low: at(5).min(capacity),
             high: at(10).max(at(9).scaled(1.0 + DOUBT)),
