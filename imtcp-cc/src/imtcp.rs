@@ -174,7 +174,9 @@ impl ImTcp {
         if ready.packets == 0 && !request.retransmission {
             return Release::Hold;
         }
-        let conditions = self.conditions(now, rtt);
+        let mut conditions = self.conditions(now, rtt);
+        // Begun now, a measurement would be given up at the next question.
+        conditions.allowed &= !request.retransmission;
         let verdict = self.probing.next(now, ready, &conditions, &mut |event| {
             self.reporter.emit(now, event)
         });

@@ -32,12 +32,12 @@ pub const SITUATIONS: &[&str] = &[
     "all data arrived",
 ];
 
-/// Data that waits on a stream, at most.
-const MOST_WAITING: u64 = 1 << 17;
 /// One step lasts no longer.
 const LONGEST_PAUSE: u64 = 2_000_000;
+/// A client's clock is off by so much at most: its own timers suffer from it.
+const LONGEST_JUMP: u64 = 60_000_000;
 /// Steps of an input.
-const MOST_STEPS: usize = 400;
+const MOST_STEPS: usize = 200;
 
 const FRAME_ENCODING_ERROR: u64 = 0x07;
 const PROTOCOL_VIOLATION: u64 = 0x0a;
@@ -89,22 +89,24 @@ impl Harness {
             measuring = measuring.estimator(EstimatorKind::Classic);
         }
         let measuring = measuring.build().expect("a valid configuration");
-        let mut server = world::config();
-        server.set_congestion_controller(Arc::new(Factory::new(measuring)));
-        server.set_max_receive_timestamps_per_ack(set_up.max);
-        server
-            .set_receive_timestamps_exponent(set_up.exponent)
-            .expect("a valid exponent");
-        let mut client = world::config();
-        client.enable_receive_timestamps(set_up.answers);
-        if set_up.understands {
-            client.enable_ack_frequency(set_up.min_ack_delay);
-        }
-        if choices & 8 > 0 {
-            client.set_delayed_acks(1);
-        }
+        let is_delayed = choices & 8 > 0;
+        let world = world::with_configs(set_up.understands, is_delayed, |server, client| {
+            server.set_congestion_controller(Arc::new(Factory::new(measuring)));
+            server.set_max_receive_timestamps_per_ack(set_up.max);
+            server
+                .set_receive_timestamps_exponent(set_up.exponent)
+                .expect("a valid exponent");
+            client.enable_receive_timestamps(set_up.answers);
+            if set_up.understands {
+                client.enable_ack_frequency(set_up.min_ack_delay);
+            }
+            if is_delayed {
+                client.set_delayed_acks(1);
+            }
+            World::new(server, client)
+        });
         let mut harness = Self {
-            world: World::new(server, client),
+            world,
             met: Met::new(),
             false_timestamps: false,
             false_requests: false,
@@ -131,13 +133,13 @@ impl Harness {
         match input.byte()? % 9 {
             // Data, then time.
             0 | 1 => {
-                let bytes = input.number()?.min(MOST_WAITING);
+                let bytes = input.number()?;
                 self.world.write(Side::Server, bytes);
                 let micros = input.below(LONGEST_PAUSE)?;
                 self.world.run_for(Duration::from_micros(micros));
             }
             2 => {
-                let bytes = input.number()?.min(MOST_WAITING);
+                let bytes = input.number()?;
                 self.world.write(Side::Client, bytes);
             }
             3 => {
@@ -179,7 +181,8 @@ impl Harness {
             }
             // The clock by which the client says when packets came.
             _ => {
-                let (ahead, offset) = (input.byte()? & 1 > 0, input.micros()?);
+                let ahead = input.byte()? & 1 > 0;
+                let offset = Duration::from_micros(input.below(LONGEST_JUMP)?);
                 self.world.set_client_clock(ahead, offset);
             }
         }
@@ -238,9 +241,11 @@ fn request(input: &mut Input) -> Option<(Side, Request)> {
         return Some((from, Request::Immediate));
     }
     let request = Request::Frequency {
-        sequence: input.number()?,
+        // The sender's own numbers go on from there, and need some room.
+        sequence: input.below(1 << 61)?,
         ack_eliciting_threshold: input.number()?,
-        max_ack_delay: input.number()?,
+        // Up to twice what is allowed. The side that asks counts with it, and waits.
+        max_ack_delay: input.below(1 << 25)?,
         reordering_threshold: input.number()?,
     };
     Some((from, request))

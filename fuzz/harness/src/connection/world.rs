@@ -2,6 +2,7 @@
 
 use crate::input::origin;
 use quiche::{Config, Connection, ConnectionId, RecvInfo};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -14,7 +15,11 @@ const DATAGRAM: usize = 1200;
 /// Events of a run; whoever needs more spins.
 const MOST_EVENTS: usize = 400_000;
 /// Within this time all data arrives over a good link, whatever was before: probe timeouts double.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Bytes of a stream that wait to arrive, and all of them.
+const MOST_WAITING: u64 = 1 << 17;
+const MOST_DATA: u64 = 1 << 20;
 
 const CERTIFICATE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -63,7 +68,7 @@ pub(super) struct World {
 }
 
 /// A configuration for either side.
-pub(super) fn config() -> Config {
+fn config() -> Config {
     let mut config = Config::new(quiche::PROTOCOL_VERSION).expect("a known version");
     config
         .load_cert_chain_from_pem_file(CERTIFICATE)
@@ -81,17 +86,35 @@ pub(super) fn config() -> Config {
     config
 }
 
+thread_local! {
+    /// The server's, and four for clients: what is switched on cannot be switched off again. Each
+    /// reads all the certificates of the system when it is made, which takes longer than a connection.
+    static CONFIGS: RefCell<[Config; 5]> = RefCell::new(std::array::from_fn(|_| config()));
+}
+
+/// Lends the configurations of the server and of such a client.
+pub(super) fn with_configs<R>(
+    understands: bool,
+    is_delayed: bool,
+    make: impl FnOnce(&mut Config, &mut Config) -> R,
+) -> R {
+    CONFIGS.with_borrow_mut(|[server, clients @ ..]| {
+        let client = &mut clients[usize::from(understands) + 2 * usize::from(is_delayed)];
+        make(server, client)
+    })
+}
+
 impl World {
     /// The handshake is done, over a good link.
-    pub(super) fn new(mut server: Config, mut client: Config) -> Self {
+    pub(super) fn new(server: &mut Config, client: &mut Config) -> Self {
         let now = origin();
         quiche::clock::set(Some(now));
         quiche::entropy::seed_thread(Some(1));
         let (here, there) = (address(Side::Client), address(Side::Server));
         let id = ConnectionId::from_ref(&[0xc; 16]);
-        let client = quiche::connect(Some("quic.test"), &id, here, there, &mut client);
+        let client = quiche::connect(Some("quic.test"), &id, here, there, client);
         let id = ConnectionId::from_ref(&[0x5; 16]);
-        let server = quiche::accept(&id, None, there, here, &mut server);
+        let server = quiche::accept(&id, None, there, here, server);
         let mut world = Self {
             client: client.expect("a client"),
             server: server.expect("a server"),
@@ -116,9 +139,13 @@ impl World {
         }
     }
 
-    /// Adds to what a side has to send.
+    /// Adds to what a side has to send, within bounds.
     pub(super) fn write(&mut self, side: Side, bytes: u64) {
-        self.streams[side as usize].wanted += bytes;
+        let stream = &mut self.streams[side as usize];
+        let waiting = stream.wanted - stream.arrived;
+        let room = MOST_WAITING.saturating_sub(waiting);
+        let rest = MOST_DATA - stream.wanted;
+        stream.wanted += bytes.min(room).min(rest);
     }
 
     pub(super) fn set_fate(&mut self, from: Side, count: usize, fate: Fate) {
