@@ -1,15 +1,17 @@
 //! The whole core over a transport that keeps its books, and a peer that lies: about what it got, how
 //! long it held its acknowledgements, and when packets came.
 //!
-//! Input: the configuration (a byte of choices, N, k), then steps, a byte each and what belongs to it; see
-//! [`step`](Harness::step). In the end an honest peer takes over, and everything has to leave.
+//! Input: the configuration (a byte of choices, N, k, a promise if 16 is chosen), then steps, a byte each and what belongs to it; see
+//! `Harness::step`. In the end an honest peer takes over, and everything has to leave.
 
+mod promise;
 mod transport;
 
 use crate::input::{Input, Output};
 use crate::{Met, Seed};
 use imtcp_cc::config::StoreTarget;
 use imtcp_cc::event::{Event, Recorder};
+use imtcp_cc::promise::{SlotReports, Status};
 use imtcp_cc::transport::PeerAcks;
 use imtcp_cc::units::Bytes;
 use imtcp_cc::{Config, EstimatorKind, ImTcp};
@@ -31,6 +33,9 @@ pub const SITUATIONS: &[&str] = &[
     "a request for one acknowledgement",
     "a loss",
     "data held back",
+    "a promise kept",
+    "a promise not kept",
+    "a promise at risk",
 ];
 
 /// A full datagram, in bytes of UDP payload.
@@ -47,6 +52,7 @@ const MOST_ACKS: u64 = 6_000;
 struct Harness {
     transport: Transport,
     recorder: Arc<Recorder>,
+    reports: SlotReports,
     met: Met,
     acks: u64,
 }
@@ -62,6 +68,7 @@ pub fn run(bytes: &[u8]) -> Met {
     let mut core = ImTcp::new(config, Bytes::new(DATAGRAM), Some(subscriber));
     core.keep_log();
     let mut harness = Harness {
+        reports: core.promise().reports(),
         transport: Transport::new(core, DATAGRAM),
         recorder,
         met: Met::new(),
@@ -72,6 +79,9 @@ pub fn run(bytes: &[u8]) -> Met {
     }
     harness.transport.finish();
     harness.check();
+    if format!("{:?}", harness.transport.core).contains("by_peer: true") {
+        harness.met.insert("echoes by the peer's clock");
+    }
     harness.met.append(&mut harness.transport.met);
     harness.met
 }
@@ -87,6 +97,9 @@ fn config(input: &mut Input) -> Option<Config> {
         .sub_ranges(ranges);
     if choices & 4 > 0 {
         builder = builder.estimator(EstimatorKind::Classic);
+    }
+    if choices & 16 > 0 {
+        builder = builder.promise(Some(promise::requirement(input)?));
     }
     if choices & 8 > 0 {
         builder = builder.store_target(StoreTarget::Fixed(2));
@@ -150,7 +163,7 @@ impl Harness {
     }
 
     fn seldom(&mut self, input: &mut Input) -> Option<()> {
-        match input.byte()? % 4 {
+        match input.byte()? % 7 {
             0 => {
                 let peer = PeerAcks {
                     min_ack_delay: Some(input.micros()?),
@@ -160,6 +173,9 @@ impl Harness {
             }
             1 => self.transport.set_datagram(1200 + input.below(8000)?),
             2 => self.transport.mark(),
+            3 => promise::change(input, &self.transport.core)?,
+            4 => promise::ask(input, &self.transport.core)?,
+            5 => promise::read_reports(&mut self.reports),
             _ => {
                 // A log that nobody reads is bounded.
                 let kept = std::iter::from_fn(|| self.transport.core.take_logged_event());
@@ -209,6 +225,18 @@ impl Harness {
                         }
                     }
                 }
+                Event::SlotEnded { report } => {
+                    assert!(report.end <= at);
+                    promise::check_report(&report, &mut self.met);
+                    continue;
+                }
+                Event::PromiseStatusChanged { status } => {
+                    promise::check_status(&status);
+                    match status {
+                        Status::AtRisk { .. } => "a promise at risk",
+                        _ => continue,
+                    }
+                }
                 _ => continue,
             };
             self.met.insert(met);
@@ -220,6 +248,10 @@ impl Harness {
 pub fn seeds() -> Vec<Seed> {
     // N = 5, k = 4.
     let with = |choices| Output::new().bytes(&[choices]).numbers(&[2, 2]);
+    let promised = |choices, demand, kbps, micros| {
+        let output = with(choices).bytes(&[demand]);
+        output.numbers(&[kbps, micros])
+    };
     let write = |output: Output, bytes| output.bytes(&[0]).numbers(&[bytes]);
     let stretch = |output: Output, count, kbps, packets, clock| {
         output
@@ -288,7 +320,33 @@ pub fn seeds() -> Vec<Seed> {
                 .bytes(&[6, 0])
                 .bytes(&[1])
                 .numbers(&[700_000])
-                .bytes(&[6, 1, 7, 2, 7, 1, 60, 7, 3])
+                .bytes(&[6, 1, 7, 2, 7, 1, 60, 7, 6])
+                .done(),
+        ),
+        (
+            "promise",
+            bulk(promised(16, 0, 4_000, 500_000), 2, 0)
+                .bytes(&[7, 4])
+                .numbers(&[9_000, 300_000])
+                .bytes(&[7, 5])
+                .done(),
+        ),
+        (
+            "promise-too-much",
+            bulk(promised(16, 0, 400_000, 90_000), 2, 0).done(),
+        ),
+        (
+            "promise-exactly",
+            bulk(promised(16, 1, 2_000, 200_000), 1, 64).done(),
+        ),
+        (
+            "promise-changed",
+            bulk(with(0), 2, 0)
+                .bytes(&[7, 3, 0, 1])
+                .numbers(&[12_000, 100_000])
+                .bytes(&bulk(Output::new(), 2, 0).done())
+                .bytes(&[7, 3, 1])
+                .bytes(&bulk(Output::new(), 2, 0).done())
                 .done(),
         ),
     ]

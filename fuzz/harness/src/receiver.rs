@@ -2,7 +2,7 @@
 //!
 //! Input: how it is set up (a byte: 1 if requests are understood, 2 if acknowledgements are delayed without
 //! one; min_ack_delay, threshold and max_ack_delay), then steps, a byte each and what belongs to it; see
-//! [`step`](Harness::step).
+//! `Harness::step`.
 
 use crate::input::{Input, Output, origin};
 use crate::{Met, Seed};

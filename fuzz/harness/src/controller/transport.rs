@@ -215,9 +215,6 @@ impl Transport {
             received: clock(index),
         });
         self.core.on_ack(self.now, &info, acked);
-        if clock(0).is_some() {
-            self.met.insert("echoes by the peer's clock");
-        }
         self.send();
     }
 
