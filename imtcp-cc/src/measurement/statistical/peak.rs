@@ -153,4 +153,15 @@ mod tests {
         let later = now + Duration::from_secs(11);
         assert_eq!(peak.estimate(later, capacity), None);
     }
+
+    #[test]
+    fn an_arrival_on_a_clock_ahead_of_ours_makes_no_estimate_of_the_future() {
+        let mut peak = Peak::new();
+        (0..50).for_each(|n| peak.on_gap(&gap(n), Duration::ZERO));
+        // The last echo came at 5.02 s, by the peer's clock.
+        let now = Timestamp::from_origin(Duration::from_secs(5));
+        peak.on_congestion(now);
+        let estimate = peak.estimate(now, Bandwidth::from_mbps(50)).unwrap();
+        assert_eq!(estimate.at, now);
+    }
 }
