@@ -175,7 +175,9 @@ impl ImTcp {
         if ready.packets == 0 && !request.retransmission {
             return Release::Hold;
         }
-        let conditions = self.conditions(now, rtt);
+        let mut conditions = self.conditions(now, rtt);
+        // Begun now, a measurement would be given up at the next question.
+        conditions.allowed &= !request.retransmission;
         let verdict = self.probing.next(now, ready, &conditions, &mut |event| {
             self.reporter.emit(now, event)
         });
@@ -341,7 +343,9 @@ impl ImTcp {
         let measurement = record.measurement();
         self.reporter
             .emit(now, Event::MeasurementCompleted { measurement });
-        if let Some(estimate) = self.classic.on_measurement(record) {
+        if let Some(mut estimate) = self.classic.on_measurement(record) {
+            // The peer's clock puts an arrival up to some round trips ahead of ours.
+            estimate.at = estimate.at.min(now);
             let estimator = EstimatorKind::Classic;
             self.reporter.emit(
                 now,

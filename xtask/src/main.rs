@@ -4,6 +4,7 @@ mod demo_real;
 mod determinism;
 mod doctor;
 mod downstream;
+mod fuzz;
 mod quiche_tests;
 mod workspace;
 
@@ -26,6 +27,7 @@ enum Chore {
     Downstream(downstream::Arguments),
     DemoReal(demo_real::Arguments),
     Determinism(determinism::Arguments),
+    Fuzz(fuzz::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         Chore::Downstream(arguments) => downstream::run(&arguments),
         Chore::DemoReal(arguments) => demo_real::run(&arguments),
         Chore::Determinism(arguments) => determinism::run(&arguments),
+        Chore::Fuzz(arguments) => fuzz::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

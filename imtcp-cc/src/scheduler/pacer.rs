@@ -94,6 +94,10 @@ impl Pacer {
     /// When the next packet may leave. May be asked any number of times.
     pub fn next(&mut self, now: Timestamp, plan: &PacingPlan, backlog: Backlog) -> Pace {
         if self.train_left > 0 {
+            if self.train_sent == 0 {
+                // It was let go at once, and has not left yet: there is no gap before it.
+                return Pace::Now;
+            }
             let gap = self.gap(plan);
             return at_or_now(now, self.last_sent + gap);
         }
@@ -256,6 +260,20 @@ mod tests {
     fn a_long_train_slows_down_after_its_head() {
         let times = departures(10, 10, PLENTY);
         assert_eq!(times, [0, 100, 200, 300, 400, 500, 600, 700, 900, 1100]);
+    }
+
+    #[test]
+    fn asking_again_before_the_packet_leaves_gives_the_same_answer() {
+        let (now, later) = (at_micros(10_000), at_micros(10_010));
+        let mut pacer = Pacer::new();
+        pacer.on_sent(now - Duration::from_micros(50), PACKET, plan(4).rate);
+        assert_eq!(pacer.next(now, &plan(4), PLENTY), Pace::Now);
+        // A train has begun; the gap to the packet before it is no business of its first one.
+        assert_eq!(pacer.next(now, &plan(4), PLENTY), Pace::Now);
+        assert_eq!(pacer.next(later, &plan(4), PLENTY), Pace::Now);
+        pacer.on_sent(later, PACKET, plan(4).rate);
+        let second = Pace::At(later + Duration::from_micros(100));
+        assert_eq!(pacer.next(later, &plan(4), PLENTY), second);
     }
 
     #[test]

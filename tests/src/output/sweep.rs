@@ -190,10 +190,13 @@ impl<'r> Panels<'r> {
 /// The axis that the figures have below, and not as panels.
 const RIVALS: &str = "rivals";
 
+/// The points of one line, from the rows of a panel and the name of a line.
+type Points = fn(&[&SweepRow], &str) -> Vec<(f64, f64)>;
+
 struct Lines {
     below: &'static str,
     left: &'static str,
-    lines: fn(&[&SweepRow], &str) -> Vec<(f64, f64)>,
+    lines: Points,
 }
 
 fn over_rivals(

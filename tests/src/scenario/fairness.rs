@@ -69,7 +69,11 @@ mod tests {
 
     #[test]
     fn water_finds_its_level() {
-        assert_eq!(water_level(12.0, &[f64::INFINITY, 1.0, 4.0, 9.0]), 3.5);
+        // 1 has all it asks for; the other three share 11.5 left, and 4 is more than a third of that.
+        assert_eq!(
+            water_level(12.5, &[f64::INFINITY, 1.0, 4.0, 9.0]),
+            11.5 / 3.0
+        );
         assert_eq!(water_level(12.0, &[f64::INFINITY; 4]), 3.0);
         assert_eq!(water_level(12.0, &[1.0, 2.0]), f64::INFINITY);
     }

@@ -196,7 +196,7 @@ points = [{ name = "imtcp", set = [] }, { name = "reno", set = ["flow.main.contr
         let error = parse(&SWEEP.replace("controller=reno", "controller")).expect_err("no value");
         assert_eq!(
             error.to_string(),
-            "small.toml:9:58: axis.carrier.points.reno.set[0]: no `=` in it; write \"key=value\""
+            "small.toml:9:65: axis.carrier.points.reno.set[0]: no `=` in it; write \"key=value\""
         );
         let error = parse(&SWEEP.replace("set = []", "")).expect_err("no set");
         assert!(error.to_string().contains("`set` is missing"), "{error}");

@@ -241,3 +241,90 @@ fn every_built_in_scenario_loads_under_its_own_name() {
         );
     }
 }
+
+const REQUIRED: &str = "imtcp = { promise = { rate = \"2 Mbit/s\", per = \"32 RTT\" } }";
+
+fn with_flow_keys(keys: &str) -> Result<Scenario, ScenarioError> {
+    let text = format!("{GOOD}{keys}\n");
+    Scenario::parse("keys.toml", &text, &[])
+}
+
+#[test]
+fn a_promise_is_a_rate_over_a_time_or_over_round_trips_of_the_empty_path() {
+    let scenario = with_flow_keys(REQUIRED).expect("it is right");
+    let requirement = scenario.flows[0].imtcp.promise().expect("it is there");
+    assert_eq!(requirement.per(), Duration::from_millis(320));
+    assert_eq!(requirement.rate(), Bandwidth::from_mbps(2));
+    for (from, to, expected) in [
+        (
+            "32 RTT",
+            "x RTT",
+            "x RTT is no number of round trips; write a whole number",
+        ),
+        ("32 RTT", "0 RTT", "0 RTT is no number of round trips"),
+        ("32 RTT", "2", "`2` has no unit"),
+        (
+            "\"32 RTT\"",
+            "\"2 s\", demand = \"most\"",
+            "unknown value `most`; known: at least, exactly",
+        ),
+        (
+            "2 Mbit/s",
+            "2 bit/s",
+            "a rate of 2 bit/s cannot be required",
+        ),
+        (
+            "{ promise",
+            "{ promise_ceiling = \"150 %\", promise",
+            "promise_ceiling",
+        ),
+        (
+            "{ promise",
+            "{ slot_length = \"halving\", promise",
+            "known: loss intervals, doubling",
+        ),
+    ] {
+        let text = REQUIRED.replace(from, to);
+        let error = with_flow_keys(&text).expect_err(&text).to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn several_flows_are_written_once() {
+    let scenario = with_flow_keys("count = 3\nstart_within = \"1 s\"").expect("it is right");
+    let names: Vec<&str> = scenario
+        .flows
+        .iter()
+        .map(|flow| flow.name.as_str())
+        .collect();
+    assert_eq!(names, ["main-1", "main-2", "main-3"]);
+    assert!(
+        scenario
+            .flows
+            .iter()
+            .all(|flow| flow.group.as_deref() == Some("main"))
+    );
+    assert!(with_flow_keys("count = 0").expect("none").flows.is_empty());
+    let twice = "count = 2\n[[flow]]\nname = \"main-2\"\ncontroller = \"reno\"\napplication = { kind = \"bulk\" }";
+    let error = with_flow_keys(twice).expect_err("twice").to_string();
+    assert!(
+        error.contains("`count` makes a second flow named `main-2`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn fair_shares_are_of_goodput_and_nobody_has_more_than_it_asks_for() {
+    // 10 Mbit/s less 6 of cross traffic, 1302 of 1378 bytes: 3.78 Mbit/s. A rival with 1.25 KB in 10 ms asks
+    // for 1 Mbit/s, so the rest is for the other one.
+    let rival = "[[flow]]\nname = \"rival\"\ncontroller = \"reno\"\napplication = { kind = \"bulk\", send_buffer = \"1250 B\" }";
+    let scenario = with_flow_keys(rival).expect("it is right");
+    let at = Timestamp::from_origin(Duration::from_secs(6));
+    let shares = fair_shares(&scenario, &[FlowId(0), FlowId(1)], at);
+    assert_eq!(shares[1], 1e6);
+    assert!(
+        (shares[0] - (4e6 * 1302.0 / 1378.0 - 1e6)).abs() < 1.0,
+        "{shares:?}"
+    );
+}

@@ -102,7 +102,8 @@ impl Peak {
         let at = |tenths: usize| Bandwidth::from_bps_f64(self.scratch[(count - 1) * tenths / 10]);
         let newest = self.samples.back()?.at;
         Some(Estimate {
-            at: newest,
+            // The peer's clock may be a little ahead of ours.
+            at: newest.min(now),
             available: at(9).min(capacity),
             low: at(5).min(capacity),
             high: at(10).max(at(9).scaled(1.0 + DOUBT)),
@@ -151,5 +152,16 @@ mod tests {
         assert_eq!(estimate.available, Bandwidth::from_mbps(10));
         let later = now + Duration::from_secs(11);
         assert_eq!(peak.estimate(later, capacity), None);
+    }
+
+    #[test]
+    fn an_arrival_on_a_clock_ahead_of_ours_makes_no_estimate_of_the_future() {
+        let mut peak = Peak::new();
+        (0..50).for_each(|n| peak.on_gap(&gap(n), Duration::ZERO));
+        // The last echo came at 5.02 s, by the peer's clock.
+        let now = Timestamp::from_origin(Duration::from_secs(5));
+        peak.on_congestion(now);
+        let estimate = peak.estimate(now, Bandwidth::from_mbps(50)).unwrap();
+        assert_eq!(estimate.at, now);
     }
 }
