@@ -215,7 +215,7 @@ impl Scene<'_, '_> {
         numbers.dedup();
         let beside = |number: usize| {
             let some = || slots.iter().filter(move |slot| slot.rivals == number);
-            let last = some().last()?;
+            let last = some().next_back()?;
             let had = mean(
                 some()
                     .filter_map(|slot| slot.rival_bps)
