@@ -19,18 +19,18 @@ use crate::event::Event;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// The control aims above the requirement by at least this share. The last round trip of a slot cannot
-/// be corrected any more, and without a margin its chance would decide half of all slots: of two
-/// seconds at 40 ms it is a fiftieth.
+/// The control aims above the requirement by the share that a round trip has of the slot: the last one
+/// cannot be corrected any more, and a loss in it holds back what comes behind. Without that margin its
+/// chance would decide half of all slots. And by this share at least.
 const LEAST_MARGIN: f64 = 0.02;
 
 /// And by this many times what control slots fall short of their targets: what the last one lacks
 /// stays lacking, and twice the root mean square covers nearly all of it.
 const MARGIN_SIGMAS: f64 = 2.0;
 
-/// And by this at most: a promise takes no more than it must, and where control slots fall short by
-/// more, it is not for want of a higher aim.
-const MOST_MARGIN: f64 = 0.1;
+/// And by this at most: a promise takes no more than it must. docs/ALGORITHM.md says what a lower bound
+/// costs on a crowded path.
+const MOST_MARGIN: f64 = 0.25;
 
 /// An estimate that is older than this many of its own averaging windows, and than an evaluation slot,
 /// says nothing of now.
@@ -241,8 +241,9 @@ impl Keeper {
 
     /// What the control aims at, in packets per second.
     fn required_packets(&self, path: &PathState, requirement: &Requirement) -> f64 {
+        let round_trip = path.smoothed.as_secs_f64() / requirement.per().as_secs_f64();
         let spare = MARGIN_SIGMAS * self.shortfalls.root_mean_square();
-        let aim = 1.0 + (LEAST_MARGIN + spare).min(MOST_MARGIN);
+        let aim = 1.0 + (round_trip.max(LEAST_MARGIN) + spare).min(MOST_MARGIN);
         aim * requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64()
     }
 

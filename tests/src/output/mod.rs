@@ -4,6 +4,7 @@ mod figure;
 mod qlog;
 mod series;
 mod sweep;
+mod sweep_figures;
 
 pub use figure::figures;
 pub use qlog::{Idle, idle_packets};
