@@ -114,3 +114,77 @@ impl Capacity {
         self.current.filter(|_| changed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ack::LinkState;
+    use crate::units::Timestamp;
+
+    /// A full packet at 100 Mbit/s, and an acknowledgement of 64 bytes.
+    const PACKET: Bytes = Bytes::new(1378);
+    const SERVED: Duration = Duration::from_nanos(110_240);
+    const PRESSED: Duration = Duration::from_nanos(5_120);
+
+    /// Packets that left back to back, echoed `arrival` apart.
+    fn gap(arrival: Duration) -> EchoGap {
+        let at = |number: u64, arrived: Duration| EchoPoint {
+            number,
+            size: PACKET,
+            sent: Timestamp::ZERO,
+            arrived: Timestamp::from_origin(arrived),
+            came: Timestamp::from_origin(arrived),
+        };
+        EchoGap {
+            from: at(0, Duration::ZERO),
+            to: at(1, arrival),
+            bytes: PACKET,
+            packets: 1,
+            link: LinkState::BusyQueued,
+        }
+    }
+
+    fn megabits(capacity: &Capacity) -> Option<f64> {
+        capacity.get().map(|rate| (rate.as_bps_f64() / 1e6).round())
+    }
+
+    /// Feeds gaps until the capacity is dropped; whether that was called a contradiction.
+    fn until_dropped(capacity: &mut Capacity, arrival: impl Fn(usize) -> Duration) -> bool {
+        for index in 0..1000 {
+            let known = capacity.dispersion.get().is_some();
+            let news = capacity.on_gap(&gap(arrival(index)), false);
+            if known && capacity.dispersion.get().is_none() {
+                return news.contradiction;
+            }
+        }
+        panic!("it was not dropped");
+    }
+
+    #[test]
+    fn a_first_pile_by_chance_is_dropped_and_the_echoes_are_not_blamed() {
+        let mut capacity = Capacity::new();
+        for arrival in [SERVED, PRESSED, PRESSED, SERVED] {
+            let _ = capacity.on_gap(&gap(arrival), false);
+        }
+        assert_eq!(megabits(&capacity), Some(2153.0));
+        assert!(!until_dropped(&mut capacity, |_| SERVED));
+        for _ in 0..600 {
+            assert!(!capacity.on_gap(&gap(SERVED), false).contradiction);
+        }
+        assert_eq!(megabits(&capacity), Some(100.0));
+    }
+
+    #[test]
+    fn echoes_that_are_always_pressed_together_are_blamed() {
+        let mut capacity = Capacity::new();
+        let pressed = |index: usize| {
+            if index.is_multiple_of(8) {
+                PRESSED
+            } else {
+                SERVED
+            }
+        };
+        assert!(!until_dropped(&mut capacity, pressed));
+        assert!(until_dropped(&mut capacity, pressed));
+    }
+}

@@ -85,8 +85,10 @@ fn run_one(cell: &Cell, seed: u64, bar: &ProgressBar) -> Result<SweepRun, Failur
 fn table(sweep: &Sweep, rows: &[SweepRow], seeds: &std::ops::RangeInclusive<u64>) -> String {
     let mut header: Vec<String> = Vec::new();
     header.extend(sweep.axes.iter().map(|axis| axis.name.clone()));
+    // Where an axis says it there is no need to say it twice.
+    let says_rivals = sweep.axes.iter().any(|axis| axis.name == "rivals");
+    header.extend((!says_rivals).then(|| "rivals".to_owned()));
     let columns = [
-        "beside",
         "slots",
         "kept %",
         "own count %",
@@ -106,8 +108,8 @@ fn table(sweep: &Sweep, rows: &[SweepRow], seeds: &std::ops::RangeInclusive<u64>
     };
     for row in rows {
         let mut cells = row.names.clone();
+        cells.extend((!says_rivals).then(|| row.rivals.to_string()));
         cells.extend([
-            row.rivals.to_string(),
             row.slots.count.to_string(),
             cell(Some(row.slots.kept * 100.0), 1),
             cell(row.reported.map(|share| share * 100.0), 1),

@@ -5,6 +5,7 @@ mod qlog;
 mod reliability;
 mod series;
 mod sweep;
+mod sweep_figures;
 
 pub use figure::figures;
 pub use qlog::{Idle, idle_packets};
