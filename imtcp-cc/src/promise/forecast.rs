@@ -220,14 +220,11 @@ mod tests {
         // A 20, reach 50: (44 - 20) / 30 = 0.8, the last quarter, believed at 0.3 (1 - 0.875).
         assert!((outlook.depth(deep).expect("taking") - 0.8).abs() < 1e-12);
         assert!((outlook.probability(deep, SECOND, 1.0) - 0.0375).abs() < 1e-3);
-        for _ in 0..100 {
-            outlook.history.add(0.0, Some(0.1), true);
-            outlook.history.add(0.0, Some(0.3), true);
-            outlook.history.add(0.0, Some(0.6), true);
+        // Twenty slots count, and two of the prior: (20 + 2 * 0.0375) / 22.
+        for _ in 0..200 {
             outlook.history.add(0.0, Some(0.8), true);
-            outlook.history.add(1.0, None, true);
         }
-        assert!(outlook.probability(deep, SECOND, 1.0) > 0.9);
+        assert!((outlook.probability(deep, SECOND, 1.0) - 0.9125).abs() < 1e-3);
         let beyond = Bandwidth::from_mbps(51);
         assert!(
             outlook.probability(beyond, SECOND, 1.0) < 1e-6,
