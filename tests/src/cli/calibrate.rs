@@ -133,7 +133,7 @@ fn bins(reliability: &Reliability) -> String {
     )
 }
 
-fn warned(warnings: &Warnings) -> String {
+pub(super) fn warned(warnings: &Warnings) -> String {
     let mut table = super::table(["at risk half a slot before its end", "missed", "kept"]);
     let row = |name: &str, missed: u32, kept: u32| {
         [name.to_owned(), missed.to_string(), kept.to_string()]

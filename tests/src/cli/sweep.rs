@@ -1,7 +1,8 @@
 //! `imtcp-sim sweep`.
 
 use super::pool::{self, Failure};
-use super::{SweepArguments, create, run};
+use super::{SweepArguments, calibrate, create, run};
+use imtcp_sim::calibration::Warnings;
 use imtcp_sim::output;
 use imtcp_sim::result::{PromiseResult, SweepRow, SweepRun};
 use imtcp_sim::run::RunOptions;
@@ -46,6 +47,9 @@ pub fn run(arguments: &SweepArguments) -> Result<(), Box<dyn Error>> {
     let rows = SweepRow::of(&runs);
     output::sweep_files(&sweep, &runs, &rows, &folder)?;
     print!("{}", table(&sweep, &rows, &arguments.seeds.0));
+    if let Some(warnings) = warnings(&runs) {
+        println!("{}", calibrate::warned(&warnings));
+    }
     eprintln!(
         "{} s simulated in {:.0} s; files in {}",
         simulated.as_secs(),
@@ -80,6 +84,18 @@ fn run_one(cell: &Cell, seed: u64, bar: &ProgressBar) -> Result<SweepRun, Failur
         seed,
         promise,
     })
+}
+
+/// What the controllers that foresee anything foresaw.
+fn warnings(runs: &[SweepRun]) -> Option<Warnings> {
+    let mut warnings = Warnings::default();
+    let foreseeing = runs.iter().filter(|run| run.promise.reported.is_some());
+    for SweepRun { promise, .. } in foreseeing {
+        for slot in &promise.slots {
+            warnings.count(slot.was_warned_in_time(promise.per_s), slot.kept);
+        }
+    }
+    (warnings != Warnings::default()).then_some(warnings)
 }
 
 fn table(sweep: &Sweep, rows: &[SweepRow], seeds: &std::ops::RangeInclusive<u64>) -> String {
