@@ -2,12 +2,15 @@
 
 use crate::acknowledgements::Acknowledgements;
 use crate::estimates::EstimateLog;
+use crate::slots::SlotLog;
 use crate::timing::{ReleaseTiming, Timed};
 use anyhow::Result;
 use clap::ValueEnum;
-use imtcp_cc::quiche::{Factory, RECEIVE_TIMESTAMPS_PER_ACK};
-use imtcp_cc::units::Bytes;
+use imtcp_cc::event::{Event, Subscriber};
+use imtcp_cc::quiche::{Controller, Factory, RECEIVE_TIMESTAMPS_PER_ACK};
+use imtcp_cc::units::{Bytes, Timestamp};
 use quiche::cc::{CongestionController, PathContext};
+use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -38,6 +41,11 @@ impl ControllerKind {
         }
     }
 
+    /// Whether a rate can be required of it.
+    pub(crate) fn makes_promises(self) -> bool {
+        self.built_in().is_none()
+    }
+
     /// Whether it leaves the times of its packets to the caller of quiche.
     pub(crate) fn is_paced_by_caller(self) -> bool {
         self == Self::Bbr2
@@ -49,6 +57,8 @@ impl ControllerKind {
 pub(crate) struct Instruments {
     /// Where estimates go, if anywhere.
     pub(crate) estimates: Option<Arc<EstimateLog>>,
+    /// Where slots go, if a rate is required.
+    pub(crate) slots: Option<Arc<SlotLog>>,
     /// Where the times of packets are kept.
     pub(crate) timing: Arc<Mutex<ReleaseTiming>>,
     /// Where acknowledgements are counted.
@@ -100,15 +110,38 @@ impl fmt::Debug for TimedFactory {
 impl quiche::cc::Factory for TimedFactory {
     fn build(&self, path: &PathContext) -> Box<dyn CongestionController> {
         let number = self.paths.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut factory = Factory::new(self.config.clone());
+        let mut listeners = Listeners(Vec::new());
         if let Some(log) = &self.instruments.estimates {
-            factory = factory.with_subscriber(Arc::new(log.of_path(number, path.now)));
+            listeners.0.push(Arc::new(log.of_path(number, path.now)));
         }
+        let slots = self.instruments.slots.as_ref();
+        let slots = slots.map(|log| Arc::new(log.of_path(number, path.now)));
+        if let Some(slots) = &slots {
+            listeners.0.push(Arc::clone(slots) as _);
+        }
+        let factory = Factory::new(self.config.clone()).with_subscriber(Arc::new(listeners));
         let controller = factory.build(path);
+        let inner: &dyn Any = &*controller;
+        if let (Some(slots), Some(inner)) = (slots, inner.downcast_ref::<Controller>()) {
+            slots.attach(inner.promise());
+        }
         Box::new(Timed::new(
+            number,
             controller,
             Arc::clone(&self.instruments.timing),
             Arc::clone(&self.instruments.acknowledgements),
         ))
+    }
+}
+
+/// Several subscribers in the place of one.
+#[derive(Debug)]
+struct Listeners(Vec<Arc<dyn Subscriber>>);
+
+impl Subscriber for Listeners {
+    fn on_event(&self, now: Timestamp, event: &Event) {
+        for listener in &self.0 {
+            listener.on_event(now, event);
+        }
     }
 }

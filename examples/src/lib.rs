@@ -22,13 +22,16 @@
 
 pub mod acknowledgements;
 pub mod alarm;
+pub mod bulk;
 pub mod controller;
 pub mod crosstraffic;
 pub mod estimates;
 pub mod fetch;
+pub mod requirement;
 pub mod serve;
 mod session;
 pub mod shutdown;
+pub mod slots;
 pub mod socket;
 pub mod timing;
 mod tls;

@@ -1,12 +1,15 @@
-//! Sends UDP datagrams at even distances, or counts those that arrive.
+//! Cross traffic: UDP datagrams at even distances, or bulk transfers over TCP; and what takes them.
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
+use imtcp_examples::bulk;
 use imtcp_examples::crosstraffic::{self, Options};
 use imtcp_examples::shutdown;
 use imtcp_examples::socket::Socket;
+use serde::Serialize;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use tokio::net::TcpListener;
 
 /// Cross traffic for a path under test. SIGTERM or Ctrl-C ends it and prints the total as JSON.
 #[derive(Parser)]
@@ -26,6 +29,14 @@ enum Side {
         #[arg(long, value_name = "ADDR:PORT")]
         listen: SocketAddr,
     },
+    /// Send bulk transfers over the kernel's TCP.
+    TcpSend(bulk::Options),
+    /// Count what arrives over TCP.
+    TcpReceive {
+        /// The TCP address to listen on.
+        #[arg(long, value_name = "ADDR:PORT")]
+        listen: SocketAddr,
+    },
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -41,15 +52,25 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: Arguments) -> Result<()> {
     let shutdown = shutdown::requested()?;
-    let tally = match arguments.side {
-        Side::Send(options) => crosstraffic::send(&options, shutdown).await?,
+    match arguments.side {
+        Side::Send(options) => print(&crosstraffic::send(&options, shutdown).await?),
         Side::Receive { listen } => {
             let socket =
                 Socket::bind(listen).with_context(|| format!("cannot listen on {listen}"))?;
             eprintln!("listening on {}", socket.local());
-            crosstraffic::receive(socket, shutdown).await?
+            print(&crosstraffic::receive(socket, shutdown).await?)
         }
-    };
-    println!("{}", serde_json::to_string(&tally)?);
+        Side::TcpSend(options) => print(&bulk::send(&options, shutdown).await?),
+        Side::TcpReceive { listen } => {
+            let listener = TcpListener::bind(listen).await;
+            let listener = listener.with_context(|| format!("cannot listen on {listen}"))?;
+            eprintln!("listening on {}", listener.local_addr()?);
+            print(&bulk::receive(listener, shutdown).await?)
+        }
+    }
+}
+
+fn print(tally: &impl Serialize) -> Result<()> {
+    println!("{}", serde_json::to_string(tally)?);
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The request and the bytes that answer it.
 
-use super::options::Target;
+use super::arrivals::Arrivals;
+use super::options::{Options, Target};
 use anyhow::{Context, Result, bail, ensure};
 use quiche::Connection;
 use quiche::h3::{self, Event, Header, NameValue};
@@ -17,6 +18,9 @@ pub(super) struct Download {
     path: String,
     http: Option<h3::Connection>,
     output: Option<BufWriter<File>>,
+    arrivals: Option<Arrivals>,
+    /// No longer than so.
+    limit: Option<Duration>,
     buffer: Vec<u8>,
     asked: Option<Instant>,
     completed: Option<Instant>,
@@ -26,16 +30,25 @@ pub(super) struct Download {
 }
 
 impl Download {
-    pub(super) fn new(target: &Target, output: Option<&Path>) -> Result<Self> {
+    pub(super) fn new(target: &Target, options: &Options) -> Result<Self> {
         let create = |path: &Path| {
             let file = File::create(path);
             file.with_context(|| format!("cannot create the output {}", path.display()))
         };
+        let output = options.output.as_deref();
         Ok(Self {
             request: request(target),
             path: target.path.clone(),
             http: None,
             output: output.map(create).transpose()?.map(BufWriter::new),
+            arrivals: options
+                .arrivals
+                .as_deref()
+                .map(Arrivals::create)
+                .transpose()?,
+            limit: options
+                .seconds
+                .map(|seconds| Duration::from_secs(seconds.into())),
             buffer: vec![0; 64 << 10],
             asked: None,
             completed: None,
@@ -46,6 +59,19 @@ impl Download {
 
     pub(super) fn is_complete(&self) -> bool {
         self.completed.is_some()
+    }
+
+    /// When it stops, complete or not.
+    pub(super) fn ends_at(&self) -> Option<Instant> {
+        Some(self.asked? + self.limit?)
+    }
+
+    /// Takes what is there for the whole if its time is over.
+    pub(super) fn stop_if_due(&mut self, now: Instant) {
+        if self.completed.is_none() && self.ends_at().is_some_and(|end| now >= end) {
+            self.completed = Some(now);
+            self.expected = None;
+        }
     }
 
     /// Asks, once that is possible, and takes what has come.
@@ -109,6 +135,9 @@ impl Download {
                     .write_all(&self.buffer[..length])
                     .context("cannot write the output")?;
             }
+            if let (Some(arrivals), Some(asked)) = (&mut self.arrivals, self.asked) {
+                arrivals.add(asked.elapsed(), self.received)?;
+            }
         }
         Ok(())
     }
@@ -127,7 +156,11 @@ impl Download {
         }
         let span = self.asked.zip(self.completed);
         let (asked, completed) = span.context("the file is not complete")?;
-        Ok((self.received, completed - asked))
+        let span = completed - asked;
+        if let Some(arrivals) = self.arrivals {
+            arrivals.finish(span, self.received)?;
+        }
+        Ok((self.received, span))
     }
 }
 

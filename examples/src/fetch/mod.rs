@@ -4,6 +4,7 @@
 //! datagram: a packet whose acknowledgement may not wait has one of its own, and without a request
 //! every packet has. The times of arrival are the kernel's.
 
+mod arrivals;
 mod download;
 mod options;
 
@@ -68,7 +69,7 @@ impl fmt::Display for Fetched {
 pub async fn fetch(options: &Options, shutdown: impl Future<Output = ()>) -> Result<Fetched> {
     let target = options.target()?;
     let peer = target.resolve().await?;
-    let download = Download::new(&target, options.output.as_deref())?;
+    let download = Download::new(&target, options)?;
     let mut fetch = Fetch::connect(options, &target, peer, download)?;
     tokio::pin!(shutdown);
     let outcome = tokio::select! {
@@ -122,6 +123,7 @@ impl Fetch {
             self.session.wake(Instant::now());
             self.check(give_up)?;
             self.download.advance(&mut self.session.connection)?;
+            self.download.stop_if_due(Instant::now());
             if self.download.is_complete() {
                 return Ok(());
             }
@@ -144,6 +146,7 @@ impl Fetch {
         let connecting = !self.session.connection.is_established();
         let patience = connecting.then_some(give_up);
         let times = self.session.wake_at().into_iter().chain(patience);
+        let times = times.chain(self.download.ends_at());
         // A connection without a timer has ended, which is looked into at once.
         times.min().unwrap_or_else(Instant::now)
     }

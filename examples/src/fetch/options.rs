@@ -36,6 +36,14 @@ pub struct Options {
     /// Do not tell the server when packets arrived.
     #[arg(long)]
     pub no_receive_timestamps: bool,
+
+    /// Stop so many seconds after the request; what is there by then is the result.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub seconds: Option<u32>,
+
+    /// Write how many bytes were there when into this CSV file.
+    #[arg(long, value_name = "FILE")]
+    pub arrivals: Option<PathBuf>,
 }
 
 impl Options {
@@ -125,6 +133,8 @@ mod tests {
             insecure: false,
             no_ack_frequency: false,
             no_receive_timestamps: false,
+            seconds: None,
+            arrivals: None,
         }
         .target()
     }

@@ -2,6 +2,7 @@
 
 use super::files::Root;
 use super::responses::Responses;
+use super::undertaking::Undertaking;
 use crate::session::{Flushed, Session};
 use crate::socket::Socket;
 
@@ -11,16 +12,19 @@ pub(super) struct Client {
     /// Something has happened that it has not acted on yet.
     pub(super) has_work: bool,
     responses: Option<Responses>,
+    undertaking: Option<Undertaking>,
     /// Datagrams that the kernel refused.
     pub(super) refused_sends: u64,
 }
 
 impl Client {
-    pub(super) fn new(session: Session) -> Self {
+    /// With what is required on it, if anything.
+    pub(super) fn new(session: Session, undertaking: Option<Undertaking>) -> Self {
         Self {
             session,
             has_work: true,
             responses: None,
+            undertaking,
             refused_sends: 0,
         }
     }
@@ -69,6 +73,9 @@ impl Client {
         if let Some(responses) = &mut self.responses {
             responses.take_requests(connection, root);
             responses.fill(connection);
+        }
+        if let Some(undertaking) = &mut self.undertaking {
+            undertaking.follow(connection);
         }
     }
 

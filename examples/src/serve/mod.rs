@@ -10,6 +10,7 @@ mod options;
 mod report;
 mod responses;
 mod routes;
+mod undertaking;
 
 pub use options::Options;
 pub use report::Report;
@@ -19,6 +20,7 @@ use crate::alarm::Alarm;
 use crate::controller::{Instruments, install};
 use crate::estimates::EstimateLog;
 use crate::session::{Flushed, Session};
+use crate::slots::SlotLog;
 use crate::socket::{Received, Socket};
 use crate::timing::ReleaseTiming;
 use crate::tls;
@@ -34,6 +36,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use undertaking::Undertaking;
 
 /// Connections at a time; who comes then is not answered.
 const MOST_CLIENTS: usize = 1024;
@@ -58,6 +61,8 @@ pub struct Server {
     root: Root,
     qlog: Option<PathBuf>,
     paced_by_caller: bool,
+    /// What each connection begins with.
+    undertaking: Option<Undertaking>,
     instruments: Instruments,
     routes: Routes,
     report: Report,
@@ -80,12 +85,19 @@ impl Server {
                 format!("cannot make the folder of qlogs, {}", folder.display())
             })?;
         }
+        let requirement = options.requirement()?;
+        let slots = match requirement {
+            Some(_) => Some(Arc::new(SlotLog::create(options.slots.as_deref())?)),
+            None => None,
+        };
+        let undertaking = requirement.zip(slots.clone());
         let estimates = options.estimates.as_deref();
         let instruments = Instruments {
             estimates: estimates
                 .map(EstimateLog::create)
                 .transpose()?
                 .map(Arc::new),
+            slots,
             timing: Arc::new(Mutex::new(ReleaseTiming::default())),
             acknowledgements: Arc::new(Mutex::new(Acknowledgements::default())),
         };
@@ -106,6 +118,7 @@ impl Server {
             root,
             qlog: options.qlog.clone(),
             paced_by_caller: options.controller.is_paced_by_caller(),
+            undertaking: undertaking.map(|(requirement, log)| Undertaking::new(requirement, log)),
             instruments,
             routes: Routes::default(),
             report: Report::default(),
@@ -191,8 +204,9 @@ impl Server {
         }
         self.report.connections += 1;
         let session = Session::new(connection, self.paced_by_caller);
+        let client = Client::new(session, self.undertaking.clone());
         self.routes
-            .insert(Client::new(session), [id, header.dcid.clone().into_owned()]);
+            .insert(client, [id, header.dcid.clone().into_owned()]);
         Ok(())
     }
 
@@ -246,6 +260,9 @@ impl Server {
         drop(self.routes);
         if let Some(estimates) = &self.instruments.estimates {
             estimates.finish()?;
+        }
+        if let Some(slots) = &self.instruments.slots {
+            self.report.slots = Some(slots.finish()?);
         }
         let Instruments {
             timing,

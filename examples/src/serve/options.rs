@@ -1,9 +1,11 @@
 //! What the command line of the server can say.
 
 use crate::controller::ControllerKind;
+use crate::requirement;
 use crate::tls::Identity;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
+use imtcp_cc::promise::Requirement;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -48,6 +50,16 @@ pub struct Options {
     /// Write the estimates as they are made into this CSV file.
     #[arg(long, value_name = "FILE")]
     pub estimates: Option<PathBuf>,
+
+    /// Require this rate of application data on each connection: "8 Mbit/s per 2 s", or "exactly 3.3
+    /// Mbit/s per 4 s" if no more is wanted. What the path does not allow is required as soon as it
+    /// does.
+    #[arg(long, value_name = "RATE per PERIOD", value_parser = requirement::parse)]
+    pub promise: Option<Requirement>,
+
+    /// Write how each slot of the promise ended, and each change of its status, into this CSV file.
+    #[arg(long, value_name = "FILE", requires = "promise")]
+    pub slots: Option<PathBuf>,
 }
 
 impl Options {
@@ -59,6 +71,15 @@ impl Options {
             IPV6_HEADER
         };
         ip + UDP_HEADER + self.link_header
+    }
+
+    /// What is required on each connection.
+    pub(super) fn requirement(&self) -> Result<Option<Requirement>> {
+        ensure!(
+            self.promise.is_none() || self.controller.makes_promises(),
+            "--promise needs --controller imtcp or imtcp-off; quiche's own cannot be asked for a rate"
+        );
+        Ok(self.promise)
     }
 
     pub(super) fn identity(&self) -> Result<Identity> {

@@ -2,6 +2,7 @@
 
 use super::client::Client;
 use crate::acknowledgements::Acknowledgements;
+use crate::slots::SlotTotals;
 use crate::timing::TimingSummary;
 use serde::Serialize;
 use std::fmt;
@@ -29,6 +30,8 @@ pub struct Report {
     pub acknowledgements: Option<Acknowledgements>,
     /// Planned times against real ones; nothing for quiche's own controllers.
     pub timing: Option<TimingSummary>,
+    /// What became of the promises; nothing if there were none.
+    pub slots: Option<SlotTotals>,
 }
 
 impl Report {
@@ -64,8 +67,11 @@ impl fmt::Display for Report {
         if let Some(acknowledgements) = &self.acknowledgements {
             write!(f, "\n{acknowledgements}")?;
         }
-        match &self.timing {
-            Some(timing) => write!(f, "\n{timing}"),
+        if let Some(timing) = &self.timing {
+            write!(f, "\n{timing}")?;
+        }
+        match &self.slots {
+            Some(slots) => write!(f, "\n{slots}"),
             None => Ok(()),
         }
     }

@@ -22,11 +22,15 @@ pub struct Timed {
     planner: Planner,
     account: Arc<Mutex<ReleaseTiming>>,
     acknowledgements: Arc<Mutex<Acknowledgements>>,
+    number: u64,
+    is_acknowledged: bool,
 }
 
 impl Timed {
-    /// `controller`, with its times kept in `account` and its acknowledgements in `acknowledgements`.
+    /// `controller` of path `number`, with its times kept in `account` and its acknowledgements in
+    /// `acknowledgements`.
     pub fn new(
+        number: u64,
         controller: Box<dyn CongestionController>,
         account: Arc<Mutex<ReleaseTiming>>,
         acknowledgements: Arc<Mutex<Acknowledgements>>,
@@ -36,7 +40,19 @@ impl Timed {
             planner: Planner::default(),
             account,
             acknowledgements,
+            number,
+            is_acknowledged: false,
         }
+    }
+
+    /// The number of the path, as logs have it.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Something has been acknowledged: from then on the controller knows a round trip.
+    pub fn is_acknowledged(&self) -> bool {
+        self.is_acknowledged
     }
 
     /// This project's controller, if it is the one inside.
@@ -88,6 +104,7 @@ impl CongestionController for Timed {
     fn on_ack(&mut self, ack: &AckReceived<'_>) {
         self.acknowledgements().on_ack(ack);
         self.controller.on_ack(ack);
+        self.is_acknowledged |= ack.space == PacketSpace::Application;
     }
 
     fn on_loss(&mut self, loss: &PacketsLost<'_>) {

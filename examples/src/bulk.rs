@@ -1,0 +1,147 @@
+//! Cross traffic that reacts: bulk transfers over the kernel's TCP.
+
+use anyhow::{Context, Result};
+use clap::Args;
+use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::task::JoinSet;
+
+/// How much is handed to the kernel at a time.
+const CHUNK: usize = 64 << 10;
+
+/// What to send.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Where to.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub to: SocketAddr,
+
+    /// How many transfers side by side.
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub flows: u16,
+
+    /// The congestion control, by the kernel's name of it: reno, cubic.
+    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    pub congestion_control: String,
+}
+
+/// What came through.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Tally {
+    /// Transfers.
+    pub flows: u64,
+    /// Application data of all of them.
+    pub bytes: u64,
+    /// From the first connection to the end.
+    pub seconds: f64,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            flows,
+            bytes,
+            seconds,
+        } = self;
+        write!(f, "{flows} transfers, {bytes} bytes in {seconds:.3} s")
+    }
+}
+
+/// Sends as fast as TCP lets it, until `shutdown` is done.
+///
+/// # Errors
+/// There is no such congestion control, nobody listens, or a transfer is cut off.
+///
+/// # Panics
+/// Outside a tokio runtime.
+pub async fn send(options: &Options, shutdown: impl Future<Output = ()>) -> Result<Tally> {
+    let mut flows = JoinSet::new();
+    let bytes = Arc::new(AtomicU64::new(0));
+    let started = Instant::now();
+    for _ in 0..options.flows {
+        let stream = connect(options).await?;
+        flows.spawn(fill(stream, Arc::clone(&bytes)));
+    }
+    tokio::pin!(shutdown);
+    let ended = tokio::select! {
+        biased;
+        () = &mut shutdown => None,
+        ended = flows.join_next() => ended,
+    };
+    match ended {
+        Some(ended) => ended?.with_context(|| format!("cannot send to {}", options.to))?,
+        None => flows.shutdown().await,
+    }
+    Ok(Tally {
+        flows: options.flows.into(),
+        bytes: bytes.load(Ordering::Relaxed),
+        seconds: started.elapsed().as_secs_f64(),
+    })
+}
+
+async fn connect(options: &Options) -> Result<TcpStream> {
+    let socket = match options.to {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    };
+    let socket = socket.context("cannot open a socket")?;
+    let name = &options.congestion_control;
+    setsockopt(&socket, TcpCongestion, &OsString::from(name)).with_context(|| {
+        format!("the kernel has no congestion control `{name}`; /proc/sys/net/ipv4/tcp_available_congestion_control lists those it has")
+    })?;
+    let stream = socket.connect(options.to).await;
+    stream.with_context(|| format!("cannot connect to {}", options.to))
+}
+
+async fn fill(mut stream: TcpStream, bytes: Arc<AtomicU64>) -> io::Result<()> {
+    let chunk = vec![0; CHUNK];
+    loop {
+        let written = stream.write(&chunk).await?;
+        bytes.fetch_add(written as u64, Ordering::Relaxed);
+    }
+}
+
+/// Takes whatever comes until `shutdown` is done.
+///
+/// # Errors
+/// The listening socket fails.
+pub async fn receive(listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<Tally> {
+    let bytes = Arc::new(AtomicU64::new(0));
+    let mut flows = JoinSet::new();
+    let mut started = None;
+    let mut count = 0;
+    tokio::pin!(shutdown);
+    loop {
+        let (stream, _) = tokio::select! {
+            biased;
+            () = &mut shutdown => break,
+            accepted = listener.accept() => accepted.context("cannot accept a connection")?,
+        };
+        started.get_or_insert_with(Instant::now);
+        count += 1;
+        flows.spawn(drain(stream, Arc::clone(&bytes)));
+    }
+    flows.shutdown().await;
+    Ok(Tally {
+        flows: count,
+        bytes: bytes.load(Ordering::Relaxed),
+        seconds: started.map_or(0.0, |started| started.elapsed().as_secs_f64()),
+    })
+}
+
+async fn drain(mut stream: TcpStream, bytes: Arc<AtomicU64>) {
+    let mut buffer = vec![0; CHUNK];
+    // Its end and its failure are the same here: no more comes.
+    while let Ok(read @ 1..) = stream.read(&mut buffer).await {
+        bytes.fetch_add(read as u64, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,67 @@
+//! What is required on a connection, through the handle of the path that it is on.
+
+use crate::slots::SlotLog;
+use crate::timing::Timed;
+use imtcp_cc::promise::{RejectedRequirement, Requirement};
+use quiche::Connection;
+use std::sync::Arc;
+
+/// The requirement of one connection.
+#[derive(Clone, Debug)]
+pub(super) struct Undertaking {
+    requirement: Requirement,
+    log: Arc<SlotLog>,
+    /// The path on which it was last tried, and how that went.
+    tried: Option<(u64, Attempt)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attempt {
+    Required,
+    Rejected,
+}
+
+impl Undertaking {
+    pub(super) fn new(requirement: Requirement, log: Arc<SlotLog>) -> Self {
+        Self {
+            requirement,
+            log,
+            tried: None,
+        }
+    }
+
+    /// Requires the rate where that has not been done, or was rejected and may be possible by now. Each
+    /// path has a promise of its own, so after a migration it begins anew.
+    ///
+    /// Before the first acknowledgement a path knows nothing that could speak against it.
+    pub(super) fn follow(&mut self, connection: &Connection) {
+        let Some(timed) = connection.congestion_controller::<Timed>() else {
+            return;
+        };
+        let path = timed.number();
+        let before = self.tried.and_then(|(on, how)| (on == path).then_some(how));
+        if before == Some(Attempt::Required) || !timed.is_acknowledged() {
+            return;
+        }
+        let Some(controller) = timed.controller() else {
+            return;
+        };
+        let attempt = match controller.promise().require(self.requirement) {
+            Ok(()) => Attempt::Required,
+            Err(_) if before.is_some() => Attempt::Rejected,
+            Err(why) => {
+                self.tell(connection, path, &why);
+                Attempt::Rejected
+            }
+        };
+        if attempt == Attempt::Required && before.is_some() {
+            eprintln!("{}: the promise is possible now", connection.trace_id());
+        }
+        self.tried = Some((path, attempt));
+    }
+
+    fn tell(&self, connection: &Connection, path: u64, why: &RejectedRequirement) {
+        eprintln!("{}: no promise yet: {why}", connection.trace_id());
+        self.log.rejected(path, why);
+    }
+}
