@@ -1,10 +1,11 @@
-//! What a server's qlog says of its measurements.
+//! What a server's qlog says of its measurements and promises.
 //!
 //! [`sequence`] splits a file into records, [`event`] knows which of them matter, [`summary`] adds
-//! them up and [`table`] lists them one by one.
+//! them up, what is about promises in [`promises`], and [`table`] lists them one by one.
 
 pub mod error;
 pub mod event;
+pub mod promises;
 pub mod sequence;
 pub mod summary;
 pub mod table;

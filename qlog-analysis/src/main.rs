@@ -1,15 +1,17 @@
-//! `imtcp-qlog`: what a server's qlog says of its measurements.
+//! `imtcp-qlog`: what a server's qlog says of its measurements and promises.
 
 use clap::Parser;
 use comfy_table::{Table, presets};
+use qlog_analysis::promises::Promises;
 use qlog_analysis::summary::{Packets, Rates, Summary};
 use qlog_analysis::table;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What a server's qlog says of its measurements.
+/// What a server's qlog says of its measurements and promises.
 #[derive(Debug, Parser)]
 #[command(name = "imtcp-qlog", version)]
 struct Arguments {
@@ -55,14 +57,89 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 fn text(file: &Path, summary: &Summary) -> String {
-    format!(
+    let mut text = format!(
         "{}: {} events in {:.3} s\n\n{}\n\n{}\n",
         file.display(),
         summary.events,
         summary.end_ms / 1e3,
         rates(summary),
         counts(summary)
-    )
+    );
+    if !summary.promises.is_empty() {
+        text += &format!("\n{}\n", promises(&summary.promises));
+    }
+    text
+}
+
+fn promises(promises: &Promises) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_FULL_CONDENSED);
+    let ratio = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
+    for (name, value) in [
+        ("required", required(promises)),
+        (
+            "slots",
+            format!(
+                "{}: {} kept, {} missed, {} limited by the source; {} control slots",
+                promises.slots(),
+                promises.kept,
+                promises.missed,
+                promises.source_limited,
+                promises.control_slots
+            ),
+        ),
+        (
+            "achieved / required",
+            format!(
+                "p5 {}, mean {}",
+                ratio(promises.p5()),
+                ratio(promises.mean())
+            ),
+        ),
+        (
+            "warned of half a slot before the end",
+            format!(
+                "{} of {} missed (recall {}); {} others (precision {})",
+                promises.warned_missed,
+                promises.missed,
+                ratio(promises.recall()),
+                promises.warned_kept,
+                ratio(promises.precision())
+            ),
+        ),
+        ("changes of status", listed(&promises.statuses)),
+        ("causes of risk", listed(&promises.causes)),
+    ] {
+        table.add_row([name.to_owned(), value]);
+    }
+    table
+}
+
+/// The last requirement, and how many there were.
+fn required(promises: &Promises) -> String {
+    let changes = promises.requirements.len();
+    match promises.requirements.iter().flatten().last() {
+        Some(last) => format!(
+            "{} {} Mbit/s per {:.3} s; {changes} {}",
+            last.demand.replace('_', " "),
+            mega(last.rate_bps as f64),
+            last.per / 1e3,
+            if changes == 1 { "change" } else { "changes" }
+        ),
+        None => "-".to_owned(),
+    }
+}
+
+fn listed(counts: &BTreeMap<String, u64>) -> String {
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|(name, count)| format!("{count} {name}"))
+        .collect();
+    if counts.is_empty() {
+        "-".to_owned()
+    } else {
+        counts.join(", ")
+    }
 }
 
 fn rates(summary: &Summary) -> Table {

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::event::{Event, Log, Packet};
+use crate::promises::Promises;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -93,6 +94,8 @@ pub struct Summary {
     pub received: Packets,
     /// Least and greatest congestion window, in bytes.
     pub window: Option<(u64, u64)>,
+    /// What was required, and what came of it.
+    pub promises: Promises,
 }
 
 #[derive(Deserialize)]
@@ -167,7 +170,7 @@ impl Summary {
             "measurement_started" => self.started += 1,
             "measurement_completed" => self.completed += 1,
             "measurement_abandoned" => self.abandoned += 1,
-            _ => {}
+            _ => self.promises.add(name, data)?,
         }
         Ok(())
     }

@@ -94,6 +94,62 @@ fn a_log_is_summed_up() {
 }
 
 #[test]
+fn promises_have_a_table_of_their_own() {
+    let output = analyse(&whole(), &[]);
+    assert!(!stdout(&output).contains("slots"), "{}", stdout(&output));
+    let slot = |achieved: u32, outcome: &str, warned_after: &str| {
+        format!(
+            r#"{{"time":9.0,"name":"imtcp:slot_ended","data":{{"slot":0,"length":2000.0,"required_bps":4000000,"achieved_bps":{achieved},"outcome":"{outcome}","warned_after":{warned_after}}}}}"#
+        )
+    };
+    let slots = [
+        slot(4_400_000, "kept", "null"),
+        slot(3_000_000, "missed", "250.5"),
+    ];
+    let output = analyse(
+        &log(&[
+            HEADER,
+            r#"{"time":1.0,"name":"imtcp:promise_changed","data":{"rate_bps":4000000,"per":2000.0,"demand":"exactly"}}"#,
+            r#"{"time":1.0,"name":"imtcp:control_slot_started","data":{"target_bps":4100000,"round_trips":8}}"#,
+            r#"{"time":2.0,"name":"imtcp:promise_status_changed","data":{"status":"at_risk","shortfall":1000,"cause":"crowded"}}"#,
+            &slots[0],
+            &slots[1],
+        ]),
+        &[],
+    );
+    let text = stdout(&output);
+    let row = |name: &str| cells(&text, name)[1].clone();
+    assert_eq!(row("required"), "exactly 4.00 Mbit/s per 2.000 s; 1 change");
+    assert_eq!(
+        row("slots"),
+        "2: 1 kept, 1 missed, 0 limited by the source; 1 control slots"
+    );
+    assert_eq!(row("achieved / required"), "p5 0.750, mean 0.925");
+    assert_eq!(
+        row("warned of"),
+        "1 of 1 missed (recall 1.000); 0 others (precision 1.000)"
+    );
+    assert_eq!(row("changes of status"), "1 at_risk");
+    assert_eq!(row("causes of risk"), "1 crowded");
+}
+
+#[test]
+fn a_slot_with_an_unknown_outcome_is_refused() {
+    let slot = r#"{"time":1.0,"name":"imtcp:slot_ended","data":{"length":2000.0,"required_bps":1,"achieved_bps":1,"outcome":"good","warned_after":null}}"#;
+    refused_by_the_summary(
+        &log(&[HEADER, slot]),
+        "imtcp:slot_ended: its data: unknown variant `good`",
+    );
+}
+
+fn refused_by_the_summary(content: &[u8], expected: &str) {
+    let output = analyse(content, &[]);
+    let message = stderr(&output);
+    let start = format!("error: run.sqlog:2: {expected}");
+    assert!(message.starts_with(&start), "{message}");
+}
+
+#[test]
 fn the_controllers_events_are_listed_with_every_field() {
     let output = analyse(&whole(), &["--csv"]);
     assert!(output.status.success(), "{}", stderr(&output));

@@ -152,7 +152,9 @@ impl PathSlots {
         Some(match *event {
             Event::SlotEnded { report } => self.slot(&report),
             Event::PromiseStatusChanged { status } => Line::of_status(status),
-            Event::PromiseChanged { requirement } => self.required(requirement.as_ref()),
+            Event::PromiseChanged {
+                requirement: Some(requirement),
+            } => self.required(&requirement),
             _ => return None,
         })
     }
@@ -164,16 +166,15 @@ impl PathSlots {
         (std::mem::replace(&mut *forecast, next), next)
     }
 
-    fn required(&self, requirement: Option<&Requirement>) -> Line {
+    fn required(&self, requirement: &Requirement) -> Line {
         let (_, next) = self.forecasts();
         Line {
             event: "required",
-            what: match requirement.map(Requirement::wanted) {
-                Some(Demand::AtLeast) => "at_least",
-                Some(Demand::Exactly) => "exactly",
-                None => "nothing",
+            what: match requirement.wanted() {
+                Demand::AtLeast => "at_least",
+                Demand::Exactly => "exactly",
             },
-            required_bps: requirement.map(|requirement| requirement.rate().as_bps()),
+            required_bps: Some(requirement.rate().as_bps()),
             can_promise: next,
             ..Line::default()
         }
@@ -273,7 +274,6 @@ mod tests {
             (1900, status(broken)),
             (2010, slot(report(0, Outcome::Missed, Some(500)))),
             (4000, slot(report(1, Outcome::Kept, None))),
-            (4000, Event::PromiseChanged { requirement: None }),
         ]);
         let expected = [
             HEADER,
@@ -283,7 +283,6 @@ mod tests {
             "3,2.900000,status,broken,,,,,,,,,250000,",
             "3,3.010000,slot,missed,0,1.000000,3.000000,8000000,7500000,1.500000,,,,",
             "3,5.000000,slot,kept,1,3.000000,5.000000,8000000,7500000,,,,,",
-            "3,5.000000,required,nothing,,,,,,,,,,",
         ];
         assert_eq!(lines[..expected.len()], expected);
         let rejected = lines.last().expect("a line");

@@ -3,12 +3,14 @@
 //!
 //! Server and client run in two network namespaces joined by a veth pair; a token bucket on the
 //! server's side is the tight link. Four transfers: with and without cross traffic, each with and
-//! without measuring.
+//! without measuring. And two beside TCP flows: one that is promised more than its share, one that is not.
 
 mod estimates;
 mod network;
 mod process;
+mod promise;
 mod report;
+mod slots;
 mod transfer;
 
 use std::fs;
@@ -27,10 +29,11 @@ use process::Launcher;
 use report::Comparison;
 use transfer::{Bench, Transfer};
 
-/// Measures a path of 20 Mbit/s between two network namespaces, with and without cross traffic.
+/// Measures a path of 20 Mbit/s between two network namespaces, with and without cross traffic; then
+/// requires more than a fair share of it beside six TCP flows.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// How long each of the four transfers takes, in seconds.
+    /// How long each of the six transfers takes, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(5..=600))]
     seconds: u32,
 
@@ -44,7 +47,7 @@ pub struct Arguments {
     ordinary_priority: bool,
 }
 
-/// Builds, measures, cleans up; fails when an estimate is too far off.
+/// Builds, measures, cleans up; fails when an estimate is too far off, or a promise too seldom kept.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let binaries = match &arguments.binaries {
         Some(folder) => folder.clone(),
@@ -68,19 +71,31 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let silent = bench.run(Transfer::without_measuring(cross_mbps))?;
         comparisons.push(Comparison::new(cross_mbps, &measuring, &silent)?);
     }
+    let contest = promise::run(&bench)?;
     println!("\n{}", report::table(&comparisons));
+    println!("\n{}", contest.table());
     println!(
-        "\nEstimates, and what the programs said: {}",
+        "\nEstimates, slots, qlogs, and what the programs said: {}",
         scratch.display()
     );
-    if comparisons.iter().all(Comparison::is_close) {
-        return Ok(ExitCode::SUCCESS);
+    Ok(verdict(&comparisons, &contest))
+}
+
+/// Says what is not as it should be.
+fn verdict(comparisons: &[Comparison], contest: &promise::Verdict) -> ExitCode {
+    let is_close = comparisons.iter().all(Comparison::is_close);
+    if !is_close {
+        let percent = report::TOLERANCE_PERCENT;
+        println!("An estimate is further than {percent} % off.");
     }
-    println!(
-        "An estimate is further than {} % off.",
-        report::TOLERANCE_PERCENT
-    );
-    Ok(ExitCode::FAILURE)
+    if !contest.is_kept() {
+        println!("{}", promise::Verdict::complaint());
+    }
+    if is_close && contest.is_kept() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// A folder outside the target folder, in which nothing should belong to root. It must be new: root

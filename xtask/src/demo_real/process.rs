@@ -108,14 +108,20 @@ impl Running {
         let give_up = Instant::now() + PATIENCE;
         while !self.said("err").contains("listening on") {
             ensure!(Instant::now() < give_up, "{} does not begin", self.name);
-            if let Some(status) = self.exit_status()? {
-                bail!(
-                    "{} ended ({status}): {}",
-                    self.name,
-                    self.said("err").trim()
-                );
-            }
+            self.ensure_it_runs()?;
             self.glance()?;
+        }
+        Ok(())
+    }
+
+    /// Complains if it has ended already.
+    pub fn ensure_it_runs(&mut self) -> Result<()> {
+        if let Some(status) = self.exit_status()? {
+            bail!(
+                "{} ended ({status}): {}",
+                self.name,
+                self.said("err").trim()
+            );
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::estimates::{self, Estimate};
 use super::network::{LINK_MBPS, Network};
-use super::process::Launcher;
+use super::process::{Launcher, Running};
 
 /// A path slower than expected by this factor has failed.
 const SLOWEST: u32 = 3;
@@ -111,10 +111,12 @@ struct Tally {
 
 /// Where transfers are made.
 pub struct Bench<'a> {
-    network: &'a Network,
-    launcher: &'a Launcher,
-    scratch: &'a Path,
-    seconds: u32,
+    pub(super) network: &'a Network,
+    pub(super) launcher: &'a Launcher,
+    /// For files and logs; what is served is in the folder `root` below it.
+    pub(super) scratch: &'a Path,
+    /// How long a transfer takes, about.
+    pub(super) seconds: u32,
 }
 
 impl<'a> Bench<'a> {
@@ -145,35 +147,18 @@ impl<'a> Bench<'a> {
         let cross = CrossTraffic::start(self, transfer)?;
 
         let estimates = self.log(transfer, "estimates.csv");
-        let listen = format!("{}:4433", Network::SERVER);
-        let root = self.scratch.join("root");
-        let serve = [
-            "serve",
-            "--root",
-            &root.to_string_lossy(),
-            "--listen",
-            &listen,
-            "--controller",
+        let server = self.serve(
             transfer.controller,
-            "--link-header",
-            "14",
-            "--estimates",
-            &estimates.to_string_lossy(),
-            "--stats",
-            "--json",
-        ];
-        let mut server =
-            self.launcher
-                .start(self.network.server(), &self.log(transfer, "serve"), &serve)?;
-        server.wait_until_it_listens()?;
-        let url = format!("https://{listen}/{file}");
+            &self.log(transfer, "serve"),
+            &["--estimates", &estimates.to_string_lossy()],
+        )?;
+        let url = format!("https://{}:4433/{file}", Network::SERVER);
         let client = self.launcher.start(
             self.network.client(),
             &self.log(transfer, "fetch"),
             &["fetch", &url, "--insecure", "--json"],
         )?;
-        let patience = Duration::from_secs((SLOWEST * self.seconds).into());
-        let fetched: Fetched = parse(&client.wait_until_it_ends(patience)?)?;
+        let fetched: Fetched = parse(&client.wait_until_it_ends(self.patience())?)?;
         let cross_bps = cross.map_or(Ok(0.0), CrossTraffic::stop)?;
         let server = parse(&server.stop()?)?;
         Ok(Outcome {
@@ -182,6 +167,25 @@ impl<'a> Bench<'a> {
             server,
             cross_bps,
         })
+    }
+
+    /// Starts a server of the folder `root`, with further options.
+    pub(super) fn serve(&self, controller: &str, log: &Path, more: &[&str]) -> Result<Running> {
+        let listen = format!("{}:4433", Network::SERVER);
+        let root = self.scratch.join("root");
+        let root = root.to_string_lossy();
+        let mut line = vec!["serve", "--root", &root, "--listen", &listen];
+        line.extend(["--controller", controller, "--link-header", "14"]);
+        line.extend(["--stats", "--json"]);
+        line.extend(more);
+        let mut server = self.launcher.start(self.network.server(), log, &line)?;
+        server.wait_until_it_listens()?;
+        Ok(server)
+    }
+
+    /// How long a transfer may take.
+    pub(super) fn patience(&self) -> Duration {
+        Duration::from_secs((SLOWEST * self.seconds).into())
     }
 
     fn log(&self, transfer: Transfer, what: &str) -> PathBuf {
@@ -203,8 +207,8 @@ impl<'a> Bench<'a> {
 
 /// Both ends of the cross traffic.
 struct CrossTraffic {
-    sender: super::process::Running,
-    receiver: super::process::Running,
+    sender: Running,
+    receiver: Running,
 }
 
 impl CrossTraffic {
@@ -248,6 +252,7 @@ impl CrossTraffic {
     }
 }
 
-fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
+/// What a program has printed.
+pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
     serde_json::from_str(text).with_context(|| format!("a program printed `{}`", text.trim()))
 }

@@ -1,0 +1,326 @@
+//! A promise among TCP flows of the kernel, and the same transfer without one.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use super::network::{LINK_MBPS, Network};
+use super::process::Running;
+use super::slots::{self, Slot};
+use super::transfer::{Bench, parse};
+
+/// What is required, and the same for [`by_arrival`]. An equal share would be a seventh of the link.
+const PROMISE: &str = "6 Mbit/s per 2 s";
+const REQUIRED_BPS: f64 = 6e6;
+const PERIOD: Duration = Duration::from_secs(2);
+
+/// How many TCP flows there are beside, and of which kind: the one that every Linux has.
+const RIVALS: u32 = 6;
+const CONGESTION_CONTROL: &str = "reno";
+
+/// How long these have the path for themselves.
+const HEAD_START: Duration = Duration::from_secs(3);
+
+/// The share of slots that has to be kept.
+const LEAST_KEPT: f64 = 0.8;
+
+/// One transfer among the rivals.
+pub struct Contest {
+    /// As the server reports them, without the first; nothing without a promise.
+    slots: Vec<Slot>,
+    /// What arrived in each period, in bit/s, without the first.
+    arrived: Vec<f64>,
+    /// Bits of application data per second of all rivals together, their head start included.
+    rivals_bps: f64,
+}
+
+/// The same, with a promise and without.
+pub struct Verdict {
+    with: Contest,
+    without: Contest,
+}
+
+/// What `crosstraffic tcp-receive` prints.
+#[derive(Deserialize)]
+struct Tally {
+    bytes: u64,
+    seconds: f64,
+}
+
+/// Makes both transfers.
+pub fn run(bench: &Bench<'_>) -> Result<Verdict> {
+    let without = contest(bench, None)?;
+    let with = contest(bench, Some(PROMISE))?;
+    Ok(Verdict { with, without })
+}
+
+fn contest(bench: &Bench<'_>, promise: Option<&str>) -> Result<Contest> {
+    let name = if promise.is_some() {
+        "promise"
+    } else {
+        "no-promise"
+    };
+    println!(
+        "{} s beside {RIVALS} TCP flows ({CONGESTION_CONTROL}), {}",
+        bench.seconds,
+        promise.map_or("nothing required".to_owned(), |text| format!(
+            "{text} required"
+        ))
+    );
+    let log = |what: &str| bench.scratch.join(format!("{name}-{what}"));
+    let file = bench.scratch.join("root").join(name);
+    File::create(&file)
+        .and_then(|made| made.set_len(bytes_of_the_whole_link(bench.seconds)))
+        .with_context(|| format!("cannot create {}", file.display()))?;
+    let rivals = Rivals::start(bench, &log)?;
+
+    let slots = log("slots.csv");
+    let slots_name = slots.to_string_lossy();
+    let mut options = vec!["--qlog"];
+    let qlogs = log("qlogs");
+    let qlogs_name = qlogs.to_string_lossy();
+    options.push(&qlogs_name);
+    if let Some(text) = promise {
+        options.extend(["--promise", text, "--slots", &slots_name]);
+    }
+    let server = bench.serve("imtcp", &log("serve"), &options)?;
+    let arrivals = log("arrivals.csv");
+    let client = bench.launcher.start(
+        bench.network.client(),
+        &log("fetch"),
+        &[
+            "fetch",
+            &format!("https://{}:4433/{name}", Network::SERVER),
+            "--insecure",
+            "--json",
+            "--seconds",
+            &bench.seconds.to_string(),
+            "--arrivals",
+            &arrivals.to_string_lossy(),
+        ],
+    )?;
+    client.wait_until_it_ends(bench.patience())?;
+    server.stop()?;
+    let rivals_bps = rivals.stop()?;
+    let slots = match promise {
+        Some(_) => slots::read(&slots)?,
+        None => Vec::new(),
+    };
+    Ok(Contest {
+        slots: slots.into_iter().skip(1).collect(),
+        arrived: by_arrival(&arrivals)?,
+        rivals_bps,
+    })
+}
+
+/// More than can arrive.
+fn bytes_of_the_whole_link(seconds: u32) -> u64 {
+    u64::from(seconds) * u64::from(LINK_MBPS) * 1_000_000 / 8
+}
+
+/// Both ends of the TCP flows.
+struct Rivals {
+    sender: Running,
+    receiver: Running,
+}
+
+impl Rivals {
+    fn start(bench: &Bench<'_>, log: &dyn Fn(&str) -> std::path::PathBuf) -> Result<Self> {
+        let address = format!("{}:9", Network::CLIENT);
+        let mut receiver = bench.launcher.start(
+            bench.network.client(),
+            &log("tcp-receive"),
+            &["crosstraffic", "tcp-receive", "--listen", &address],
+        )?;
+        receiver.wait_until_it_listens()?;
+        let send = [
+            "crosstraffic",
+            "tcp-send",
+            "--to",
+            &address,
+            "--flows",
+            &RIVALS.to_string(),
+            "--congestion-control",
+            CONGESTION_CONTROL,
+        ];
+        let mut sender = bench
+            .launcher
+            .start(bench.network.server(), &log("tcp-send"), &send)?;
+        sleep(HEAD_START);
+        sender.ensure_it_runs()?;
+        Ok(Self { sender, receiver })
+    }
+
+    /// Ends them and returns what came through, in bits of application data per second.
+    fn stop(self) -> Result<f64> {
+        // First, lest the sender is reset by what ends.
+        self.sender.stop()?;
+        let tally: Tally = parse(&self.receiver.stop()?)?;
+        ensure!(tally.bytes > 0, "no byte of the TCP flows came through");
+        Ok(tally.bytes as f64 * 8.0 / tally.seconds)
+    }
+}
+
+/// What arrived in each whole period but the first, in bit/s.
+fn by_arrival(file: &Path) -> Result<Vec<f64>> {
+    let text = fs::read_to_string(file)
+        .with_context(|| format!("cannot read the arrivals in {}", file.display()))?;
+    let arrivals: Vec<(f64, f64)> = text
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let (seconds, bytes) = line.split_once(',')?;
+            Some((seconds.parse().ok()?, bytes.parse().ok()?))
+        })
+        .collect::<Option<_>>()
+        .with_context(|| format!("{} is no file of arrivals", file.display()))?;
+    Ok(periods(&arrivals, PERIOD.as_secs_f64()))
+}
+
+/// Of seconds and bytes until then.
+fn periods(arrivals: &[(f64, f64)], period: f64) -> Vec<f64> {
+    let end = arrivals.last().map_or(0.0, |(seconds, _)| *seconds);
+    let until = |at: f64| {
+        let later = arrivals.partition_point(|(seconds, _)| *seconds <= at);
+        later.checked_sub(1).map_or(0.0, |last| arrivals[last].1)
+    };
+    (1..)
+        .map(|number| f64::from(number) * period)
+        .take_while(|start| start + period <= end + 1e-6)
+        .map(|start| (until(start + period) - until(start)) * 8.0 / period)
+        .collect()
+}
+
+impl Verdict {
+    /// Whether the promise was kept often enough, by the server's reports.
+    pub fn is_kept(&self) -> bool {
+        let slots = &self.with.slots;
+        let kept = slots.iter().filter(|slot| slot.is_kept).count();
+        !slots.is_empty() && kept as f64 >= LEAST_KEPT * slots.len() as f64
+    }
+
+    /// What to say if not.
+    pub fn complaint() -> String {
+        format!(
+            "Less than {:.0} % of the slots were kept.",
+            LEAST_KEPT * 100.0
+        )
+    }
+
+    /// All figures.
+    pub fn table(&self) -> String {
+        let rows: [(&str, fn(&Contest) -> String); 7] = [
+            ("slots kept, as the server reports", |c| {
+                let kept = c.slots.iter().filter(|slot| slot.is_kept).count();
+                of(kept, c.slots.len())
+            }),
+            ("missed, with warning half a slot ahead", |c| {
+                let missed: Vec<_> = c.slots.iter().filter(|slot| !slot.is_kept).collect();
+                let warned = missed.iter().filter(|slot| slot.is_warned_in_time());
+                of(warned.count(), missed.len())
+            }),
+            ("kept, with warning half a slot ahead", |c| {
+                let kept: Vec<_> = c.slots.iter().filter(|slot| slot.is_kept).collect();
+                let warned = kept.iter().filter(|slot| slot.is_warned_in_time());
+                of(warned.count(), kept.len())
+            }),
+            ("periods of 2 s with the rate, by arrival", |c| {
+                let kept = c.arrived.iter().filter(|rate| **rate >= REQUIRED_BPS);
+                of(kept.count(), c.arrived.len())
+            }),
+            ("arrived: mean", |c| mbps(mean(&c.arrived))),
+            ("arrived: least period", |c| {
+                mbps(c.arrived.iter().copied().reduce(f64::min))
+            }),
+            ("all TCP flows together", |c| mbps(Some(c.rivals_bps))),
+        ];
+        let line = |(name, say): (&str, fn(&Contest) -> String)| {
+            format!("{name:42}{:>20}{:>20}", say(&self.with), say(&self.without))
+        };
+        let head = format!("{:42}{:>20}{:>20}", "", PROMISE, "no promise");
+        let lines = std::iter::once(head).chain(rows.into_iter().map(line));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn of(part: usize, whole: usize) -> String {
+    if whole == 0 {
+        return "none".to_owned();
+    }
+    format!("{part} of {whole}")
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn mbps(bps: Option<f64>) -> String {
+    bps.map_or("none".to_owned(), |bps| format!("{:.2} Mbit/s", bps / 1e6))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_periods_but_the_first_are_counted() {
+        let arrivals: Vec<(f64, f64)> = (0..=70)
+            .map(|tenth| (f64::from(tenth) / 10.0, f64::from(tenth) * 100_000.0))
+            .collect();
+        // 1 MB/s for 7 s, in periods of 2 s: the second and the third.
+        let rates = periods(&arrivals, 2.0);
+        assert_eq!(rates.len(), 2);
+        assert!(
+            rates.iter().all(|rate| (rate - 8e6).abs() < 1e6),
+            "{rates:?}"
+        );
+        // Nothing more comes behind 3 s, but for the end.
+        let stalled = [(3.0, 3e6), (6.0, 3e6)];
+        assert_eq!(periods(&stalled, 2.0), [12e6, 0.0]);
+        assert_eq!(periods(&[], 2.0), [0.0; 0]);
+    }
+
+    #[test]
+    fn a_promise_is_kept_in_four_of_five_slots() {
+        let contest = |kept: usize, missed: usize| Contest {
+            slots: (0..kept + missed)
+                .map(|number| Slot {
+                    is_kept: number < kept,
+                    notice_s: Some(1.5),
+                    length_s: 2.0,
+                })
+                .collect(),
+            arrived: vec![6.2e6, 5.9e6],
+            rivals_bps: 12e6,
+        };
+        for (kept, missed, expected) in [(8, 2, true), (7, 2, false), (0, 0, false)] {
+            let verdict = Verdict {
+                with: contest(kept, missed),
+                without: contest(0, 0),
+            };
+            assert_eq!(verdict.is_kept(), expected, "{kept} kept, {missed} missed");
+        }
+        let verdict = Verdict {
+            with: contest(8, 2),
+            without: contest(0, 0),
+        };
+        let table = verdict.table();
+        let row = |name: &str| {
+            let row = table.lines().find(|line| line.starts_with(name));
+            let words: Vec<_> = row.expect("it is there").split("  ").collect();
+            words
+                .into_iter()
+                .filter(|word| !word.is_empty())
+                .map(|word| word.trim().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(row("slots kept")[1..], ["8 of 10", "none"]);
+        assert_eq!(row("missed, with warning")[1..], ["2 of 2", "none"]);
+        assert_eq!(row("periods of 2 s")[1..], ["1 of 2", "1 of 2"]);
+        assert_eq!(row("arrived: least")[1], "5.90 Mbit/s");
+    }
+}
