@@ -1,12 +1,15 @@
 //! A server and clients in one runtime, over real sockets on the loopback interface.
 
 use clap::Parser;
+use imtcp_examples::bulk;
 use imtcp_examples::fetch::{self, Fetched, fetch};
 use imtcp_examples::serve::{self, Report, Server};
 use std::future::pending;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 use tempfile::TempDir;
+use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet, LocalSet};
 
@@ -322,6 +325,81 @@ fn a_file_that_is_not_there_is_an_error_with_its_status() {
             "{error}"
         );
         server.stop().await;
+    });
+}
+
+#[test]
+fn a_fetch_that_stops_on_time_has_what_had_arrived() {
+    on_one_thread(async {
+        let (folder, bytes) = folder();
+        let arrivals = folder.path().join("arrivals.csv");
+        let server = Running::start(folder.path(), &[]);
+        let url = server.url("file");
+        let name = arrivals.to_str().expect("a readable path");
+        let whole = fetch_with(&[&url, "--insecure", "--seconds", "60", "--arrivals", name]).await;
+        assert_eq!(whole.expect("it comes").bytes, bytes.len() as u64);
+        let text = std::fs::read_to_string(&arrivals).expect("the file is there");
+        assert_grows(&text, bytes.len() as u64);
+
+        let file = std::fs::File::create(folder.path().join("long")).expect("a file");
+        file.set_len(1 << 40).expect("it takes no blocks");
+        let url = server.url("long");
+        let part = fetch_with(&[&url, "--insecure", "--seconds", "1", "--arrivals", name]).await;
+        let part = part.expect("some of it comes");
+        assert!(part.seconds >= 1.0 && part.bytes < 1 << 40, "{part}");
+        let text = std::fs::read_to_string(&arrivals).expect("the file is there");
+        assert_grows(&text, part.bytes);
+        server.stop().await;
+    });
+}
+
+/// A file of arrivals that never goes back and ends with so many bytes.
+fn assert_grows(text: &str, bytes: u64) {
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("seconds,bytes"));
+    let mut last = (0.0, 0);
+    for line in lines {
+        let (seconds, bytes) = line.split_once(',').expect("two columns");
+        let next = (
+            seconds.parse().expect("a time"),
+            bytes.parse().expect("bytes"),
+        );
+        assert!(next.0 >= last.0 && next.1 >= last.1, "{last:?}, {next:?}");
+        last = next;
+    }
+    assert_eq!(last.1, bytes);
+}
+
+#[test]
+fn tcp_as_cross_traffic_comes_through_until_it_is_stopped() {
+    on_one_thread(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("it can");
+        let to = listener.local_addr().expect("it has one");
+        let options = |congestion_control: &str| bulk::Options {
+            to,
+            flows: 3,
+            congestion_control: congestion_control.to_owned(),
+        };
+        let refused = bulk::send(&options("no-such-thing"), pending()).await;
+        let error = format!(
+            "{:#}",
+            refused.expect_err("the kernel has none of that name")
+        );
+        assert!(error.contains("no-such-thing"), "{error}");
+
+        let (stop, stopped) = oneshot::channel::<()>();
+        let receiver = tokio::task::spawn_local(bulk::receive(listener, async {
+            let _ = stopped.await;
+        }));
+        let span = tokio::time::sleep(Duration::from_millis(200));
+        let sent = bulk::send(&options("reno"), span).await.expect("it sends");
+        stop.send(()).expect("it still runs");
+        let received = receiver.await.expect("no panic").expect("it ends well");
+        assert_eq!((sent.flows, received.flows), (3, 3));
+        assert!(
+            0 < received.bytes && received.bytes <= sent.bytes,
+            "{sent}; {received}"
+        );
     });
 }
 
