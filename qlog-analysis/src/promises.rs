@@ -67,12 +67,9 @@ impl Promises {
     /// Takes an event of a promise; others are left alone.
     pub(crate) fn add(&mut self, name: &str, data: Map<String, Value>) -> serde_json::Result<()> {
         match name {
-            // Without fields where nothing is required. That a connection begins so is no change.
-            "promise_changed" if data.is_empty() => {
-                if !self.requirements.is_empty() {
-                    self.requirements.push(None);
-                }
-            }
+            // That nothing is required at first is no change.
+            "promise_changed" if data.is_empty() && self.requirements.is_empty() => {}
+            "promise_changed" if data.is_empty() => self.requirements.push(None),
             "promise_changed" => self.requirements.push(Some(read(data)?)),
             "control_slot_started" => self.control_slots += 1,
             "promise_status_changed" => self.add_status(read(data)?),

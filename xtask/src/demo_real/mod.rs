@@ -30,7 +30,7 @@ use report::Comparison;
 use transfer::{Bench, Transfer};
 
 /// Measures a path of 20 Mbit/s between two network namespaces, with and without cross traffic; then
-/// requires more than a fair share of it beside eight TCP flows.
+/// requires more than a fair share of it beside 16 TCP flows.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// How long each of the six transfers takes, in seconds.

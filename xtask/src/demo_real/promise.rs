@@ -13,14 +13,15 @@ use super::process::Running;
 use super::slots::{self, Slot};
 use super::transfer::{Bench, parse};
 
-/// What is required, and the same as numbers. An equal share would be a ninth of the link, 2.2 Mbit/s.
+/// What is required, and the same as numbers. An equal share would be a 17th of the link, 1.2 Mbit/s.
 const PROMISE: &str = "6 Mbit/s per 2 s";
 const REQUIRED_BPS: f64 = 6e6;
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// How many TCP flows there are beside, and of which kind: Linux's default. The kernel's Reno, which it
-/// sends in bursts, leaves twice its share to any flow that is paced, and so would decide little.
-const RIVALS: u32 = 8;
+/// How many TCP flows there are beside, and of which kind: Linux's default. They are many because few leave
+/// a paced flow more than its share: the kernel sends in bursts, and these pay for the full queue. Beside
+/// six or eight nothing needs to be promised in most periods.
+const RIVALS: u32 = 16;
 const CONGESTION_CONTROL: &str = "cubic";
 
 /// How long these have the path for themselves.
