@@ -110,17 +110,17 @@ impl ControlSlot {
 
     /// g_i - tput_i: what it lacks; less than nothing where it did more. What the source did not offer
     /// is not lacking. A slot ends with an acknowledgement, later than it was planned, and for the rest
-    /// `bw` is due and not the target, which may be many times that.
+    /// `bw` is due and not the target, which may be many times that. What lacked before is still lacking
+    /// where the source paused.
     pub(super) fn lacking(&self, lasted: Duration, bw: f64) -> f64 {
         let seconds = lasted.as_secs_f64().max(1e-9);
-        let planned = self.seconds().min(seconds);
-        let due = (self.target * planned + bw * (seconds - planned)) / seconds;
-        let lack = due - self.throughput(lasted);
+        let carried = (self.target - bw) * self.seconds().min(seconds);
+        let lacks = carried + bw * seconds - self.achieved;
         if self.wanting + self.srtt < lasted {
-            let share = self.wanting.as_secs_f64() / seconds;
-            return lack.min((due * share - self.throughput(lasted)).max(0.0));
+            let offered = carried + bw * self.wanting.as_secs_f64() - self.achieved;
+            return lacks.min(offered.max(0.0)) / seconds;
         }
-        lack
+        lacks / seconds
     }
 }
 
@@ -208,6 +208,10 @@ mod tests {
         // The source had data for half of the time: 500 were wanted, 900 came; nothing lacks.
         slot.wanting = lasted / 2;
         assert_eq!(slot.lacking(lasted, 1000.0), 0.0);
+        // With 200 packets to make up for, 1000 were wanted: 100 lack over 1.6 s, though the source paused.
+        slot.target = 1125.0;
+        slot.achieved = 900.0;
+        assert!((slot.lacking(lasted, 1000.0) * 1.6 - 100.0).abs() < 1e-9);
     }
 
     #[test]

@@ -127,12 +127,12 @@ impl Enough {
     }
 }
 
-/// k for a source that wants the rate and no more: towards the window that is enough, down by half a
-/// window per round trip at most.
+/// k for a source that wants the rate and no more: to the window that is enough and not beyond it, up by
+/// what the slot lacks or as planned, down by half a window per round trip at most.
 pub(super) fn exactly(k_bw: f64, k_max: f64, window: f64, enough: &Enough) -> f64 {
     let missing = (enough.window - window).max(-window / 2.0);
-    let lower = missing.min(enough.climb.min(window.max(RENO)));
-    k_bw.min(upper(k_max, window)).max(lower)
+    let fastest = k_bw.min(upper(k_max, window)).max(enough.climb);
+    missing.min(fastest).min(window.max(RENO))
 }
 
 /// The rate at which a source that wants no more than `bw` may send: what the control slot has to have,
@@ -258,15 +258,16 @@ mod tests {
         assert_eq!(at_least(-3.0, 15.0, 50.0), 1.0);
         assert_eq!(at_least(7.0, -20.0, 50.0), 1.0);
         assert_eq!(at_least(80.0, 75.0, 10.0), 10.0);
-        // Exactly: may fall to what is enough, half a window at a time, and climbs to it as planned.
+        // Exactly: falls to what is enough, half a window at a time, and climbs to it as planned, or
+        // faster for what lacks.
         let towards = |window| Enough { window, climb: 3.0 };
-        assert_eq!(exactly(-3.0, 15.0, 50.0, &towards(40.0)), -3.0);
-        assert_eq!(exactly(-30.0, 15.0, 50.0, &towards(40.0)), -10.0);
-        assert_eq!(exactly(-300.0, 15.0, 50.0, &towards(2.0)), -25.0);
+        assert_eq!(exactly(20.0, 15.0, 50.0, &towards(40.0)), -10.0);
+        assert_eq!(exactly(20.0, 15.0, 50.0, &towards(2.0)), -25.0);
         assert_eq!(exactly(-300.0, 15.0, 30.0, &towards(40.0)), 3.0);
         assert_eq!(exactly(-300.0, 15.0, 2.0, &towards(40.0)), 2.0);
-        assert_eq!(exactly(-300.0, 15.0, 39.5, &towards(40.0)), 0.5);
-        assert_eq!(exactly(20.0, 15.0, 50.0, &towards(60.0)), 15.0);
+        assert_eq!(exactly(20.0, 15.0, 39.5, &towards(40.0)), 0.5);
+        assert_eq!(exactly(20.0, 15.0, 50.0, &towards(80.0)), 15.0);
+        assert_eq!(exactly(20.0, -15.0, 50.0, &towards(80.0)), 3.0);
     }
 
     #[test]
