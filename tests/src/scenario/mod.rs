@@ -3,6 +3,7 @@
 //! The schema is in the crate's README. Quantities carry their units; every error names file, line,
 //! column, key, problem and remedy.
 
+mod alike;
 mod application;
 mod column;
 mod document;
