@@ -148,24 +148,53 @@ pub(super) fn read_all(root: &mut Section<'_>, links: &[Link]) -> Result<Vec<Flo
     Ok(flows)
 }
 
+/// How many flows a table stands for, and how long after one the next begins.
+#[derive(Clone, Copy, Debug)]
+struct Alike {
+    count: u32,
+    every: Duration,
+}
+
 /// `name` for one, `name-1`, `name-2` and so on for several.
-fn alike((flow, count): (Flow, u32)) -> Vec<Flow> {
+fn alike((flow, Alike { count, every }): (Flow, Alike)) -> Vec<Flow> {
     if count == 1 {
         return vec![flow];
     }
     let one_of = |number: u32| Flow {
         name: format!("{}-{number}", flow.name),
         group: Some(flow.name.clone()),
+        start: flow.start + every.saturating_mul(number - 1),
         ..flow.clone()
     };
     (1..=count).map(one_of).collect()
+}
+
+fn read_alike(
+    section: &mut Section<'_>,
+    start: Timestamp,
+    stop: Option<Timestamp>,
+) -> Result<Alike, ScenarioError> {
+    let count = section.optional("count");
+    let count = count.map_or(Ok(1), |entry| entry.count(0..=MOST_ALIKE))?;
+    let Some(entry) = section.optional("every") else {
+        let every = Duration::ZERO;
+        return Ok(Alike { count, every });
+    };
+    let every = entry.quantity(quantity::span)?;
+    let last = start + every.saturating_mul(count.saturating_sub(1));
+    if stop.is_some_and(|stop| stop <= last) {
+        let problem = "the last of them stops before it starts";
+        let remedy = "let `stop` be later, or leave it out";
+        return Err(entry.reject(Complaint::new(problem, remedy)));
+    }
+    Ok(Alike { count, every })
 }
 
 fn read(
     name: String,
     mut section: Section<'_>,
     links: &[Link],
-) -> Result<(Flow, u32), ScenarioError> {
+) -> Result<(Flow, Alike), ScenarioError> {
     let controller = section
         .required("controller", "\"imtcp\"")?
         .choice(CONTROLLERS)?;
@@ -174,8 +203,7 @@ fn read(
     let (start, stop) = life(&mut section)?;
     let start_within = section.optional("start_within");
     let start_within = start_within.map_or(Ok(Duration::ZERO), |e| e.quantity(quantity::span))?;
-    let count = section.optional("count");
-    let count = count.map_or(Ok(1), |entry| entry.count(0..=MOST_ALIKE))?;
+    let alike = read_alike(&mut section, start, stop)?;
     let route = route(&mut section, links)?;
     let receiver = receiver(section.optional("receiver"))?;
     let packet = section.optional("packet");
@@ -198,7 +226,7 @@ fn read(
         flow_control,
         imtcp,
     };
-    Ok((flow, count))
+    Ok((flow, alike))
 }
 
 /// Propagation there and back.
