@@ -10,7 +10,7 @@ use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use imtcp_cc::{Config, ImTcp};
 use std::sync::Arc;
 use std::time::Duration;
-use support::{DATAGRAM, Path, Run};
+use support::{Climb, DATAGRAM, Path, Run};
 
 const TWO_SECONDS: Duration = Duration::from_secs(2);
 
@@ -379,6 +379,26 @@ mod whatever_the_path {
     use super::*;
     use proptest::prelude::*;
 
+    /// Never below the minimum of RFC 9002, section 7.2, never faster than slow start, and faster than Reno
+    /// only up to the most that was ever in reach.
+    fn within_the_ceiling(climbs: &[Climb]) -> Result<(), TestCaseError> {
+        let (mut reach, mut round_trip) = (Bandwidth::ZERO, Duration::ZERO);
+        for climb in climbs {
+            reach = reach.max(climb.available).max(climb.capacity.scaled(0.5));
+            round_trip = round_trip.max(climb.smoothed);
+            prop_assert!(climb.after >= Bytes::new(2 * DATAGRAM), "{climb:?}");
+            let growth = climb.after.saturating_sub(climb.before);
+            prop_assert!(growth <= climb.acked + Bytes::new(1), "{climb:?}");
+            let reno = DATAGRAM * climb.acked.get() / climb.before.get() + 1;
+            if growth > Bytes::new(reno) {
+                // On the wire, while the window is payload.
+                let most = reach.bytes_in(round_trip) + Bytes::new(DATAGRAM);
+                prop_assert!(climb.after <= most, "{climb:?}, reach {reach}");
+            }
+        }
+        Ok(())
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -406,8 +426,11 @@ mod whatever_the_path {
             ).expect("possible").demand(demand);
             let rule = if doubling { SlotLengthRule::Doubling } else { SlotLengthRule::LossIntervals };
             let config = Config::builder().promise(Some(requirement)).slot_length(rule);
-            let outcomes = bulk(path, config, 12, seed);
-            prop_assert!(outcomes.run.core.cwnd() >= Bytes::new(2 * DATAGRAM));
+            let outcomes = with_source(path, config, 12, seed, |run| {
+                run.climbs = Some(Vec::new());
+                run.write_at(Duration::ZERO, 1 << 40);
+            });
+            within_the_ceiling(outcomes.run.climbs.as_deref().unwrap_or_default())?;
             prop_assert!(outcomes.run.tally.delivered > 0);
             prop_assert!(outcomes.lengths.iter().all(|length| *length >= 2));
             for pair in outcomes.reports.windows(2) {

@@ -1,5 +1,6 @@
 //! What the packet path tells the application's threads, as words for [`super::published`].
 
+use super::changes::{CHANGES_WORDS, Changes};
 use super::forecast::Outlook;
 use super::history::{HISTORY_WORDS, History};
 use super::requirement::{Demand, Requirement};
@@ -13,10 +14,15 @@ const NONE: u64 = u64::MAX;
 
 pub(super) const REQUIREMENT_WORDS: usize = 3;
 const ESTIMATE_WORDS: usize = 6;
-const OUTLOOK_WORDS: usize = 6 + HISTORY_WORDS;
+const OUTLOOK_WORDS: usize = 5;
 const STATUS_WORDS: usize = 2;
-pub(super) const BULLETIN_WORDS: usize =
-    2 + REQUIREMENT_WORDS + ESTIMATE_WORDS + OUTLOOK_WORDS + STATUS_WORDS;
+pub(super) const BULLETIN_WORDS: usize = 2
+    + REQUIREMENT_WORDS
+    + ESTIMATE_WORDS
+    + OUTLOOK_WORDS
+    + CHANGES_WORDS
+    + HISTORY_WORDS
+    + STATUS_WORDS;
 pub(super) const REPORT_WORDS: usize = 7;
 
 /// Everything that a handle answers from.
@@ -45,6 +51,10 @@ impl Bulletin {
         to.put(outlook_to_words(self.outlook));
         to.put(
             self.outlook
+                .map_or([0; CHANGES_WORDS], |outlook| outlook.changes.to_words()),
+        );
+        to.put(
+            self.outlook
                 .map_or([0; HISTORY_WORDS], |outlook| outlook.history.to_words()),
         );
         to.put(status_to_words(self.status));
@@ -58,13 +68,14 @@ impl Bulletin {
         let requirement = requirement_from_words(from.take());
         let estimate = estimate_from_words(from.take());
         let outlook = from.take();
+        let changes = from.take();
         let history = from.take();
         Self {
             smoothed_rtt: some(rtt).map(Duration::from_nanos),
             capacity: some(capacity).map(Bandwidth::from_bps),
             requirement,
             estimate,
-            outlook: outlook_from_words(outlook, &history),
+            outlook: outlook_from_words(outlook, &changes, &history),
             status: status_from_words(from.take()),
         }
     }
@@ -161,12 +172,11 @@ fn estimate_from_words(words: [u64; ESTIMATE_WORDS]) -> Option<Estimate> {
     })
 }
 
-fn outlook_to_words(outlook: Option<Outlook>) -> [u64; OUTLOOK_WORDS - HISTORY_WORDS] {
-    outlook.map_or([NONE; OUTLOOK_WORDS - HISTORY_WORDS], |outlook| {
+fn outlook_to_words(outlook: Option<Outlook>) -> [u64; OUTLOOK_WORDS] {
+    outlook.map_or([NONE; OUTLOOK_WORDS], |outlook| {
         [
             outlook.available.as_bps(),
             outlook.error.as_bps(),
-            outlook.swing.as_bps(),
             nanos(outlook.window),
             outlook.capacity.map_or(NONE, Bandwidth::as_bps),
             outlook.ceiling.to_bits(),
@@ -175,14 +185,15 @@ fn outlook_to_words(outlook: Option<Outlook>) -> [u64; OUTLOOK_WORDS - HISTORY_W
 }
 
 fn outlook_from_words(
-    words: [u64; OUTLOOK_WORDS - HISTORY_WORDS],
+    words: [u64; OUTLOOK_WORDS],
+    changes: &[u64; CHANGES_WORDS],
     history: &[u64; HISTORY_WORDS],
 ) -> Option<Outlook> {
-    let [available, error, swing, window, capacity, ceiling] = words;
+    let [available, error, window, capacity, ceiling] = words;
     Some(Outlook {
         available: Bandwidth::from_bps(some(available)?),
         error: Bandwidth::from_bps(error),
-        swing: Bandwidth::from_bps(swing),
+        changes: Changes::from_words(changes),
         window: Duration::from_nanos(window),
         capacity: some(capacity).map(Bandwidth::from_bps),
         ceiling: f64::from_bits(ceiling),
@@ -264,6 +275,8 @@ mod tests {
         assert_eq!(Bulletin::from_words(&empty.to_words()), empty);
         let mut history = History::default();
         history.add(0.5, Some(0.4), true);
+        let mut changes = Changes::default();
+        changes.add(Bandwidth::from_mbps(2));
         let full = Bulletin {
             smoothed_rtt: Some(Duration::from_millis(30)),
             capacity: Some(Bandwidth::from_mbps(100)),
@@ -285,7 +298,7 @@ mod tests {
             outlook: Some(Outlook {
                 available: Bandwidth::from_mbps(19),
                 error: Bandwidth::from_mbps(1),
-                swing: Bandwidth::from_mbps(2),
+                changes,
                 window: Duration::from_secs(4),
                 capacity: None,
                 ceiling: 0.5,

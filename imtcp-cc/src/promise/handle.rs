@@ -254,7 +254,7 @@ impl PromiseSeat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::promise::{History, Outcome};
+    use crate::promise::{Changes, History, Outcome};
     use crate::units::Timestamp;
 
     fn requirement(mbps: u64) -> Requirement {
@@ -300,7 +300,7 @@ mod tests {
         let outlook = Outlook {
             available: Bandwidth::from_mbps(5),
             error: Bandwidth::ZERO,
-            swing: Bandwidth::from_mbps(1),
+            changes: Changes::default(),
             window: Duration::from_secs(1),
             capacity: Some(Bandwidth::from_mbps(40)),
             ceiling: 0.5,

@@ -16,10 +16,10 @@ const ENOUGH_PRIOR: (f64, f64) = (0.98, 4.0);
 
 /// What has to be taken from others is had the less likely the more of it is needed, and rarely from
 /// others that do not yield: of first slots on drawn paths (`imtcp-sim calibrate`), 0.31, 0.12, 0.09 and
-/// 0.00 were kept by quarters, near 0.3 less the share of the way. Where the others yield, two slots
-/// outweigh it.
+/// 0.00 were kept by quarters, near 0.3 less the share of the way. Where the others yield, one slot
+/// outweighs it.
 const TAKING_PRIOR: f64 = 0.3;
-const TAKING_PRIOR_SLOTS: f64 = 2.0;
+const TAKING_PRIOR_SLOTS: f64 = 1.0;
 
 /// Kept and all slots of a class, old ones counted less.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -177,16 +177,16 @@ mod tests {
     fn slots_move_them_and_the_last_twenty_count() {
         let mut history = History::default();
         history.add(0.0, Some(0.6), true);
-        // (1 + 2 * 0.1125) / (1 + 2), and for less at least so: (1 + 2 * 0.2625) / (1 + 2).
-        assert!((history.taking(0.6) - 1.225 / 3.0).abs() < 1e-12);
-        assert!((history.taking(0.1) - 1.525 / 3.0).abs() < 1e-12);
+        // (1 + 0.1125) / (1 + 1), and for less at least so: (1 + 0.2625) / (1 + 1).
+        assert!((history.taking(0.6) - 1.1125 / 2.0).abs() < 1e-12);
+        assert!((history.taking(0.1) - 1.2625 / 2.0).abs() < 1e-12);
         // Of more it tells nothing.
         assert!((history.taking(0.8) - 0.0375).abs() < 1e-12);
         for _ in 0..200 {
             history.add(0.0, Some(0.1), false);
         }
-        // Weight of the past: 1 / (1 - 0.95) = 20; (0 + 2 * 0.2625) / (20 + 2).
-        assert!((history.taking(0.1) - 0.525 / 22.0).abs() < 1e-3);
+        // Weight of the past: 1 / (1 - 0.95) = 20; (0 + 0.2625) / (20 + 1).
+        assert!((history.taking(0.1) - 0.2625 / 21.0).abs() < 1e-3);
         assert!(
             history.taking(0.6) <= history.taking(0.1),
             "deeper is never likelier"

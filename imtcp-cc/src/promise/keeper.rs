@@ -6,7 +6,7 @@
 mod course;
 mod foresight;
 
-use super::forecast::Swing;
+use super::changes::Changes;
 use super::handle::{Promise, PromiseSeat};
 use super::history::History;
 use super::requirement::{Demand, Requirement};
@@ -101,7 +101,9 @@ pub(crate) struct Keeper {
     /// None where nothing was known of the path when the present slot began.
     need: Option<Need>,
     history: History,
-    swing: Swing,
+    changes: Changes,
+    /// What was available in the last window whose successor is awaited.
+    last_window: Option<Bandwidth>,
     next_window: Timestamp,
     /// Goodput of the last control slot in which data waited.
     own_rate: Option<Bandwidth>,
@@ -141,7 +143,8 @@ impl Keeper {
             warned: None,
             need: None,
             history: History::default(),
-            swing: Swing::default(),
+            changes: Changes::default(),
+            last_window: None,
             next_window: Timestamp::ZERO,
             own_rate: None,
             next_look: Timestamp::ZERO,
@@ -231,7 +234,11 @@ impl Keeper {
             .estimate
             .filter(|estimate| estimate.at >= self.next_window)
         {
-            self.swing.on_window(estimate.available.as_bps_f64());
+            let mean = estimate.available;
+            if let Some(last) = self.last_window.replace(mean) {
+                self.changes
+                    .add(mean.max(last).saturating_sub(mean.min(last)));
+            }
             self.next_window = estimate.at + estimate.window;
         }
     }

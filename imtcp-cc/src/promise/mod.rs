@@ -19,6 +19,7 @@
 //! the lost packet is never acknowledged.
 
 mod bulletin;
+mod changes;
 mod forecast;
 mod handle;
 mod history;
@@ -32,6 +33,7 @@ mod slots;
 mod status;
 mod steering;
 
+pub use changes::Changes;
 pub use forecast::Outlook;
 pub use handle::{Promise, SlotReports};
 pub use history::History;

@@ -7,6 +7,7 @@ use imtcp_cc::transport::{
     AckInfo, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket,
 };
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
+use imtcp_cc::window::Phase;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
@@ -83,6 +84,18 @@ pub struct Tally {
     pub calls: u64,
 }
 
+/// What an acknowledgement did to the window outside slow start.
+#[derive(Clone, Copy, Debug)]
+pub struct Climb {
+    pub before: Bytes,
+    pub after: Bytes,
+    pub acked: Bytes,
+    pub smoothed: Duration,
+    /// What the core takes for available, and for the capacity.
+    pub available: Bandwidth,
+    pub capacity: Bandwidth,
+}
+
 pub struct Run {
     pub core: ImTcp,
     pub tally: Tally,
@@ -111,6 +124,8 @@ pub struct Run {
     armed: Option<Timestamp>,
     /// Counts all allocations; once it is set, the tally tells the core's own from this run's.
     pub allocations: Option<fn() -> u64>,
+    /// Filled if it is there.
+    pub climbs: Option<Vec<Climb>>,
 }
 
 impl Run {
@@ -139,6 +154,7 @@ impl Run {
             probes: 0,
             armed: None,
             allocations: None,
+            climbs: None,
         }
     }
 
@@ -356,7 +372,31 @@ impl Run {
             bytes_in_flight: Bytes::new(self.bytes_in_flight()),
         };
         let now = self.now;
+        let (before, phase) = (self.core.cwnd(), self.core.phase());
         self.call(|core| core.on_ack(now, &info, acked.iter().copied()));
+        if phase != Phase::SlowStart {
+            let acked = acked
+                .iter()
+                .fold(Bytes::ZERO, |sum, packet| sum + packet.size);
+            self.watch(before, acked);
+        }
+    }
+
+    fn watch(&mut self, before: Bytes, acked: Bytes) {
+        let Some(climbs) = &mut self.climbs else {
+            return;
+        };
+        climbs.push(Climb {
+            before,
+            after: self.core.cwnd(),
+            acked,
+            smoothed: self.smoothed,
+            available: self
+                .core
+                .estimate()
+                .map_or(Bandwidth::ZERO, |e| e.available),
+            capacity: self.core.capacity().unwrap_or(Bandwidth::ZERO),
+        });
     }
 
     fn sample(&mut self, latest: Duration) {

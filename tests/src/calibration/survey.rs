@@ -13,7 +13,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Nothing is required before: the path is not known yet.
 const SETTLED: Duration = Duration::from_secs(2);
 /// A rate is kept for one to so many slots.
-const MOST_SLOTS: f64 = 8.0;
+const MOST_SLOTS: u32 = 8;
 
 /// A scenario and what its first measuring flow asks for.
 #[derive(Clone, Debug)]
@@ -164,9 +164,16 @@ impl Asker {
             return false;
         }
         self.open = asked;
-        let slots = 1.0 + MOST_SLOTS * self.random.uniform();
-        self.slots_left = (1..=8).take_while(|n| f64::from(*n) <= slots).count() as u32;
+        self.slots_left = self.some_slots();
         true
+    }
+
+    /// One to [`MOST_SLOTS`], each as likely.
+    fn some_slots(&mut self) -> u32 {
+        let share = self.random.uniform();
+        (1..MOST_SLOTS)
+            .find(|slots| share * f64::from(MOST_SLOTS) < f64::from(*slots))
+            .unwrap_or(MOST_SLOTS)
     }
 }
 

@@ -95,7 +95,12 @@ impl Warnings {
     pub fn add(&mut self, slot: &SlotReport) {
         let half = slot.end.saturating_since(slot.start) / 2;
         let in_time = slot.warned.is_some_and(|at| at <= slot.end - half);
-        let count = match (in_time, slot.outcome.is_kept()) {
+        self.count(in_time, slot.outcome.is_kept());
+    }
+
+    /// Counts a slot of which was warned in time or not, and which was kept or not.
+    pub fn count(&mut self, warned: bool, kept: bool) {
+        let count = match (warned, kept) {
             (true, false) => &mut self.right,
             (true, true) => &mut self.wrong,
             (false, false) => &mut self.none,

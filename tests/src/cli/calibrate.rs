@@ -7,7 +7,7 @@ use imtcp_sim::calibration::{
     Asked, BINS, Case, LEAST, Reliability, Survey, Warnings, drawn, survey,
 };
 use imtcp_sim::output;
-use imtcp_sim::scenario::Scenario;
+use imtcp_sim::scenario::{Controller, Scenario, Sweep};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::error::Error;
 use std::path::Path;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// Runs all cases, prints the tables, draws the diagram, writes every prediction to a file.
 pub fn run(arguments: &CalibrateArguments) -> Result<(), Box<dyn Error>> {
     create(&arguments.out)?;
-    let jobs = jobs(arguments);
+    let jobs = jobs(arguments)?;
     let bar = ProgressBar::new(jobs.len() as u64);
     bar.set_style(ProgressStyle::with_template("{wide_bar} {pos}/{len} runs")?);
     let threads = usize::from(arguments.jobs);
@@ -53,46 +53,63 @@ pub fn run(arguments: &CalibrateArguments) -> Result<(), Box<dyn Error>> {
 }
 
 /// A run to be made.
-enum Job {
-    Drawn(u64),
-    Named(String, u64),
+struct Job {
+    name: String,
+    /// Of a path that nobody chose where there is none.
+    scenario: Option<Scenario>,
+    seed: u64,
 }
 
 impl Job {
     fn run(&self) -> Result<Survey, Failure> {
-        let (case, seed) = match self {
-            Self::Drawn(number) => (drawn(*number)?, *number),
-            Self::Named(scenario, seed) => {
-                let scenario = Scenario::load(scenario, &[])?;
-                (
-                    Case {
-                        scenario,
-                        plan: None,
-                    },
-                    *seed,
-                )
-            }
+        let case = match &self.scenario {
+            None => drawn(self.seed)?,
+            Some(scenario) => Case {
+                scenario: scenario.clone(),
+                plan: None,
+            },
         };
-        Ok(survey(&case, seed)?)
-    }
-
-    fn name(&self) -> String {
-        match self {
-            Self::Drawn(number) => format!("drawn-{number}"),
-            Self::Named(scenario, seed) => format!("{scenario}-seed{seed}"),
-        }
+        Ok(survey(&case, self.seed)?)
     }
 }
 
-fn jobs(arguments: &CalibrateArguments) -> Vec<Job> {
-    let seeds = || arguments.seeds.0.clone();
-    if arguments.scenarios.is_empty() {
-        return seeds().map(Job::Drawn).collect();
+fn jobs(arguments: &CalibrateArguments) -> Result<Vec<Job>, Box<dyn Error>> {
+    let mut named = Vec::new();
+    for name in &arguments.scenarios {
+        named.push((name.clone(), Scenario::load(name, &[])?));
     }
-    let scenarios = arguments.scenarios.iter();
-    scenarios
-        .flat_map(|name| seeds().map(|seed| Job::Named(name.clone(), seed)))
-        .collect()
+    for name in &arguments.sweeps {
+        let cells = Sweep::load(name)?.cells(&[])?.into_iter();
+        let promising = cells.filter(|cell| promises(&cell.scenario));
+        named.extend(promising.map(|cell| {
+            let name = format!("{name} {}", cell.names.join(" "));
+            (name, cell.scenario)
+        }));
+    }
+    let seeds = || arguments.seeds.0.clone();
+    if named.is_empty() {
+        return Ok(seeds()
+            .map(|seed| Job {
+                name: format!("drawn-{seed}"),
+                scenario: None,
+                seed,
+            })
+            .collect());
+    }
+    let jobs = named.iter().flat_map(|(name, scenario)| {
+        seeds().map(move |seed| Job {
+            name: format!("{name} seed {seed}"),
+            scenario: Some(scenario.clone()),
+            seed,
+        })
+    });
+    Ok(jobs.collect())
+}
+
+/// Whether there is a controller that foresees anything.
+fn promises(scenario: &Scenario) -> bool {
+    let mut flows = scenario.flows.iter();
+    flows.any(|flow| flow.controller == Controller::Imtcp && flow.imtcp.promise().is_some())
 }
 
 fn bins(reliability: &Reliability) -> String {
@@ -116,7 +133,7 @@ fn bins(reliability: &Reliability) -> String {
     )
 }
 
-fn warned(warnings: &Warnings) -> String {
+pub(super) fn warned(warnings: &Warnings) -> String {
     let mut table = super::table(["at risk half a slot before its end", "missed", "kept"]);
     let row = |name: &str, missed: u32, kept: u32| {
         [name.to_owned(), missed.to_string(), kept.to_string()]
@@ -138,7 +155,7 @@ fn predictions(jobs: &[Job], surveys: &[Survey], file: &Path) -> Result<(), Box<
     lines.write_record(HEADER)?;
     for (job, survey) in jobs.iter().zip(surveys) {
         for asked in &survey.asked {
-            lines.write_record(line(&job.name(), asked))?;
+            lines.write_record(line(&job.name, asked))?;
         }
     }
     Ok(lines.flush()?)
@@ -161,7 +178,7 @@ fn slots(jobs: &[Job], surveys: &[Survey], file: &Path) -> Result<(), Box<dyn Er
         for slot in &survey.slots {
             let after = |at: Timestamp| at.saturating_since(slot.start).as_secs_f64();
             lines.write_record([
-                job.name(),
+                job.name.clone(),
                 format!("{:.4}", slot.start.as_secs_f64()),
                 format!("{:.4}", after(slot.end)),
                 slot.required.as_bps().to_string(),
@@ -175,7 +192,7 @@ fn slots(jobs: &[Job], surveys: &[Survey], file: &Path) -> Result<(), Box<dyn Er
     Ok(lines.flush()?)
 }
 
-const HEADER: [&str; 16] = [
+const HEADER: [&str; 15] = [
     "run",
     "t",
     "rate_bps",
@@ -184,7 +201,6 @@ const HEADER: [&str; 16] = [
     "probability",
     "available_bps",
     "error_bps",
-    "swing_bps",
     "window_s",
     "capacity_bps",
     "reach_bps",
@@ -194,7 +210,7 @@ const HEADER: [&str; 16] = [
     "warned_s",
 ];
 
-fn line(run: &str, asked: &Asked) -> [String; 16] {
+fn line(run: &str, asked: &Asked) -> [String; 15] {
     let outlook = &asked.outlook;
     let warned = asked.report.warned;
     let warned = warned.map(|at| at.saturating_since(asked.report.start));
@@ -207,7 +223,6 @@ fn line(run: &str, asked: &Asked) -> [String; 16] {
         format!("{:.6}", asked.probability),
         outlook.available.as_bps().to_string(),
         outlook.error.as_bps().to_string(),
-        outlook.swing.as_bps().to_string(),
         format!("{:.6}", outlook.window.as_secs_f64()),
         outlook
             .capacity

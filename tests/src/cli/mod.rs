@@ -58,6 +58,9 @@ struct CalibrateArguments {
     /// Scenarios whose first measuring flow has a promise; without any, paths and rates are drawn,
     /// one case for each seed.
     scenarios: Vec<String>,
+    /// A sweep, of which the cells with a promise that foresees are run; may be given several times.
+    #[arg(long = "sweep", value_name = "SWEEP")]
+    sweeps: Vec<String>,
     /// All seeds from A to B, both included.
     #[arg(long, value_name = "A..B", default_value = "1..60")]
     seeds: Seeds,

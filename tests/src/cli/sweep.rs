@@ -1,7 +1,8 @@
 //! `imtcp-sim sweep`.
 
 use super::pool::{self, Failure};
-use super::{SweepArguments, compare, create, run};
+use super::{SweepArguments, calibrate, compare, create, run};
+use imtcp_sim::calibration::Warnings;
 use imtcp_sim::output;
 use imtcp_sim::result::{ComparedCell, ComparedRun, PromiseResult, RunResult, SweepRow, SweepRun};
 use imtcp_sim::run::RunOptions;
@@ -35,6 +36,9 @@ pub fn run(arguments: &SweepArguments) -> Result<(), Box<dyn Error>> {
         let rows = SweepRow::of(&runs);
         output::sweep_files(&sweep, &runs, &rows, &folder)?;
         print!("{}", table(&sweep, &rows, seeds));
+        if let Some(warnings) = warnings(&runs) {
+            println!("{}", calibrate::warned(&warnings));
+        }
     } else {
         let columns = |cell: &Cell, result: RunResult| {
             let names = cell.names.clone();
@@ -117,6 +121,18 @@ fn slots(cell: &Cell, result: RunResult) -> Result<SweepRun, Failure> {
         seed,
         promise,
     })
+}
+
+/// What the controllers that foresee anything foresaw.
+fn warnings(runs: &[SweepRun]) -> Option<Warnings> {
+    let mut warnings = Warnings::default();
+    let foreseeing = runs.iter().filter(|run| run.promise.reported.is_some());
+    for SweepRun { promise, .. } in foreseeing {
+        for slot in &promise.slots {
+            warnings.count(slot.was_warned_in_time(promise.per_s), slot.kept);
+        }
+    }
+    (warnings != Warnings::default()).then_some(warnings)
 }
 
 fn table(sweep: &Sweep, rows: &[SweepRow], seeds: &std::ops::RangeInclusive<u64>) -> String {

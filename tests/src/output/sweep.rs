@@ -62,6 +62,7 @@ fn slots(sweep: &Sweep, runs: &[SweepRun], path: &Path) -> Result<(), csv::Error
         "achieved_bps",
         "kept",
         "rival_bps",
+        "warned_s",
     ];
     csv.write_record(axes.chain(columns))?;
     for run in runs {
@@ -74,6 +75,7 @@ fn slots(sweep: &Sweep, runs: &[SweepRun], path: &Path) -> Result<(), csv::Error
                 slot.achieved_bps.to_string(),
                 slot.kept.to_string(),
                 slot.rival_bps.map_or(String::new(), |bps| bps.to_string()),
+                slot.warned_s.map_or(String::new(), |left| left.to_string()),
             ];
             csv.write_record(run.names.iter().cloned().chain(rest))?;
         }

@@ -74,6 +74,15 @@ pub struct SlotPoint {
     pub rivals: usize,
     /// Mean goodput of these in it.
     pub rival_bps: Option<u64>,
+    /// How many seconds before its end the application was first told that it was at risk, if it was.
+    pub warned_s: Option<f64>,
+}
+
+impl SlotPoint {
+    /// Whether it was told so while at least half of the slot was still to come.
+    pub fn was_warned_in_time(&self, per_s: f64) -> bool {
+        self.warned_s.is_some_and(|left| left >= per_s / 2.0)
+    }
 }
 
 /// The controller's own count.
@@ -108,7 +117,7 @@ impl PromiseResult {
         };
         let slots: Vec<SlotPoint> = spans
             .into_iter()
-            .filter(|(from, to)| *from >= start + SETTLING && *to <= stop)
+            .filter(|span| span.from >= start + SETTLING && span.to <= stop)
             .filter_map(|span| scene.slot(span))
             .collect();
         Some(Self {
@@ -122,29 +131,39 @@ impl PromiseResult {
     }
 }
 
-/// The slots that the controller told its application of, in virtual time.
-fn announced(events: &[Said]) -> Vec<(Timestamp, Timestamp)> {
+/// A slot, in virtual time.
+#[derive(Clone, Copy)]
+struct Span {
+    from: Timestamp,
+    to: Timestamp,
+    /// From the first warning to the end.
+    warned: Option<Duration>,
+}
+
+/// The slots that the controller told its application of.
+fn announced(events: &[Said]) -> Vec<Span> {
     let slot = |said: &Said| match said.event {
-        Event::SlotEnded { report } => Some((
-            said.virtual_time(report.start),
-            said.virtual_time(report.end),
-        )),
+        Event::SlotEnded { report } => Some(Span {
+            from: said.virtual_time(report.start),
+            to: said.virtual_time(report.end),
+            warned: report.warned.map(|at| report.end.saturating_since(at)),
+        }),
         _ => None,
     };
     events.iter().filter_map(slot).collect()
 }
 
 /// One after the other from the beginning, for controllers that know of no slots.
-fn grid(
-    start: Timestamp,
-    stop: Timestamp,
-    requirement: &Requirement,
-) -> Vec<(Timestamp, Timestamp)> {
+fn grid(start: Timestamp, stop: Timestamp, requirement: &Requirement) -> Vec<Span> {
     let mut all = Vec::new();
     let mut from = start;
     while from < stop {
         let to = from + requirement.per();
-        all.push((from, to));
+        all.push(Span {
+            from,
+            to,
+            warned: None,
+        });
         from = to;
     }
     all
@@ -161,7 +180,8 @@ struct Scene<'a, 's> {
 }
 
 impl Scene<'_, '_> {
-    fn slot(&self, (from, to): (Timestamp, Timestamp)) -> Option<SlotPoint> {
+    fn slot(&self, span: Span) -> Option<SlotPoint> {
+        let Span { from, to, warned } = span;
         let delivery = self.simulation.pairs()[self.flow.0].delivery();
         let bytes = |at: Timestamp| delivery.bytes_at(at - self.back);
         let achieved = rate(bytes(to)? - bytes(from)?, from, to);
@@ -177,6 +197,7 @@ impl Scene<'_, '_> {
             kept: achieved >= self.requirement.rate().as_bps_f64(),
             rivals: present.len(),
             rival_bps: mean,
+            warned_s: warned.map(|left| rounded(left.as_secs_f64())),
         })
     }
 

@@ -25,29 +25,22 @@ impl Keeper {
     pub(super) fn outlook(&self, path: &PathState) -> Option<Outlook> {
         let share = self.goodput_of(path).as_f64() / path.on_wire.as_f64().max(1.0);
         let capacity = path.capacity.map(|capacity| capacity.scaled(share));
-        let (available, error, swing, window) = match self.fresh_estimate(path) {
-            Some(estimate) => {
-                let mean = estimate.available;
-                let swing = self.swing.get(mean.as_bps_f64());
-                (
-                    mean.scaled(share),
-                    error_of(estimate.low, estimate.high).scaled(share),
-                    Bandwidth::from_bps_f64(swing * share),
-                    estimate.window,
-                )
-            }
+        let (available, error, window) = match self.fresh_estimate(path) {
+            Some(estimate) => (
+                estimate.available.scaled(share),
+                error_of(estimate.low, estimate.high).scaled(share),
+                estimate.window,
+            ),
             // What one has carried of late was available.
             None => {
                 let own = self.own_rate?;
-                let swing = self.swing.get(own.as_bps_f64());
-                let error = own.scaled(OWN_RATE_ERROR);
-                (own, error, Bandwidth::from_bps_f64(swing), path.smoothed)
+                (own, own.scaled(OWN_RATE_ERROR), path.smoothed)
             }
         };
         Some(Outlook {
             available,
             error,
-            swing,
+            changes: self.changes.scaled(share),
             window,
             capacity,
             ceiling: self.settings.ceiling,

@@ -155,6 +155,8 @@ enum Step {
     Congestion(u64, u64),
     Persistent,
     Datagram(u64),
+    Slope(Option<i64>),
+    LeaveSlowStart,
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -165,6 +167,9 @@ fn any_step() -> impl Strategy<Value = Step> {
         Just(Step::Persistent),
         any::<u64>().prop_map(Step::Datagram),
         (0u64..65_536).prop_map(Step::Datagram),
+        any::<Option<i64>>().prop_map(Step::Slope),
+        (-100_000i64..100_000).prop_map(|slope| Step::Slope(Some(slope))),
+        Just(Step::LeaveSlowStart),
     ]
 }
 
@@ -186,6 +191,8 @@ proptest! {
                 }
                 Step::Persistent => law.on_persistent_congestion(),
                 Step::Datagram(size) => law.on_max_datagram_size(Bytes::new(size)),
+                Step::Slope(slope) => law.set_slope(slope),
+                Step::LeaveSlowStart => law.leave_slow_start(),
             }
             prop_assert!(law.window() >= law.minimum_window(), "after {step:?}");
             prop_assert!(law.window() >= Bytes::new(2), "after {step:?}");
@@ -214,6 +221,25 @@ proptest! {
         } else {
             prop_assert_eq!(growth, acked_bytes);
         }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_round_trip_adds_the_slope_at_most(
+        parts in proptest::collection::vec(1u64..1200, 1..100), slope in -50_000i64..50_000,
+    ) {
+        let mut law = avoiding();
+        law.set_slope(Some(slope));
+        let before = law.window();
+        let mut left = before;
+        for part in parts {
+            let part = Bytes::new(part).min(left);
+            left = left.saturating_sub(part);
+            law.on_ack(&Acked { size: part, sent: at(101), application_limited: false });
+        }
+        let most = Bytes::new(u64::try_from(slope).unwrap_or(0));
+        prop_assert!(law.window() <= before + most, "{} by {slope}", law.window());
     }
 }
 

@@ -1,6 +1,7 @@
-//! `imtcp-sim demo`: a measurement, live, and what it costs.
+//! A measurement, live, and what it costs.
 
-use super::{DemoArguments, create};
+use super::super::{DemoArguments, table};
+use super::PACE;
 use imtcp_cc::EstimatorKind;
 use imtcp_cc::config::Config;
 use imtcp_cc::units::{Bandwidth, Timestamp};
@@ -13,12 +14,9 @@ use imtcp_sim::simulation::Simulation;
 use std::error::Error;
 use std::io::IsTerminal;
 use std::path::Path;
-use std::time::Duration;
 
 /// A row of the live view stands for so many bins: one second.
 const BINS_A_ROW: usize = 10;
-/// Wall time for a row, where somebody watches.
-const PACE: Duration = Duration::from_millis(150);
 /// Columns of the live view for this rate.
 const WIDTH: usize = 50;
 const FULL_SCALE: Bandwidth = Bandwidth::from_mbps(50);
@@ -26,12 +24,11 @@ const FULL_SCALE: Bandwidth = Bandwidth::from_mbps(50);
 const MAIN: FlowId = FlowId(0);
 
 /// Runs the built-in scenario twice, with and without measuring, and compares.
-pub fn run(arguments: &DemoArguments) -> Result<(), Box<dyn Error>> {
+pub(super) fn show(arguments: &DemoArguments) -> Result<(), Box<dyn Error>> {
     let measuring = Scenario::load("demo", &[])?;
     let mut silent = measuring.clone();
     silent.name = "demo-without-measuring".to_owned();
     silent.flows[MAIN.0].imtcp = Config::builder().measurement(false).build()?;
-    create(&arguments.out)?;
 
     println!("{}\n", measuring.title);
     println!("    t    truth  estimate  (|: truth, o: estimate, in Mbit/s)");
@@ -156,7 +153,7 @@ fn scale() -> String {
 }
 
 fn comparison(with: &Outcome, without: &Outcome) -> comfy_table::Table {
-    let mut table = super::table(["", "measuring", "not measuring"]);
+    let mut table = table(["", "measuring", "not measuring"]);
     let mut add = |name: &str, value: &dyn Fn(&Outcome) -> String| {
         table.add_row([name.to_owned(), value(with), value(without)]);
     };
