@@ -22,6 +22,9 @@ pub struct Snapshot {
     pub delivered: u64,
     /// Packets that the server has declared lost.
     pub lost: u64,
+    /// What quiche tells of the path's bandwidth in bit/s, if anything: the most of its model (BBRv2), or
+    /// else its latest delivery rate.
+    pub told_bps: Option<u64>,
 }
 
 impl Record {
@@ -40,6 +43,7 @@ impl Record {
             smoothed_rtt_ms: path.rtt.as_secs_f64() * 1e3,
             delivered: pair.delivery().bytes,
             lost: path.lost as u64,
+            told_bps: told(&path),
         });
         self.flows[flow].extend(snapshot);
     }
@@ -48,4 +52,10 @@ impl Record {
     pub fn of(&self, flow: usize) -> &[Snapshot] {
         &self.flows[flow]
     }
+}
+
+fn told(path: &quiche::PathStats) -> Option<u64> {
+    let bytes = path.max_bandwidth.unwrap_or(path.delivery_rate);
+    // Before there is anything to tell, BBRv2 has a bandwidth without bounds.
+    (bytes > 0).then(|| bytes.checked_mul(8)).flatten()
 }

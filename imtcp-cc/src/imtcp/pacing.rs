@@ -29,14 +29,17 @@ const LONGEST_TRAIN: u32 = 32;
 const RUSHED_GAP_PERCENT: u32 = 85;
 
 impl ImTcp {
-    /// The mean rate that the window law asks for, on the wire without headers.
+    /// The mean rate that the window law asks for, or a source that wants no more than a rate; on the
+    /// wire without headers.
     pub(super) fn pacing_rate_for(&self, rtt: &RoundTrip) -> Bandwidth {
         let gain = match self.window.phase() {
             Phase::SlowStart => SLOW_START_GAIN,
             _ => GAIN,
         };
-        Bandwidth::from_bytes_over(self.window.window(), rtt.smoothed)
-            .map_or(Bandwidth::MAX, |rate| rate.scaled(gain))
+        let rate = Bandwidth::from_bytes_over(self.window.window(), rtt.smoothed)
+            .map_or(Bandwidth::MAX, |rate| rate.scaled(gain));
+        let most = self.keeper.bound_on_rate(self.max_datagram);
+        rate.min(most.unwrap_or(Bandwidth::MAX))
     }
 
     pub(super) fn pacing_plan(&self, rtt: &RoundTrip, backlog: Backlog) -> PacingPlan {

@@ -13,7 +13,9 @@ use super::requirement::{Demand, Requirement};
 use super::slot_length::{SlotLength, SlotLengthRule};
 use super::slots::{ControlSlot, EvaluationSlot, Shortfalls};
 use super::status::Status;
-use super::steering::{PathRates, Position, Standing, at_least, exactly, k_bw, k_max};
+use super::steering::{
+    self, Enough, PathRates, Position, SPARE, Standing, at_least, k_bw, k_max, pace,
+};
 use crate::estimate::Estimate;
 use crate::event::Event;
 use crate::units::{Bandwidth, Bytes, Timestamp};
@@ -27,6 +29,10 @@ const LEAST_MARGIN: f64 = 0.02;
 /// And by this many times what control slots fall short of their targets: what the last one lacks
 /// stays lacking, and twice the root mean square covers nearly all of it.
 const MARGIN_SIGMAS: f64 = 2.0;
+
+/// And that by no more than this where the source wants no more than the rate: what is beyond it is
+/// taken from others for nothing.
+const MOST_SPARE_EXACTLY: f64 = 0.02;
 
 /// And by this at most: a promise takes no more than it must. docs/ALGORITHM.md says what a lower bound
 /// costs on a crowded path.
@@ -87,6 +93,8 @@ pub(crate) struct Keeper {
     shortfalls: Shortfalls,
     /// k while it cannot be computed anew.
     slope: f64,
+    /// The rate at which a source that wants no more than it may send, in packets per second.
+    pace: Option<f64>,
     index: u64,
     status: Status,
     warned: Option<Timestamp>,
@@ -129,6 +137,7 @@ impl Keeper {
             standing: Standing::OnTarget,
             shortfalls: Shortfalls::default(),
             slope: 1.0,
+            pace: None,
             index: 0,
             status: Status::Idle,
             warned: None,
@@ -161,6 +170,12 @@ impl Keeper {
     pub(crate) fn on_drained(&mut self) {
         self.account_until(self.latest);
         self.waiting_since = None;
+    }
+
+    /// The rate above which nothing is to be sent, in UDP payload of full datagrams of this size.
+    pub(crate) fn bound_on_rate(&self, datagram: Bytes) -> Option<Bandwidth> {
+        let packets = self.pace?;
+        Some(Bandwidth::from_bps_f64(packets * datagram.as_bits_f64()))
     }
 
     /// The window was reduced.
@@ -203,6 +218,7 @@ impl Keeper {
         self.standing = Standing::OnTarget;
         self.warned = None;
         self.status = Status::Idle;
+        self.pace = None;
         self.next_look = now;
         emit(Event::PromiseChanged { requirement });
     }
@@ -262,6 +278,10 @@ impl Keeper {
     fn required_packets(&self, path: &PathState, requirement: &Requirement) -> f64 {
         let round_trip = path.smoothed.as_secs_f64() / requirement.per().as_secs_f64();
         let spare = MARGIN_SIGMAS * self.shortfalls.root_mean_square();
+        let spare = match requirement.wanted() {
+            Demand::AtLeast => spare,
+            Demand::Exactly => spare.min(MOST_SPARE_EXACTLY),
+        };
         let aim = 1.0 + (round_trip.max(LEAST_MARGIN) + spare).min(MOST_MARGIN);
         aim * requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64()
     }
@@ -276,10 +296,19 @@ impl Keeper {
         let packet = path.datagram.as_f64().max(1.0);
         let window = path.window.as_f64() / packet;
         let srtt = path.smoothed.as_secs_f64();
-        let floor = self.required_packets(path, requirement) * srtt;
+        let bw = self.required_packets(path, requirement);
+        let rates = self
+            .fresh_estimate(path)
+            .map(|estimate| self.path_rates(path, &estimate));
+        let exactly = requirement.wanted() == Demand::Exactly;
+        self.pace = self
+            .control
+            .filter(|_| exactly)
+            .map(|control| pace(control.target, bw));
+        let length = self.control.map_or(1, |control| control.length);
+        let enough = Enough::of(bw, rates.as_ref(), window, srtt, length);
         if path.slow_start {
-            let is_enough = requirement.wanted() == Demand::Exactly && window >= floor;
-            return if is_enough {
+            return if exactly && window >= enough.window {
                 Steering::LeaveSlowStart
             } else {
                 Steering::Free
@@ -288,34 +317,36 @@ impl Keeper {
         let Some(control) = self.control else {
             return Steering::Free;
         };
+        let wanted = k_bw(&self.position(path, &control, window)).unwrap_or(self.slope);
+        let most = |window: f64| {
+            rates.map_or(f64::NEG_INFINITY, |rates| {
+                k_max(&rates, self.standing, window, srtt)
+            })
+        };
+        self.slope = match requirement.wanted() {
+            Demand::AtLeast => at_least(wanted, most(window), window),
+            // Of its window only a part is sent.
+            Demand::Exactly => {
+                steering::exactly(wanted, SPARE * most(window / SPARE), window, &enough)
+            }
+        };
+        Steering::Slope {
+            bytes_per_round_trip: whole(self.slope * packet),
+        }
+    }
+
+    fn position(&self, path: &PathState, control: &ControlSlot, window: f64) -> Position {
         let idle = path
             .now
             .saturating_since(control.start)
             .saturating_sub(control.wanting);
-        let position = Position {
+        let in_flight = path.in_flight.as_f64() / path.datagram.as_f64().max(1.0);
+        Position {
             due: control.due() - control.target * idle.as_secs_f64(),
-            counted: control.achieved + path.in_flight.as_f64() / packet,
+            counted: control.achieved + in_flight,
             window,
             length: control.length,
             round: control.round(path.now),
-        };
-        let wanted = k_bw(&position).unwrap_or(self.slope);
-        let most = self
-            .fresh_estimate(path)
-            .map_or(f64::NEG_INFINITY, |estimate| {
-                k_max(
-                    &self.path_rates(path, &estimate),
-                    self.standing,
-                    window,
-                    srtt,
-                )
-            });
-        self.slope = match requirement.wanted() {
-            Demand::AtLeast => at_least(wanted, most, window),
-            Demand::Exactly => exactly(wanted, most, window, floor),
-        };
-        Steering::Slope {
-            bytes_per_round_trip: whole(self.slope * packet),
         }
     }
 

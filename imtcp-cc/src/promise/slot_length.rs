@@ -25,6 +25,11 @@ pub enum SlotLengthRule {
 /// Weights of the latest intervals, newest first (RFC 5348, section 5.4).
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
+/// Where others have just joined, the mean of eight intervals speaks of the time before for long: it counts up
+/// to this many times the mean of the last [`RECENT`].
+const MOST_ABOVE_RECENT: f64 = 1.5;
+const RECENT: usize = 3;
+
 /// Mean number of round trips between congestion events, as RFC 5348, section 5.4, averages loss
 /// intervals: the present one counts once it is long enough to raise the mean.
 #[derive(Clone, Debug, Default)]
@@ -47,8 +52,12 @@ impl LossIntervals {
         if closed.is_empty() {
             return None;
         }
-        let with_open = std::iter::once(open).chain(closed.iter().copied());
-        Some(weighted(closed.iter().copied()).max(weighted(with_open)))
+        let latest = &closed[..closed.len().min(RECENT)];
+        let with_open = |closed: &[f64]| {
+            let all = std::iter::once(open).chain(closed.iter().copied());
+            weighted(closed.iter().copied()).max(weighted(all))
+        };
+        Some(with_open(closed).min(MOST_ABOVE_RECENT * with_open(latest)))
     }
 }
 
@@ -180,6 +189,18 @@ mod tests {
         // 11.7 ln 2 = 8.1.
         length.on_rounds(37.0);
         assert_eq!(length.next(64, 64), 8);
+    }
+
+    #[test]
+    fn losses_that_have_become_frequent_count_soon() {
+        // Every 40, then three times every 6: mean (6 * 3 + 40 + 40 * 2) / 6 = 23, 1.5 of the last three 9;
+        // 9 ln 2 = 6.2, 64 / 6 rounds to 11 parts of 5.
+        let mut length = rule(&[40.0; 8]);
+        for _ in 0..3 {
+            length.on_rounds(6.0);
+            length.on_congestion();
+        }
+        assert_eq!(length.next(64, 64), 5);
     }
 
     #[test]

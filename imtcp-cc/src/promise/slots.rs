@@ -109,14 +109,18 @@ impl ControlSlot {
     }
 
     /// g_i - tput_i: what it lacks; less than nothing where it did more. What the source did not offer
-    /// is not lacking.
-    pub(super) fn lacking(&self, lasted: Duration) -> f64 {
-        let lack = self.target - self.throughput(lasted);
+    /// is not lacking. A slot ends with an acknowledgement, later than it was planned, and for the rest
+    /// `bw` is due and not the target, which may be many times that. What lacked before is still lacking
+    /// where the source paused.
+    pub(super) fn lacking(&self, lasted: Duration, bw: f64) -> f64 {
+        let seconds = lasted.as_secs_f64().max(1e-9);
+        let carried = (self.target - bw) * self.seconds().min(seconds);
+        let lacks = carried + bw * seconds - self.achieved;
         if self.wanting + self.srtt < lasted {
-            let share = self.wanting.as_secs_f64() / lasted.as_secs_f64().max(1e-9);
-            return lack.min((self.target * share - self.throughput(lasted)).max(0.0));
+            let offered = carried + bw * self.wanting.as_secs_f64() - self.achieved;
+            return lacks.min(offered.max(0.0)) / seconds;
         }
-        lack
+        lacks / seconds
     }
 }
 
@@ -200,10 +204,28 @@ mod tests {
         assert!((slot.due() - 1600.0).abs() < 1e-9);
         slot.achieved = 1440.0;
         slot.wanting = lasted;
-        assert!((slot.lacking(lasted) - 100.0).abs() < 1e-9);
+        assert!((slot.lacking(lasted, 1000.0) - 100.0).abs() < 1e-9);
         // The source had data for half of the time: 500 were wanted, 900 came; nothing lacks.
         slot.wanting = lasted / 2;
-        assert_eq!(slot.lacking(lasted), 0.0);
+        assert_eq!(slot.lacking(lasted, 1000.0), 0.0);
+        // With 200 packets to make up for, 1000 were wanted: 100 lack over 1.6 s, though the source paused.
+        slot.target = 1125.0;
+        slot.achieved = 900.0;
+        assert!((slot.lacking(lasted, 1000.0) * 1.6 - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_a_late_end_adds_is_due_at_the_rate_and_not_at_the_target() {
+        // 4000/s for two round trips, to make up for 600 packets; it ends half a round trip late.
+        let mut slot = ControlSlot::new(Timestamp::ZERO, RTT, 2, 4000.0);
+        let lasted = RTT * 5 / 2;
+        slot.achieved = 300.0;
+        slot.wanting = lasted;
+        // 800 + 50 - 300 packets lack, and not 1000 - 300.
+        assert!((slot.lacking(lasted, 1000.0) * 0.25 - 550.0).abs() < 1e-9);
+        // One that ends early, with its evaluation slot, lacks what was due by then.
+        slot.wanting = RTT;
+        assert!((slot.lacking(RTT, 1000.0) * 0.1 - 100.0).abs() < 1e-9);
     }
 
     #[test]

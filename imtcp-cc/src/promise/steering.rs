@@ -91,11 +91,55 @@ pub(super) fn at_least(k_bw: f64, k_max: f64, window: f64) -> f64 {
     k_bw.min(upper(k_max, window)).max(RENO)
 }
 
-/// k for a source that wants the rate and no more: it may fall, but the window not below
-/// `floor` = bw srtt, which the rate itself needs, and not by more than half a window per round trip.
-pub(super) fn exactly(k_bw: f64, k_max: f64, window: f64, floor: f64) -> f64 {
-    let lower = (floor - window).min(0.0).max(-window / 2.0);
-    k_bw.min(upper(k_max, window)).max(lower)
+/// The window of a source that wants no more than a rate, as a multiple of what the rate needs. Its
+/// packets leave at the rate, so the window bounds nothing while all goes well; after a loss it is halved
+/// (RFC 9002, section 7.3.2), and half of this still carries the rate. It is also the most by which such a
+/// source sends faster than the rate, to make up for what it lacks.
+pub(super) const SPARE: f64 = 2.0;
+
+/// Where a source that wants `rate` packets per second and no more is steered to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Enough {
+    /// The window, in packets.
+    pub(super) window: f64,
+    /// The slope towards it from below, in packets per round trip.
+    pub(super) climb: f64,
+}
+
+impl Enough {
+    /// Climbs as far as a control slot of `length` round trips goes, which is how far the path usually
+    /// goes without a loss, if the path can carry the rate without more being taken than may be; with
+    /// Reno's slope otherwise. Faster is no harm then: the window rises and not what is sent.
+    pub(super) fn of(
+        rate: f64,
+        path: Option<&PathRates>,
+        window: f64,
+        srtt: f64,
+        length: u32,
+    ) -> Self {
+        let enough = SPARE * rate * srtt;
+        let fits = path.is_some_and(|path| rate <= path.reach());
+        let planned = (enough - window) / f64::from(length.max(1));
+        Self {
+            window: enough,
+            climb: if fits { planned.max(RENO) } else { RENO },
+        }
+    }
+}
+
+/// k for a source that wants the rate and no more: to the window that is enough and not beyond it, up by
+/// what the slot lacks or as planned, down by half a window per round trip at most.
+pub(super) fn exactly(k_bw: f64, k_max: f64, window: f64, enough: &Enough) -> f64 {
+    let missing = (enough.window - window).max(-window / 2.0);
+    let fastest = k_bw.min(upper(k_max, window)).max(enough.climb);
+    missing.min(fastest).min(window.max(RENO))
+}
+
+/// The rate at which a source that wants no more than `bw` may send: what the control slot has to have,
+/// within half and twice of `bw`, so that neither what lacks nor what was too much is made up for in a
+/// burst or a pause.
+pub(super) fn pace(target: f64, bw: f64) -> f64 {
+    target.clamp(bw / SPARE, SPARE * bw)
 }
 
 /// Not above k_max, not faster than slow start, not slower than Reno.
@@ -214,12 +258,38 @@ mod tests {
         assert_eq!(at_least(-3.0, 15.0, 50.0), 1.0);
         assert_eq!(at_least(7.0, -20.0, 50.0), 1.0);
         assert_eq!(at_least(80.0, 75.0, 10.0), 10.0);
-        // Exactly: may fall to the floor, half a window at a time.
-        assert_eq!(exactly(-3.0, 15.0, 50.0, 40.0), -3.0);
-        assert_eq!(exactly(-30.0, 15.0, 50.0, 40.0), -10.0);
-        assert_eq!(exactly(-300.0, 15.0, 50.0, 2.0), -25.0);
-        assert_eq!(exactly(-300.0, 15.0, 30.0, 40.0), 0.0);
-        assert_eq!(exactly(20.0, 15.0, 50.0, 60.0), 15.0);
+        // Exactly: falls to what is enough, half a window at a time, and climbs to it as planned, or
+        // faster for what lacks.
+        let towards = |window| Enough { window, climb: 3.0 };
+        assert_eq!(exactly(20.0, 15.0, 50.0, &towards(40.0)), -10.0);
+        assert_eq!(exactly(20.0, 15.0, 50.0, &towards(2.0)), -25.0);
+        assert_eq!(exactly(-300.0, 15.0, 30.0, &towards(40.0)), 3.0);
+        assert_eq!(exactly(-300.0, 15.0, 2.0, &towards(40.0)), 2.0);
+        assert_eq!(exactly(20.0, 15.0, 39.5, &towards(40.0)), 0.5);
+        assert_eq!(exactly(20.0, 15.0, 50.0, &towards(80.0)), 15.0);
+        assert_eq!(exactly(20.0, -15.0, 50.0, &towards(80.0)), 3.0);
+    }
+
+    #[test]
+    fn the_rate_survives_a_halved_window() {
+        // 900 packets/s over 0.1 s are 90 packets: 180 are enough, and half of them carry the rate. From
+        // 90 in 16 round trips: 90 / 16 = 5.625.
+        let half = PathRates {
+            ceiling: 0.5,
+            ..PATH
+        };
+        let enough = |rate, path| Enough::of(rate, path, 90.0, 0.1, 16);
+        let planned = Enough {
+            window: 180.0,
+            climb: 5.625,
+        };
+        assert_eq!(enough(900.0, Some(&half)), planned);
+        // More than may be taken, or nothing known of the path: like Reno.
+        assert_eq!(enough(1100.0, Some(&half)).climb, RENO);
+        assert_eq!(enough(900.0, None).climb, RENO);
+        assert_eq!(pace(1200.0, 1000.0), 1200.0);
+        assert_eq!(pace(100.0, 1000.0), 500.0);
+        assert_eq!(pace(9000.0, 1000.0), 2000.0);
     }
 
     proptest! {
@@ -232,16 +302,22 @@ mod tests {
             window in 2.0..1e5,
             srtt in 1e-4..1.0,
             wanted in -1e9..1e9,
-            floor in 0.0..1e5,
+            rate in 0.0..1e6,
+            length in 1u32..1000,
         ) {
             let path = PathRates { available, capacity: Some(capacity), ceiling };
             for standing in [Standing::OnTarget, Standing::Behind { lacking }] {
                 let most = k_max(&path, standing, window, srtt);
-                for k in [at_least(wanted, most, window), exactly(wanted, most, window, floor)] {
-                    prop_assert!(k <= RENO || window + k <= path.reach() * srtt * (1.0 + 1e-12) + 1e-9);
-                    prop_assert!(k <= window.max(RENO));
-                    prop_assert!(k >= -window / 2.0);
-                }
+                let k = at_least(wanted, most, window);
+                let reach = path.reach() * srtt * (1.0 + 1e-12) + 1e-9;
+                prop_assert!(k <= RENO || window + k <= reach);
+                prop_assert!((RENO..=window.max(RENO)).contains(&k));
+                let enough = Enough::of(rate, Some(&path), window, srtt, length);
+                let most = k_max(&path, standing, window / SPARE, srtt) * SPARE;
+                let k = exactly(wanted, most, window, &enough);
+                prop_assert!(k <= RENO || window + k <= SPARE * reach, "{k}");
+                prop_assert!(k <= window.max(RENO));
+                prop_assert!(k >= -window / 2.0);
             }
         }
     }

@@ -107,6 +107,12 @@ impl Pacer {
         if plan.train_packets <= 1 {
             return Pace::Now;
         }
+        // Where the window leaves room the mean rate is no bound, and trains that followed each other at
+        // once would be sent faster than any of them: pairs at twice the tight link's pace.
+        let due = self.last_sent + plan.head_gap;
+        if !backlog.window_limited && self.trains > 0 && now < due {
+            return Pace::At(due);
+        }
         self.start_train(now, plan, backlog)
     }
 
@@ -257,6 +263,29 @@ mod tests {
     }
 
     #[test]
+    fn a_burst_that_the_window_has_room_for_is_sent_at_the_pace_of_its_trains() {
+        let burst = Backlog {
+            ready: 100,
+            window_limited: false,
+        };
+        let fast = PacingPlan {
+            rate: Bandwidth::from_mbps(10_000),
+            rushed_gap: plan(2).head_gap,
+            ..plan(2)
+        };
+        let mut pacer = Pacer::new();
+        let mut now = at_micros(10_000);
+        for packet in 0..20 {
+            if let Pace::At(due) = pacer.next(now, &fast, burst) {
+                now = due;
+            }
+            assert_eq!(now, at_micros(10_000 + 100 * packet), "packet {packet}");
+            assert_eq!(pacer.next(now, &fast, burst), Pace::Now);
+            pacer.on_sent(now, PACKET, fast.rate);
+        }
+    }
+
+    #[test]
     fn a_long_train_slows_down_after_its_head() {
         let times = departures(10, 10, PLENTY);
         assert_eq!(times, [0, 100, 200, 300, 400, 500, 600, 700, 900, 1100]);
@@ -282,8 +311,8 @@ mod tests {
             ready: 1,
             window_limited: false,
         };
-        // The second goes at once, on the credit of the time that the first waited.
-        assert_eq!(departures(4, 3, single), [500, 500, 1500]);
+        // The second follows at the tight link's pace, on the credit of the time that the first waited.
+        assert_eq!(departures(4, 3, single), [500, 600, 1500]);
     }
 
     #[test]

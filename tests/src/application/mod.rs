@@ -3,12 +3,14 @@
 mod bulk;
 mod datagrams;
 mod periodic;
+mod player;
 
 use crate::scenario::Application;
 use bulk::Bulk;
 use datagrams::Datagrams;
 use imtcp_cc::units::Timestamp;
 use periodic::Periodic;
+use player::Player;
 
 /// The one stream that servers send on: their first unidirectional one (RFC 9000, section 2.1).
 pub(crate) const STREAM: u64 = 3;
@@ -30,6 +32,7 @@ pub(crate) struct Driver(Kind);
 enum Kind {
     Bulk(Bulk),
     Periodic(Periodic),
+    Player(Player),
     Datagrams(Datagrams),
 }
 
@@ -38,6 +41,11 @@ impl Driver {
         Self(match application {
             Application::Bulk { size, send_buffer } => Kind::Bulk(Bulk::new(size, send_buffer)),
             Application::Periodic { rate, period } => Kind::Periodic(Periodic::new(rate, period)),
+            Application::Player {
+                rate,
+                period,
+                buffer,
+            } => Kind::Player(Player::new(rate, period, buffer)),
             Application::Datagrams { rate, size, period } => {
                 Kind::Datagrams(Datagrams::new(rate, size, period))
             }
@@ -54,6 +62,7 @@ impl Driver {
         match &mut self.0 {
             Kind::Bulk(bulk) => bulk.drive(connection, progress),
             Kind::Periodic(periodic) => periodic.drive(now, connection),
+            Kind::Player(player) => player.drive(now, connection, progress),
             Kind::Datagrams(datagrams) => datagrams.drive(now, connection),
         }
     }
@@ -63,6 +72,7 @@ impl Driver {
         match &self.0 {
             Kind::Bulk(_) => None,
             Kind::Periodic(periodic) => periodic.next(),
+            Kind::Player(player) => player.next(),
             Kind::Datagrams(datagrams) => datagrams.next(),
         }
     }
@@ -71,7 +81,7 @@ impl Driver {
     pub(crate) fn size(&self) -> Option<u64> {
         match &self.0 {
             Kind::Bulk(bulk) => bulk.size(),
-            Kind::Periodic(_) | Kind::Datagrams(_) => None,
+            Kind::Periodic(_) | Kind::Player(_) | Kind::Datagrams(_) => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod calibrate;
+mod compare;
 mod demo;
 mod explain;
 mod list;
@@ -31,8 +32,8 @@ enum Command {
     Demo(DemoArguments),
     /// Run a scenario; write qlogs, CSV series and figures; print the scores.
     Run(RunArguments),
-    /// Run one scenario with many settings, such as a promise beside more and more rivals; write every
-    /// slot of every run, a table and figures.
+    /// Run scenarios with many settings, such as a promise beside more and more rivals, and write tables
+    /// and figures of what became of each.
     Sweep(SweepArguments),
     /// Hold a promise's forecasts and warnings against what came of its slots.
     Calibrate(CalibrateArguments),
@@ -114,6 +115,9 @@ struct SweepArguments {
     /// Only these points of an axis, such as carrier=imtcp,reno; may be given several times.
     #[arg(long = "only", value_name = "AXIS=POINT,...", value_parser = key_and_value)]
     only: Vec<(String, String)>,
+    /// Show changes against this point of an axis instead of the sweep's own.
+    #[arg(long, value_name = "POINT")]
+    baseline: Option<String>,
     /// Change a key of the scenario; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
     overrides: Vec<(String, String)>,

@@ -1,10 +1,10 @@
 //! `imtcp-sim sweep`.
 
 use super::pool::{self, Failure};
-use super::{SweepArguments, calibrate, create, run};
+use super::{SweepArguments, calibrate, compare, create, run};
 use imtcp_sim::calibration::Warnings;
 use imtcp_sim::output;
-use imtcp_sim::result::{PromiseResult, SweepRow, SweepRun};
+use imtcp_sim::result::{ComparedCell, ComparedRun, PromiseResult, RunResult, SweepRow, SweepRun};
 use imtcp_sim::run::RunOptions;
 use imtcp_sim::scenario::{Cell, Sweep};
 use imtcp_sim::simulation::Simulation;
@@ -19,36 +19,35 @@ use std::time::{Duration, Instant};
     reason = "how long it took goes to standard error, and into no result"
 )]
 pub fn run(arguments: &SweepArguments) -> Result<(), Box<dyn Error>> {
-    let mut sweep = Sweep::load(&arguments.sweep)?;
-    for (axis, points) in &arguments.only {
-        let points: Vec<&str> = points.split(',').map(str::trim).collect();
-        sweep
-            .keep(axis, &points)
-            .map_err(|error| format!("--only: {error}"))?;
-    }
+    let sweep = prepare(arguments)?;
     let cells = sweep.cells(&arguments.overrides)?;
     let folder = arguments.out.clone();
     let folder = folder.unwrap_or_else(|| PathBuf::from("out").join(&sweep.name));
     create(&folder)?;
     let begun = Instant::now();
+    let seeds = &arguments.seeds.0;
     let jobs: Vec<(&Cell, u64)> = cells
         .iter()
-        .flat_map(|cell| arguments.seeds.0.clone().map(move |seed| (cell, seed)))
+        .flat_map(|cell| seeds.clone().map(move |seed| (cell, seed)))
         .collect();
     let simulated: Duration = jobs.iter().map(|(cell, _)| cell.scenario.duration).sum();
-    let bar = run::progress_bar(&sweep.name, simulated);
-    let one = |index: usize| {
-        let (cell, seed) = jobs[index];
-        run_one(cell, seed, &bar)
-    };
-    let runs = pool::run_all(jobs.len(), usize::from(arguments.jobs), one);
-    bar.finish_and_clear();
-    let runs = runs.map_err(|failure| failure.to_string())?;
-    let rows = SweepRow::of(&runs);
-    output::sweep_files(&sweep, &runs, &rows, &folder)?;
-    print!("{}", table(&sweep, &rows, &arguments.seeds.0));
-    if let Some(warnings) = warnings(&runs) {
-        println!("{}", calibrate::warned(&warnings));
+    if sweep.columns.is_empty() {
+        let runs = run_all(&sweep, &jobs, arguments.jobs, slots)?;
+        let rows = SweepRow::of(&runs);
+        output::sweep_files(&sweep, &runs, &rows, &folder)?;
+        print!("{}", table(&sweep, &rows, seeds));
+        if let Some(warnings) = warnings(&runs) {
+            println!("{}", calibrate::warned(&warnings));
+        }
+    } else {
+        let columns = |cell: &Cell, result: RunResult| {
+            let names = cell.names.clone();
+            Ok(ComparedRun::of(names, &sweep.columns, &result))
+        };
+        let runs = run_all(&sweep, &jobs, arguments.jobs, columns)?;
+        let compared = ComparedCell::of(&sweep, &runs);
+        output::comparison_files(&sweep, &runs, &compared, &folder)?;
+        print!("{}", compare::table(&sweep, &compared, seeds));
     }
     eprintln!(
         "{} s simulated in {:.0} s; files in {}",
@@ -59,7 +58,41 @@ pub fn run(arguments: &SweepArguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn run_one(cell: &Cell, seed: u64, bar: &ProgressBar) -> Result<SweepRun, Failure> {
+fn prepare(arguments: &SweepArguments) -> Result<Sweep, Box<dyn Error>> {
+    let mut sweep = Sweep::load(&arguments.sweep)?;
+    if let Some(point) = &arguments.baseline {
+        sweep
+            .compare_with(point)
+            .map_err(|error| format!("--baseline: {error}"))?;
+    }
+    for (axis, points) in &arguments.only {
+        let points: Vec<&str> = points.split(',').map(str::trim).collect();
+        sweep
+            .keep(axis, &points)
+            .map_err(|error| format!("--only: {error}"))?;
+    }
+    Ok(sweep)
+}
+
+/// Runs each job and keeps of its result what `of` makes of it.
+fn run_all<T: Send>(
+    sweep: &Sweep,
+    jobs: &[(&Cell, u64)],
+    at_once: u16,
+    of: impl Fn(&Cell, RunResult) -> Result<T, Failure> + Sync,
+) -> Result<Vec<T>, String> {
+    let simulated = jobs.iter().map(|(cell, _)| cell.scenario.duration).sum();
+    let bar = run::progress_bar(&sweep.name, simulated);
+    let one = |index: usize| {
+        let (cell, seed) = jobs[index];
+        of(cell, run_one(cell, seed, &bar)?)
+    };
+    let runs = pool::run_all(jobs.len(), usize::from(at_once), one);
+    bar.finish_and_clear();
+    runs.map_err(|failure| failure.to_string())
+}
+
+fn run_one(cell: &Cell, seed: u64, bar: &ProgressBar) -> Result<RunResult, Failure> {
     let mut shown = 0;
     let mut progress = |_: &Simulation<'_>, now: imtcp_cc::units::Timestamp| {
         let milliseconds = now.as_nanos() / 1_000_000;
@@ -70,7 +103,11 @@ fn run_one(cell: &Cell, seed: u64, bar: &ProgressBar) -> Result<SweepRun, Failur
         qlog: None,
         progress: Some(&mut progress),
     };
-    let result = cell.scenario.run(seed, options)?;
+    Ok(cell.scenario.run(seed, options)?)
+}
+
+fn slots(cell: &Cell, result: RunResult) -> Result<SweepRun, Failure> {
+    let seed = result.seed;
     let promises = result.flows.into_iter().filter_map(|flow| flow.promise);
     let promise: Option<PromiseResult> = promises.into_iter().next();
     let promise = promise.ok_or_else(|| {

@@ -1,5 +1,6 @@
 //! Files: the results as JSON, series as CSV, figures as SVG; and what a qlog says of padding.
 
+mod comparison;
 mod figure;
 mod qlog;
 mod reliability;
@@ -7,6 +8,7 @@ mod series;
 mod sweep;
 mod sweep_figures;
 
+pub use comparison::comparison_files;
 pub use figure::figures;
 pub use qlog::{Idle, idle_packets};
 pub use reliability::reliability;

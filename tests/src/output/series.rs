@@ -104,6 +104,7 @@ fn state(csv: &mut Csv, flow: &FlowResult) -> Result<(), csv::Error> {
         "smoothed_rtt_ms",
         "delivered_bytes",
         "lost_packets",
+        "told_bps",
     ])?;
     for snapshot in &flow.snapshots {
         csv.serialize((
@@ -112,6 +113,7 @@ fn state(csv: &mut Csv, flow: &FlowResult) -> Result<(), csv::Error> {
             snapshot.smoothed_rtt_ms,
             snapshot.delivered,
             snapshot.lost,
+            snapshot.told_bps,
         ))?;
     }
     Ok(())

@@ -1,12 +1,14 @@
 //! What a run yields. Serialised, it is the simulator's JSON: the field names are its schema, and
 //! nothing in it depends on the machine.
 
+mod comparison;
 mod flow;
 mod measuring;
 mod promise;
 mod sweep;
 mod truth;
 
+pub use comparison::{Compared, ComparedCell, ComparedRun};
 pub use flow::{EstimatePoint, FlowResult, RoundTrips, Scores};
 pub use measuring::{Measuring, Waits};
 pub use promise::{BesideRivals, PromiseResult, Reported, SlotPoint, Slots};

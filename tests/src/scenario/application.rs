@@ -1,6 +1,6 @@
 //! `application = { ... }`: what a flow has to send, and when.
 
-use super::error::ScenarioError;
+use super::error::{Complaint, ScenarioError};
 use super::quantity;
 use super::reader::Entry;
 use imtcp_cc::units::{Bandwidth, Bytes};
@@ -25,6 +25,16 @@ pub enum Application {
         rate: Bandwidth,
         /// From one burst to the next.
         period: Duration,
+    },
+    /// A stored video that a player fetches: the next chunk once the one before has come and the player's
+    /// buffer has room for it.
+    Player {
+        /// Bytes of the video per time of watching.
+        rate: Bandwidth,
+        /// How long a chunk is watched.
+        period: Duration,
+        /// The most that is fetched and not watched, in time of watching; at least a chunk.
+        buffer: Duration,
     },
     /// QUIC DATAGRAM frames, evenly spaced or in bursts, never sent again.
     Datagrams {
@@ -51,6 +61,14 @@ impl fmt::Display for Application {
                 }
             }
             Self::Periodic { rate, period } => write!(f, "{rate}, a burst every {period:?}"),
+            Self::Player {
+                rate,
+                period,
+                buffer,
+            } => write!(
+                f,
+                "{rate} of video, fetched in chunks of {period:?} up to {buffer:?} ahead"
+            ),
             Self::Datagrams { rate, size, period } => {
                 write!(f, "{rate} of datagrams")?;
                 if let Some(size) = size {
@@ -70,6 +88,7 @@ enum Kind {
     Bulk,
     Frames,
     Chunks,
+    Player,
     Datagrams,
 }
 
@@ -77,6 +96,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("bulk", Kind::Bulk),
     ("frames", Kind::Frames),
     ("chunks", Kind::Chunks),
+    ("player", Kind::Player),
     ("datagrams", Kind::Datagrams),
 ];
 
@@ -114,6 +134,23 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
                 .required("period", "\"4 s\"")?
                 .quantity(quantity::span_above_zero)?,
         },
+        Kind::Player => {
+            let rate = rate(&mut section)?;
+            let period = section.required("period", "\"4 s\"")?;
+            let period = period.quantity(quantity::span_above_zero)?;
+            let entry = section.required("buffer", "\"240 s\"")?;
+            let buffer = entry.quantity(quantity::span)?;
+            if buffer < period {
+                let problem = "the buffer has no room for a chunk";
+                let remedy = "let `buffer` be `period` or more";
+                return Err(entry.reject(Complaint::new(problem, remedy)));
+            }
+            Application::Player {
+                rate,
+                period,
+                buffer,
+            }
+        }
         Kind::Datagrams => Application::Datagrams {
             rate: rate(&mut section)?,
             size: bytes(&mut section, "size")?,

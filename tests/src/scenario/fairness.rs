@@ -40,6 +40,8 @@ fn wanted(scenario: &Scenario, id: FlowId) -> f64 {
             let round_trip = Nominal::new(scenario, id).round_trip();
             buffer.as_bits_f64() / round_trip.as_secs_f64().max(1e-9)
         }),
+        // Until its buffer is full.
+        Application::Player { .. } => f64::INFINITY,
         Application::Periodic { rate, .. } | Application::Datagrams { rate, .. } => {
             rate.as_bps_f64()
         }

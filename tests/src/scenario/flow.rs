@@ -1,5 +1,6 @@
 //! `[[flow]]`: a connection with real endpoints.
 
+use super::alike::Alike;
 use super::application::{self, Application};
 use super::error::{Complaint, ScenarioError};
 use super::link::Link;
@@ -131,12 +132,12 @@ pub enum Acknowledge {
     Timer,
 }
 
-/// No scenario needs more, and names and files would have no end.
-const MOST_ALIKE: u32 = 500;
-
 pub(super) fn read_all(root: &mut Section<'_>, links: &[Link]) -> Result<Vec<Flow>, ScenarioError> {
     let written = super::read_named(root, "flow", |name, section| read(name, section, links))?;
-    let flows: Vec<Flow> = written.into_iter().flat_map(alike).collect();
+    let flows: Vec<Flow> = written
+        .into_iter()
+        .flat_map(|(flow, alike)| alike.expand(&flow))
+        .collect();
     let names = flows.iter().map(|flow| &flow.name);
     let twice = names
         .enumerate()
@@ -148,24 +149,11 @@ pub(super) fn read_all(root: &mut Section<'_>, links: &[Link]) -> Result<Vec<Flo
     Ok(flows)
 }
 
-/// `name` for one, `name-1`, `name-2` and so on for several.
-fn alike((flow, count): (Flow, u32)) -> Vec<Flow> {
-    if count == 1 {
-        return vec![flow];
-    }
-    let one_of = |number: u32| Flow {
-        name: format!("{}-{number}", flow.name),
-        group: Some(flow.name.clone()),
-        ..flow.clone()
-    };
-    (1..=count).map(one_of).collect()
-}
-
 fn read(
     name: String,
     mut section: Section<'_>,
     links: &[Link],
-) -> Result<(Flow, u32), ScenarioError> {
+) -> Result<(Flow, Alike), ScenarioError> {
     let controller = section
         .required("controller", "\"imtcp\"")?
         .choice(CONTROLLERS)?;
@@ -174,8 +162,7 @@ fn read(
     let (start, stop) = life(&mut section)?;
     let start_within = section.optional("start_within");
     let start_within = start_within.map_or(Ok(Duration::ZERO), |e| e.quantity(quantity::span))?;
-    let count = section.optional("count");
-    let count = count.map_or(Ok(1), |entry| entry.count(0..=MOST_ALIKE))?;
+    let alike = Alike::read(&mut section, start, stop)?;
     let route = route(&mut section, links)?;
     let receiver = receiver(section.optional("receiver"))?;
     let packet = section.optional("packet");
@@ -198,7 +185,7 @@ fn read(
         flow_control,
         imtcp,
     };
-    Ok((flow, count))
+    Ok((flow, alike))
 }
 
 /// Propagation there and back.

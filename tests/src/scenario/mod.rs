@@ -3,7 +3,9 @@
 //! The schema is in the crate's README. Quantities carry their units; every error names file, line,
 //! column, key, problem and remedy.
 
+mod alike;
 mod application;
+mod column;
 mod document;
 mod error;
 mod fairness;
@@ -18,13 +20,14 @@ mod sweep;
 mod traffic;
 
 pub use application::Application;
+pub use column::{Column, Value};
 pub use error::ScenarioError;
 pub use fairness::fair_shares;
 pub use flow::{Acknowledge, Controller, Flow, Receiver, Stack};
 pub use library::{Listed, listed, listed_sweeps};
 pub use link::Link;
 pub use nominal::Nominal;
-pub use sweep::{Axis, Cell, Point, Sweep};
+pub use sweep::{Axis, Baseline, Cell, Point, Sweep};
 pub use traffic::Traffic;
 
 use document::Document;

@@ -1,8 +1,9 @@
 //! A sweep: one scenario with many settings, such as a promise beside more and more rivals.
 
+use super::column::{self, Column};
 use super::document::Document;
 use super::error::{Complaint, ScenarioError};
-use super::reader::{Section, unknown_name};
+use super::reader::{Entry, Section, unknown_name};
 use super::{Scenario, library, name_of};
 
 /// A scenario and what to change of it.
@@ -12,10 +13,23 @@ pub struct Sweep {
     pub name: String,
     /// One line for tables and figures.
     pub title: String,
-    /// The scenario's name or file.
-    pub scenario: String,
+    /// The name or file of the scenario of all points that name none.
+    pub scenario: Option<String>,
     /// Each combination of their points is a cell.
     pub axes: Vec<Axis>,
+    /// What the table shows of each cell; none for the slots of a promise.
+    pub columns: Vec<Column>,
+    /// What the cells are compared with.
+    pub baseline: Option<Baseline>,
+}
+
+/// A point of an axis with which the others of that axis are compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Baseline {
+    /// The axis, counted from 0.
+    pub axis: usize,
+    /// The point's name.
+    pub point: String,
 }
 
 /// One thing that changes.
@@ -32,6 +46,8 @@ pub struct Axis {
 pub struct Point {
     /// What it is called.
     pub name: String,
+    /// The scenario's name or file, where it is not the sweep's.
+    pub scenario: Option<String>,
     /// Keys and values, as overrides of a scenario.
     pub set: Vec<(String, String)>,
 }
@@ -58,15 +74,31 @@ impl Sweep {
     fn read(mut root: Section<'_>) -> Result<Self, ScenarioError> {
         let name = name_of(&mut root)?;
         let title = root.required("title", "\"one line\"")?.text()?.to_owned();
-        let scenario = root.required("scenario", "\"d2\"")?.text()?.to_owned();
+        let scenario = root.optional("scenario");
+        let scenario = scenario.map(|s| s.text().map(str::to_owned)).transpose()?;
         let axes = root.tables("axis")?;
-        let axes = axes.into_iter().map(axis).collect::<Result<_, _>>()?;
+        let axes: Vec<Axis> = axes.into_iter().map(axis).collect::<Result<_, _>>()?;
+        let named = |axis: &Axis| axis.points.iter().all(|point| point.scenario.is_some());
+        if scenario.is_none() && !axes.iter().any(named) {
+            let remedy = "add scenario = \"d2\", here or to all points of an axis";
+            return Err(root.reject(Complaint::new("a sweep of no scenario", remedy)));
+        }
+        let columns = root.tables("column")?.into_iter().map(column::read);
+        let columns = columns.collect::<Result<_, _>>()?;
+        let baseline = root.optional("baseline");
+        let baseline = baseline.map(|entry| {
+            let found = baseline_named(entry.text()?, &axes);
+            found.map_err(|complaint| entry.reject(complaint))
+        });
+        let baseline = baseline.transpose()?;
         root.finish()?;
         Ok(Self {
             name,
             title,
             scenario,
             axes,
+            columns,
+            baseline,
         })
     }
 
@@ -97,6 +129,16 @@ impl Sweep {
         Ok(())
     }
 
+    /// Takes this point for the baseline.
+    ///
+    /// # Errors
+    /// There is no such point.
+    pub fn compare_with(&mut self, point: &str) -> Result<(), String> {
+        let found = baseline_named(point, &self.axes);
+        self.baseline = Some(found.map_err(|c| format!("{}; {}", c.problem, c.remedy))?);
+        Ok(())
+    }
+
     /// All combinations, the last axis changing fastest; `overrides` come on top.
     ///
     /// # Errors
@@ -115,13 +157,34 @@ impl Sweep {
         let cell = |points: Vec<&Point>| {
             let set = points.iter().flat_map(|point| point.set.iter().cloned());
             let set: Vec<_> = set.chain(overrides.iter().cloned()).collect();
+            let named = points
+                .iter()
+                .rev()
+                .find_map(|point| point.scenario.as_ref());
+            let scenario = named.or(self.scenario.as_ref()).map_or("", |name| name);
             Ok(Cell {
                 names: points.iter().map(|point| point.name.clone()).collect(),
-                scenario: Scenario::load(&self.scenario, &set)?,
+                scenario: Scenario::load(scenario, &set)?,
             })
         };
         combinations.into_iter().map(cell).collect()
     }
+}
+
+/// A point of one of the axes.
+fn baseline_named(name: &str, axes: &[Axis]) -> Result<Baseline, Complaint> {
+    let points = axes.iter().enumerate().flat_map(|(axis, points)| {
+        let names = points.points.iter().map(|point| point.name.as_str());
+        names.map(move |name| (axis, name))
+    });
+    let points: Vec<(usize, &str)> = points.collect();
+    let names: Vec<&str> = points.iter().map(|(_, point)| *point).collect();
+    let found = points.iter().find(|(_, point)| *point == name);
+    let (axis, point) = found.ok_or_else(|| unknown_name("point", name, &names))?;
+    Ok(Baseline {
+        axis: *axis,
+        point: (*point).to_owned(),
+    })
 }
 
 fn axis(mut section: Section<'_>) -> Result<Axis, ScenarioError> {
@@ -140,7 +203,9 @@ fn axis(mut section: Section<'_>) -> Result<Axis, ScenarioError> {
 fn point(mut section: Section<'_>) -> Result<Point, ScenarioError> {
     let name = section.required("name", "\"reno\"")?.text()?.to_owned();
     let set = section.required("set", "[\"flow.main.controller=reno\"]")?;
-    let pair = |entry: super::reader::Entry<'_>| {
+    let scenario = section.optional("scenario");
+    let scenario = scenario.map(|s| s.text().map(str::to_owned)).transpose()?;
+    let pair = |entry: Entry<'_>| {
         let pair = entry.text()?.split_once('=');
         let pair = pair
             .ok_or_else(|| entry.reject(Complaint::new("no `=` in it", "write \"key=value\"")))?;
@@ -152,63 +217,12 @@ fn point(mut section: Section<'_>) -> Result<Point, ScenarioError> {
         .map(pair)
         .collect::<Result<_, _>>()?;
     section.finish()?;
-    Ok(Point { name, set })
+    Ok(Point {
+        name,
+        scenario,
+        set,
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SWEEP: &str = r#"name = "small"
-title = "two by two"
-scenario = "d2"
-[[axis]]
-name = "rivals"
-points = [{ name = "5", set = ["flow.rival.count=5"] }, { name = "7", set = ["flow.rival.count=7"] }]
-[[axis]]
-name = "carrier"
-points = [{ name = "imtcp", set = [] }, { name = "reno", set = ["flow.main.controller=reno"] }]
-"#;
-
-    fn parse(text: &str) -> Result<Sweep, ScenarioError> {
-        Sweep::read(Document::parse("small.toml", text)?.root())
-    }
-
-    #[test]
-    fn cells_are_all_combinations_in_order() {
-        let mut sweep = parse(SWEEP).expect("it is right");
-        let cells = sweep.cells(&[]).expect("they load");
-        let names: Vec<String> = cells.iter().map(|cell| cell.names.join(" ")).collect();
-        assert_eq!(names, ["5 imtcp", "5 reno", "7 imtcp", "7 reno"]);
-        let flows: Vec<usize> = cells.iter().map(|cell| cell.scenario.flows.len()).collect();
-        assert_eq!(flows, [6, 6, 8, 8]);
-        assert_eq!(cells[3].scenario.flows[0].controller.name(), "reno");
-        sweep.keep("carrier", &["reno"]).expect("it is there");
-        assert_eq!(sweep.cells(&[]).expect("they load").len(), 2);
-        let error = sweep.keep("carier", &["reno"]).expect_err("unknown");
-        assert_eq!(error, "unknown axis `carier`; did you mean `carrier`?");
-        let error = sweep.keep("carrier", &["imtcp"]).expect_err("gone");
-        assert_eq!(error, "unknown point `imtcp`; known: reno");
-    }
-
-    #[test]
-    fn what_is_wrong_is_said() {
-        let error = parse(&SWEEP.replace("controller=reno", "controller")).expect_err("no value");
-        assert_eq!(
-            error.to_string(),
-            "small.toml:9:65: axis.carrier.points.reno.set[0]: no `=` in it; write \"key=value\""
-        );
-        let error = parse(&SWEEP.replace("set = []", "")).expect_err("no set");
-        assert!(error.to_string().contains("`set` is missing"), "{error}");
-    }
-
-    #[test]
-    fn the_built_in_sweeps_load() {
-        for listed in library::listed_sweeps() {
-            let sweep = Sweep::load(listed.name).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(sweep.name, listed.name);
-            let cells = sweep.cells(&[]).unwrap_or_else(|error| panic!("{error}"));
-            assert!(cells.len() > 1, "{}", listed.name);
-        }
-    }
-}
+mod tests;

@@ -315,6 +315,43 @@ fn several_flows_are_written_once() {
 }
 
 #[test]
+fn several_flows_may_begin_one_after_the_other() {
+    let keys = "count = 3\nstart = \"1 s\"\nevery = \"1900 ms\"";
+    let flows = with_flow_keys(keys).expect("it is right").flows;
+    let starts: Vec<u64> = flows
+        .iter()
+        .map(|flow| flow.start.as_nanos() / 1_000_000)
+        .collect();
+    assert_eq!(starts, [1000, 2900, 4800]);
+    let error = with_flow_keys(&format!("{keys}\nstop = \"4 s\"")).expect_err("too soon");
+    let text = error.to_string();
+    assert!(text.contains("the last of them stops before"), "{text}");
+}
+
+#[test]
+fn a_player_has_room_for_a_chunk() {
+    let player = |buffer: &str| {
+        let written = format!(
+            "{{ kind = \"player\", rate = \"3300 kbit/s\", period = \"4 s\", buffer = \"{buffer}\" }}"
+        );
+        GOOD.replace("{ kind = \"bulk\" }", &written)
+    };
+    let scenario = Scenario::parse("good.toml", &player("1 min"), &[]).expect("it is right");
+    let expected = Application::Player {
+        rate: Bandwidth::from_kbps(3300),
+        period: Duration::from_secs(4),
+        buffer: Duration::from_secs(60),
+    };
+    assert_eq!(scenario.flows[0].application, expected);
+    let error = Scenario::parse("bad.toml", &player("3 s"), &[]).expect_err("too small");
+    let text = error.to_string();
+    assert!(
+        text.contains("the buffer has no room for a chunk"),
+        "{text}"
+    );
+}
+
+#[test]
 fn fair_shares_are_of_goodput_and_nobody_has_more_than_it_asks_for() {
     // 10 Mbit/s less 6 of cross traffic, 1302 of 1378 bytes: 3.78 Mbit/s. A rival with 1.25 KB in 10 ms asks
     // for 1 Mbit/s, so the rest is for the other one.

@@ -6,7 +6,10 @@
 //! - After a step the time to settle stands apart too, but 1 s of it at most, and nothing where the
 //!   series never settles: slow settling shows in the error as well.
 
+mod found;
 mod settle;
+
+pub use found::{Reading, found, shares_of_truth};
 
 use crate::truth::Available;
 use imtcp_cc::units::Timestamp;

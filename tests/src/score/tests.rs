@@ -151,3 +151,29 @@ fn a_truth_of_nearly_nothing_is_not_compared() {
     reference.least_truth = 40.0;
     assert_eq!(score(&series(|_| 50.0), &reference).scored, 80);
 }
+
+#[test]
+fn found_is_from_when_on_all_readings_are_near_until_the_next_step() {
+    let readings = |value: fn(u64) -> f64| -> Vec<Reading> {
+        let reading = |index: u64| Reading {
+            at: at_ms(index * 100),
+            rate: value(index * 100),
+        };
+        (0..200).map(reading).collect()
+    };
+    let reference = stepping(10);
+    // 41 of 50 is within 20 %, and from 3 s on it stays; then 50 for 30 until 12 s.
+    let late = readings(|ms| match ms {
+        0..1_000 | 2_000..3_000 => 10.0,
+        1_000..10_000 => 41.0,
+        10_000..12_000 => 50.0,
+        _ => 30.0,
+    });
+    let seconds = |s| Some(Duration::from_secs(s));
+    assert_eq!(found(&late, &reference), [seconds(3), seconds(2)]);
+    let never = readings(|ms| if ms == 19_900 { 50.0 } else { 30.0 });
+    assert_eq!(found(&never, &reference), [None, None]);
+    assert_eq!(found(&[], &reference), [None, None]);
+    let shares = shares_of_truth(&late, &reference);
+    assert_eq!((shares.len(), shares[0], shares[199]), (200, 0.2, 1.0));
+}

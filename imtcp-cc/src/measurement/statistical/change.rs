@@ -13,6 +13,10 @@ const LEAST_SHARE: f64 = 0.03;
 /// Fewest slices on either side of a split.
 const FEWEST: usize = 8;
 
+/// The same for a split at a long pause. It is one place and not ten, and the likeliest: what changed while
+/// nothing was seen changed there.
+const THRESHOLD_AT_PAUSE: f64 = 3.0;
+
 /// How many of the newest views belong to a new level, if the level changed.
 ///
 /// The newest 8, 10, 13 ... slices are compared with all before them. Slices that follow each other
@@ -30,6 +34,34 @@ pub(super) fn newest_level(views: &[SliceView], capacity: f64) -> Option<usize> 
         recent = (recent * 5).div_ceil(4).max(recent + 1);
     }
     best.map(|(_, recent)| recent)
+        .or_else(|| level_after_pause(views, capacity))
+}
+
+/// The views after the last pause, if they differ from those before and the pause was longer than what
+/// was seen since. A few old slices do then, which the sliding window would else drag along: from chunk to
+/// chunk of a video nearly all of them are gone.
+fn level_after_pause(views: &[SliceView], capacity: f64) -> Option<usize> {
+    let newest = views.last()?.index;
+    let was_long = |pair: &[SliceView]| {
+        let seen_since = newest + 1 - pair[1].index;
+        pair[1].index - pair[0].index > seen_since
+    };
+    let splits = views.len().checked_sub(FEWEST)?;
+    let last = views.windows(2).take(splits).rposition(was_long)?;
+    let (old, new) = views.split_at(last + 1);
+    let (old_mean, new_mean) = (mean(old), mean(new));
+    let shift = (new_mean - old_mean).abs();
+    let least = LEAST_SHARE * capacity;
+    // Too few old ones have no scatter of their own.
+    let old_spread = if old.len() < FEWEST {
+        0.0
+    } else {
+        spread(old, old_mean)
+    };
+    let new_spread = spread(new, new_mean) * widening(new, new_mean);
+    let common = new_spread.max(old_spread).max(least * least);
+    let variance = common / old.len() as f64 + common / new.len() as f64;
+    (shift > least && shift > THRESHOLD_AT_PAUSE * libm::sqrt(variance)).then_some(new.len())
 }
 
 fn distance(old: &[SliceView], new: &[SliceView], capacity: f64) -> f64 {
@@ -101,6 +133,39 @@ mod tests {
             (8..=11).contains(&found),
             "found {found} slices, expected about 10"
         );
+    }
+
+    /// `old` slices, a pause of 700 slices, `new` slices.
+    fn paused(
+        old: impl IntoIterator<Item = f64>,
+        new: impl IntoIterator<Item = f64>,
+    ) -> Vec<SliceView> {
+        let mut all = views(old);
+        let before = all.len();
+        all.extend(views(new));
+        for (at, view) in all.iter_mut().enumerate() {
+            let pause = if at < before { 0 } else { 700 };
+            view.index = (at + pause) as u64;
+        }
+        all
+    }
+
+    #[test]
+    fn a_few_slices_before_a_pause_are_no_part_of_the_level_after_it() {
+        let new = || (0..30).map(|i| 20e6 + wobble(i));
+        assert_eq!(newest_level(&paused([0.0; 4], new()), 50e6), Some(30));
+        // The same level, or no pause to speak of: all count.
+        let same = (0..4).map(|i| 20e6 + wobble(i));
+        assert_eq!(newest_level(&paused(same, new()), 50e6), None);
+        let mut near = paused([0.0; 4], new());
+        near.iter_mut().skip(4).for_each(|view| view.index -= 680);
+        assert_eq!(newest_level(&near, 50e6), None);
+        // What came late does not hide it.
+        let mut late = paused([0.0; 4], new());
+        late.last_mut().expect("some").index += 5;
+        assert_eq!(newest_level(&late, 50e6), Some(30));
+        // Too few since.
+        assert_eq!(newest_level(&paused([0.0; 4], new().take(7)), 50e6), None);
     }
 
     #[test]

@@ -33,8 +33,10 @@ impl Keeper {
         let slot_end = self.evaluation.map_or(path.now, |slot| slot.end);
         self.account_until(path.now.min(slot_end));
         let lasted = path.now.saturating_since(control.start);
-        let lacking = self.end_control(path, lasted);
+        let bw = self.required_packets(path, requirement);
+        let lacking = self.end_control(path, lasted, bw);
         let crossed = self.end_evaluations(path, requirement, emit);
+        // Again: what the slot lacked is part of the aim.
         let bw = self.required_packets(path, requirement);
         let left = self.control_length(path, requirement);
         // g_0 = bw: an evaluation slot owes nothing to the one before.
@@ -96,12 +98,13 @@ impl Keeper {
         self.length.next(left, whole)
     }
 
-    /// Ends the control slot; returns what it lacks, in packets per second.
-    fn end_control(&mut self, path: &PathState, lasted: Duration) -> f64 {
+    /// Ends the control slot; returns what it lacks, in packets per second, where `aim` is due outside of
+    /// plans.
+    fn end_control(&mut self, path: &PathState, lasted: Duration, aim: f64) -> f64 {
         let Some(control) = self.control else {
             return 0.0;
         };
-        let lacking = control.lacking(lasted);
+        let lacking = control.lacking(lasted, aim);
         if let Some(requirement) = self.requirement {
             let whole = evaluation_rounds(requirement.per(), path.smoothed);
             self.length.on_slot(lacking <= 0.0, whole);
