@@ -103,10 +103,23 @@ impl ImTcp {
             return (PAIR, PAIR);
         }
         let least = if window >= WINDOW_FOR_PAIRS { PAIR } else { 1 };
+        let longest = self.longest_train();
         (
-            LONGEST_TRAIN,
-            (window / TRAIN_SHARE_DIVISOR).clamp(least, LONGEST_TRAIN),
+            longest,
+            (window / TRAIN_SHARE_DIVISOR).clamp(least, longest),
         )
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturates, and is clamped"
+    )]
+    fn longest_train(&self) -> u32 {
+        let bound = self.keeper.bound_on_gathering();
+        bound.map_or(LONGEST_TRAIN, |packets| {
+            (packets as u32).clamp(PAIR, LONGEST_TRAIN)
+        })
     }
 
     /// What may leave, in packets. A packet that the window would cut short is not ready: no runts.

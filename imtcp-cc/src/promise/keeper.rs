@@ -34,9 +34,17 @@ const MARGIN_SIGMAS: f64 = 2.0;
 /// taken from others for nothing.
 const MOST_SPARE_EXACTLY: f64 = 0.02;
 
+/// A source that wants no more gets what it is paced at, and that in whole packets, gathered to pairs at least:
+/// so many may end up in the slot before or behind.
+const WHOLE_PACKETS: f64 = 2.0;
+
 /// And by this at most: a promise takes no more than it must. docs/ALGORITHM.md says what a lower bound
 /// costs on a crowded path.
 const MOST_MARGIN: f64 = 0.25;
+
+/// A source that wants no more than its rate has little to spare, so packets that are gathered into trains
+/// are this share of the slot at most: a train that ends in the next slot is missing in this one.
+const GATHERED: f64 = 0.01;
 
 /// An estimate that is older than this many of its own averaging windows, and than an evaluation slot,
 /// says nothing of now.
@@ -178,6 +186,12 @@ impl Keeper {
         Some(Bandwidth::from_bps_f64(packets * datagram.as_bits_f64()))
     }
 
+    /// How many packets may be gathered where nothing is sent faster than a rate; see [`Self::bound_on_rate`].
+    pub(crate) fn bound_on_gathering(&self) -> Option<f64> {
+        let per = self.requirement?.per();
+        Some(self.pace? * per.as_secs_f64() * GATHERED)
+    }
+
     /// The window was reduced.
     pub(crate) fn on_congestion(&mut self) {
         self.length.on_congestion();
@@ -276,14 +290,15 @@ impl Keeper {
 
     /// What the control aims at, in packets per second.
     fn required_packets(&self, path: &PathState, requirement: &Requirement) -> f64 {
-        let round_trip = path.smoothed.as_secs_f64() / requirement.per().as_secs_f64();
+        let per = requirement.per().as_secs_f64();
         let spare = MARGIN_SIGMAS * self.shortfalls.root_mean_square();
+        let least = (path.smoothed.as_secs_f64() / per).max(LEAST_MARGIN);
+        let bw = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
         let spare = match requirement.wanted() {
             Demand::AtLeast => spare,
-            Demand::Exactly => spare.min(MOST_SPARE_EXACTLY),
+            Demand::Exactly => spare.min(MOST_SPARE_EXACTLY) + WHOLE_PACKETS / (bw * per),
         };
-        let aim = 1.0 + (round_trip.max(LEAST_MARGIN) + spare).min(MOST_MARGIN);
-        aim * requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64()
+        (1.0 + (least + spare).min(MOST_MARGIN)) * bw
     }
 
     fn fresh_estimate(&self, path: &PathState) -> Option<Estimate> {
