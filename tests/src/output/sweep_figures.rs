@@ -208,6 +208,8 @@ pub(super) fn over_time(sweep: &Sweep, runs: &[SweepRun], path: &Path) -> Drawn 
         .y_desc("achieved / required, up to 2")
         .label_style(("sans-serif", 14))
         .draw()?;
+    let required = LineSeries::new([(0.0, 1.0), (right, 1.0)], BLACK.mix(0.6).stroke_width(1));
+    chart.draw_series(required)?;
     for (index, run) in firsts.into_iter().enumerate() {
         let colour = COLOURS[index];
         let all = run.promise.slots.iter();
