@@ -144,6 +144,30 @@ fn a_window_that_had_grown_is_steered_down_to_the_rate() {
 }
 
 #[test]
+fn nothing_is_said_where_nothing_is_required() {
+    let recorder = Arc::new(Recorder::default());
+    let core = ImTcp::new(
+        Config::default(),
+        Bytes::new(DATAGRAM),
+        Some(recorder.clone()),
+    );
+    let mut run = Run::new(core, path(20), 1);
+    run.write_at(Duration::ZERO, 1 << 40);
+    run.until(TWO_SECONDS);
+    let events = recorder.take();
+    assert!(!events.is_empty());
+    let of_promise = |event: &Event| {
+        matches!(
+            event,
+            Event::PromiseChanged { .. }
+                | Event::SlotEnded { .. }
+                | Event::PromiseStatusChanged { .. }
+        )
+    };
+    assert!(!events.iter().any(|(_, event)| of_promise(event)));
+}
+
+#[test]
 fn at_least_the_rate_leaves_the_rest_to_reno() {
     let free = bulk(path(20), Config::builder(), 30, 3).run.tally.delivered;
     let requirement = require(8.0, Demand::AtLeast);

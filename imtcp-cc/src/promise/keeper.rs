@@ -226,6 +226,10 @@ impl Keeper {
         let Some(requirement) = self.seat.take_requirement() else {
             return;
         };
+        if requirement.is_none() && self.requirement.is_none() {
+            // The mailbox as it was made.
+            return;
+        }
         self.requirement = requirement;
         self.evaluation = None;
         self.control = None;
