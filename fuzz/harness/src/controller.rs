@@ -336,6 +336,10 @@ pub fn seeds() -> Vec<Seed> {
             bulk(promised(16, 0, 400_000, 90_000), 2, 0).done(),
         ),
         (
+            "promise-at-the-limit",
+            bulk(promised(16, 0, 16_000, 200_000), 2, 0).done(),
+        ),
+        (
             "promise-exactly",
             bulk(promised(16, 1, 2_000, 200_000), 1, 64).done(),
         ),
