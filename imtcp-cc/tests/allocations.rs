@@ -1,7 +1,6 @@
 //! After start-up the core asks for no memory: not for an acknowledgement, a packet, a release, a
 //! loss or a change of the peer's habits, whatever it measures meanwhile.
 
-#[allow(dead_code, reason = "each test file uses a part of the harness")]
 mod support;
 
 use imtcp_cc::event::{Event, Subscriber};

@@ -1,7 +1,6 @@
 //! A peer that lies about delays and times: it may spoil its own measurement, but neither crash nor
 //! stall the sender, nor make it believe in more than it has seen.
 
-#[allow(dead_code, reason = "each test file uses a part of the harness")]
 mod support;
 
 use imtcp_cc::units::{Bandwidth, Timestamp};

@@ -1,80 +1,18 @@
 //! Promises in a closed loop: the core, a link, and a source.
 
-#[allow(dead_code, reason = "each test file uses a part of the harness")]
 mod support;
 
-use imtcp_cc::config::ConfigBuilder;
 use imtcp_cc::event::{Event, Recorder};
 use imtcp_cc::promise::{Demand, Outcome, Requirement, SlotLengthRule, SlotReport, Status};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use imtcp_cc::{Config, ImTcp};
 use std::sync::Arc;
 use std::time::Duration;
+use support::promised::{TWO_SECONDS, bulk, kept, path, require, with_source};
 use support::{Climb, DATAGRAM, Path, Run};
-
-const TWO_SECONDS: Duration = Duration::from_secs(2);
 
 /// Application data in a full datagram of the harness, as the promise counts it.
 const GOODPUT: u64 = DATAGRAM - 48;
-
-fn path(mbps: u64) -> Path {
-    Path {
-        capacity: Bandwidth::from_mbps(mbps),
-        delay: Duration::from_millis(20),
-        queue: Duration::from_millis(40),
-        cross: Bandwidth::ZERO,
-        loss: 0.0,
-        ack_loss: 0.0,
-        ack_every: 1,
-    }
-}
-
-fn require(mbps: f64, demand: Demand) -> Requirement {
-    Requirement::from_f64(mbps * 1e6, TWO_SECONDS.as_secs_f64())
-        .expect("possible")
-        .demand(demand)
-}
-
-struct Outcomes {
-    reports: Vec<SlotReport>,
-    lengths: Vec<u32>,
-    run: Run,
-}
-
-/// A bulk source for `seconds`.
-fn bulk(path: Path, config: ConfigBuilder, seconds: u64, seed: u64) -> Outcomes {
-    with_source(path, config, seconds, seed, |run| {
-        run.write_at(Duration::ZERO, 1 << 40);
-    })
-}
-
-fn with_source(
-    path: Path,
-    config: ConfigBuilder,
-    seconds: u64,
-    seed: u64,
-    source: impl FnOnce(&mut Run),
-) -> Outcomes {
-    let recorder = Arc::new(Recorder::default());
-    let config = config.build().expect("valid");
-    let core = ImTcp::new(config, Bytes::new(DATAGRAM), Some(recorder.clone()));
-    let mut run = Run::new(core, path, seed);
-    source(&mut run);
-    run.until(Duration::from_secs(seconds));
-    let (mut reports, mut lengths) = (Vec::new(), Vec::new());
-    for (_, event) in recorder.take() {
-        match event {
-            Event::SlotEnded { report } => reports.push(report),
-            Event::ControlSlotStarted { round_trips, .. } => lengths.push(round_trips),
-            _ => {}
-        }
-    }
-    Outcomes {
-        reports,
-        lengths,
-        run,
-    }
-}
 
 fn ratios(reports: &[SlotReport]) -> Vec<f64> {
     let ratio = |r: &SlotReport| r.achieved.as_bps_f64() / r.required.as_bps_f64();
@@ -342,25 +280,6 @@ fn a_handle_is_used_from_another_thread_while_packets_flow() {
     assert!(run.now > Timestamp::ZERO);
 }
 
-/// Slots kept of all slots, a minute per seed.
-fn kept(
-    path: &Path,
-    rule: SlotLengthRule,
-    mbps: f64,
-    seeds: std::ops::Range<u64>,
-) -> (usize, usize) {
-    seeds.fold((0, 0), |(kept, all), seed| {
-        let promise = Some(require(mbps, Demand::AtLeast));
-        let config = Config::builder().slot_length(rule).promise(promise);
-        let reports = bulk(path.clone(), config, 60, seed).reports;
-        let good = reports
-            .iter()
-            .filter(|r| r.outcome == Outcome::Kept)
-            .count();
-        (kept + good, all + reports.len())
-    })
-}
-
 #[test]
 fn slots_from_loss_to_loss_keep_more_than_halved_and_doubled_ones() {
     let lossy = Path {
@@ -371,30 +290,6 @@ fn slots_from_loss_to_loss_keep_more_than_halved_and_doubled_ones() {
     let (papers, _) = kept(&lossy, SlotLengthRule::Doubling, 8.0, 200..206);
     assert!(ours > papers, "{ours} and {papers} of {all}");
     assert!(ours * 10 >= all * 9, "{ours} of {all}");
-}
-
-#[test]
-#[ignore = "prints the table of docs/ALGORITHM.md, and takes a minute"]
-fn both_slot_length_rules_on_several_paths() {
-    for (loss, cross, mbps) in [
-        (0.001, 0, 8.0),
-        (0.003, 0, 8.0),
-        (0.01, 0, 8.0),
-        (0.01, 0, 15.0),
-        (0.0, 30, 9.0),
-        (0.0, 30, 7.0),
-    ] {
-        let cross = Bandwidth::from_mbps(cross);
-        let path = Path {
-            loss,
-            cross,
-            ..path(40)
-        };
-        let (ours, all) = kept(&path, SlotLengthRule::LossIntervals, mbps, 200..216);
-        let (papers, _) = kept(&path, SlotLengthRule::Doubling, mbps, 200..216);
-        println!("loss {loss}, cross {cross}, {mbps} Mbit/s: {ours} and {papers} of {all}");
-        assert_eq!(all, 16 * 29, "a minute of two-second slots");
-    }
 }
 
 /// Whatever path, rate and period: the window never closes, nothing stalls, and slots follow each other

@@ -1,6 +1,5 @@
 //! What must hold whatever the path, the loss, the acknowledgements and the application do.
 
-#[allow(dead_code, reason = "each test file uses a part of the harness")]
 mod support;
 
 use imtcp_cc::config::{StoreTarget, StoreTimer};

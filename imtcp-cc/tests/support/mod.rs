@@ -1,6 +1,9 @@
 //! A sender without a transport over one link without a network: just enough around the core to
 //! ask it everything that a transport asks, with loss, reordered and missing acknowledgements, and
 //! any pattern of data. Real quiche is the simulator's business.
+#![allow(dead_code, reason = "each program that has it uses a part")]
+
+pub mod promised;
 
 use imtcp_cc::ImTcp;
 use imtcp_cc::transport::{
