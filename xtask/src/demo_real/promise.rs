@@ -27,10 +27,9 @@ const CONGESTION_CONTROL: &str = "cubic";
 /// How long these have the path for themselves.
 const HEAD_START: Duration = Duration::from_secs(3);
 
-/// The share of slots that has to be kept, when without a promise fewer periods have the rate. Of eight
-/// slots up to three are missed, by a few per cent; what share is kept in the long run, the simulator's
-/// sweeps say.
-const LEAST_KEPT: f64 = 0.5;
+/// The share of slots that has to be kept, when without a promise fewer periods have the rate. With eight slots
+/// one may be missed.
+const LEAST_KEPT: f64 = 0.8;
 
 /// One transfer among the rivals.
 pub struct Contest {
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_slots_have_to_be_kept_and_more_than_without() {
+    fn four_slots_of_five_have_to_be_kept_and_more_than_without() {
         let contest = |kept: usize, missed: usize| Contest {
             slots: (0..kept + missed)
                 .map(|number| Slot {
@@ -317,7 +316,7 @@ mod tests {
             without: contest(8, 0),
         };
         assert!(!no_need.is_kept());
-        for (kept, missed, expected) in [(4, 4, true), (3, 4, false), (0, 0, false)] {
+        for (kept, missed, expected) in [(4, 1, true), (7, 1, true), (6, 2, false), (0, 0, false)] {
             let verdict = Verdict {
                 with: contest(kept, missed),
                 without: contest(0, 0),
