@@ -1,33 +1,25 @@
 //! What is required, as a command line says it: `8 Mbit/s per 2 s`.
 
 use imtcp_cc::promise::{Demand, Requirement};
-
-/// Names of units and what they are in bits per second.
-const RATES: &[(&str, f64)] = &[
-    ("bit/s", 1.0),
-    ("kbit/s", 1e3),
-    ("Mbit/s", 1e6),
-    ("Gbit/s", 1e9),
-];
-
-/// And in seconds.
-const PERIODS: &[(&str, f64)] = &[("ms", 1e-3), ("s", 1.0), ("min", 60.0)];
+use imtcp_cc::units::Bandwidth;
+use imtcp_cc::units::quantity::{self, QuantityError, RATES, SPANS, Units};
+use std::time::Duration;
 
 const EXAMPLES: &str = "write `8 Mbit/s per 2 s`, or `exactly 3.3 Mbit/s per 4 s`";
 
 /// Reads `[at least | exactly] RATE per PERIOD`. Without the first it is "at least".
 ///
 /// # Errors
-/// Says what is wrong and what would be right, as does [`Requirement::from_f64`] of numbers that no path
+/// Says what is wrong and what would be right, as does [`Requirement::new`] of numbers that no path
 /// can have.
 pub fn parse(text: &str) -> Result<Requirement, String> {
     let (demand, rest) = demand(text.trim());
     let Some((rate, period)) = rest.split_once(" per ") else {
         return Err(format!("there is no period in `{text}`; {EXAMPLES}"));
     };
-    let rate = quantity(rate, RATES)?;
-    let period = quantity(period, PERIODS)?;
-    let requirement = Requirement::from_f64(rate, period).map_err(|error| error.to_string())?;
+    let rate = Bandwidth::from_bps(quantity(rate, RATES)?);
+    let period = Duration::from_nanos(quantity(period, SPANS)?);
+    let requirement = Requirement::new(rate, period).map_err(|error| error.to_string())?;
     Ok(requirement.demand(demand))
 }
 
@@ -43,32 +35,17 @@ fn demand(text: &str) -> (Demand, &str) {
     (Demand::default(), text)
 }
 
-/// A number and one of these units; in what they are given in.
-fn quantity(text: &str, units: &[(&str, f64)]) -> Result<f64, String> {
-    let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
-    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
-    let number: f64 = number
-        .parse()
-        .map_err(|_| format!("`{text}` does not begin with a number; {EXAMPLES}"))?;
-    let unit = unit.trim();
-    let known = units.iter().find(|(name, _)| *name == unit);
-    let (_, scale) = known.ok_or_else(|| {
-        let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
-        let known = known.join(", ");
-        match unit {
-            "" => format!("`{text}` has no unit; known here: {known}"),
-            unit => format!("unknown unit `{unit}`; known here: {known}"),
-        }
+fn quantity(text: &str, units: Units<'_>) -> Result<u64, String> {
+    let (amount, _) = quantity::parse(text, units).map_err(|error| match &error {
+        QuantityError::UnknownUnit { known, .. } => format!("{error}; known here: {known}"),
+        _ => format!("{error}; {EXAMPLES}"),
     })?;
-    Ok(number * scale)
+    Ok(amount)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use imtcp_cc::units::Bandwidth;
-    use std::time::Duration;
 
     #[test]
     fn a_rate_over_a_period_with_or_without_a_wish_for_more() {
@@ -106,12 +83,15 @@ mod tests {
             ),
             ("fast per 2 s", "`fast` does not begin with a number; write"),
             ("-8 Mbit/s per 2 s", "`-8 Mbit/s` does not begin with"),
-            ("1.2.3 Mbit/s per 2 s", "does not begin with a number"),
-            ("8 per 2 s", "`8` has no unit; known here: bit/s, kbit/s"),
+            (
+                "1.2.3 Mbit/s per 2 s",
+                "`1.2.3` is not a number that fits; write",
+            ),
+            ("8 per 2 s", "`8` has no unit; write `8 Mbit/s per 2 s`"),
             ("8 Mbps per 2 s", "unknown unit `Mbps`; known here: bit/s"),
             (
                 "8 Mbit/s per 2 h",
-                "unknown unit `h`; known here: ms, s, min",
+                "unknown unit `h`; known here: ns, us, ms, s, min",
             ),
             ("exactly8 Mbit/s per 2 s", "does not begin with a number"),
             ("0 Mbit/s per 2 s", "a rate of 0"),

@@ -4,6 +4,7 @@
 
 mod bandwidth;
 mod bytes;
+pub mod quantity;
 mod time;
 
 pub use bandwidth::Bandwidth;

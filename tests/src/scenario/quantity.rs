@@ -2,25 +2,11 @@
 
 use super::error::Complaint;
 use crate::network::QueueLimit;
+use imtcp_cc::units::quantity::{QuantityError, RATES, SPANS, Units, parse as read};
 use imtcp_cc::units::{Bandwidth, Bytes};
 use std::time::Duration;
 
-type Units = &'static [(&'static str, u64)];
-
-const RATES: Units = &[
-    ("bit/s", 1),
-    ("kbit/s", 1_000),
-    ("Mbit/s", 1_000_000),
-    ("Gbit/s", 1_000_000_000),
-];
-const SPANS: Units = &[
-    ("ns", 1),
-    ("us", 1_000),
-    ("ms", 1_000_000),
-    ("s", 1_000_000_000),
-    ("min", 60_000_000_000),
-];
-const SIZES: Units = &[
+const SIZES: Units<'static> = &[
     ("B", 1),
     ("KB", 1_000),
     ("MB", 1_000_000),
@@ -28,7 +14,7 @@ const SIZES: Units = &[
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
 ];
-const QUEUES: Units = &[
+const QUEUES: Units<'static> = &[
     ("B", 1),
     ("KB", 1_000),
     ("MB", 1_000_000),
@@ -38,7 +24,7 @@ const QUEUES: Units = &[
     ("packets", 1),
 ];
 /// Shares are kept in millionths of a per cent.
-const SHARES: Units = &[("%", 1_000_000)];
+const SHARES: Units<'static> = &[("%", 1_000_000)];
 
 /// Beyond this the truth's bins would overflow.
 const GREATEST_RATE: Bandwidth = Bandwidth::from_mbps(100_000);
@@ -139,45 +125,14 @@ pub(super) fn share(text: &str) -> Result<f64, Complaint> {
     Ok(ratio)
 }
 
-/// A number and its unit, in the smallest unit of the table, rounded down; exact in decimals.
-fn parse(text: &str, units: Units, example: &str) -> Result<(u64, &'static str), Complaint> {
-    let write = || format!("write a number and its unit, such as {example}");
-    let text = text.trim();
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = (&text[..end], text[end..].trim());
-    if number.is_empty() {
-        return Err(Complaint::new(
-            format!("`{text}` does not begin with a number"),
-            write(),
-        ));
-    }
-    if unit.is_empty() {
-        return Err(Complaint::new(format!("`{text}` has no unit"), write()));
-    }
-    let Some((name, scale)) = units.iter().find(|(name, _)| *name == unit) else {
-        let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
-        let remedy = format!("known here: {}", known.join(", "));
-        return Err(Complaint::new(format!("unknown unit `{unit}`"), remedy));
-    };
-    match scaled(number, *scale) {
-        Some(amount) => Ok((amount, name)),
-        None => Err(Complaint::new(
-            format!("`{number}` is not a number that fits"),
-            write(),
-        )),
-    }
-}
-
-fn scaled(number: &str, scale: u64) -> Option<u64> {
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let places = u32::try_from(fraction.len())
-        .ok()
-        .filter(|places| *places <= 18)?;
-    let digits: u128 = format!("{whole}{fraction}").parse().ok()?;
-    let amount = digits.checked_mul(u128::from(scale))? / 10u128.pow(places);
-    u64::try_from(amount).ok()
+fn parse(text: &str, units: Units<'_>, example: &str) -> Result<(u64, &'static str), Complaint> {
+    read(text, units).map_err(|error| {
+        let remedy = match &error {
+            QuantityError::UnknownUnit { known, .. } => format!("known here: {known}"),
+            _ => format!("write a number and its unit, such as {example}"),
+        };
+        Complaint::new(error.to_string(), remedy)
+    })
 }
 
 #[cfg(test)]

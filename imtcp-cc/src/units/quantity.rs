@@ -1,0 +1,139 @@
+//! Quantities as people write them: a number and its unit, `50 Mbit/s`, `90 ms`.
+
+use std::fmt;
+
+/// Names of units, and how many of the smallest one each is.
+pub type Units<'u> = &'u [(&'static str, u64)];
+
+/// Rates, in bits per second.
+pub const RATES: Units<'static> = &[
+    ("bit/s", 1),
+    ("kbit/s", 1_000),
+    ("Mbit/s", 1_000_000),
+    ("Gbit/s", 1_000_000_000),
+];
+
+/// Spans of time, in nanoseconds.
+pub const SPANS: Units<'static> = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("min", 60_000_000_000),
+];
+
+/// Why a text is no quantity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuantityError {
+    /// It does not begin with a number.
+    NoNumber {
+        /// The text.
+        text: String,
+    },
+    /// There is a number and nothing behind it.
+    NoUnit {
+        /// The text.
+        text: String,
+    },
+    /// What stands behind the number is none of the units.
+    UnknownUnit {
+        /// It.
+        unit: String,
+        /// Those that there are, with commas.
+        known: String,
+    },
+    /// The number has several points, or is too large or too fine.
+    DoesNotFit {
+        /// The number.
+        number: String,
+    },
+}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoNumber { text } => write!(f, "`{text}` does not begin with a number"),
+            Self::NoUnit { text } => write!(f, "`{text}` has no unit"),
+            Self::UnknownUnit { unit, .. } => write!(f, "unknown unit `{unit}`"),
+            Self::DoesNotFit { number } => write!(f, "`{number}` is not a number that fits"),
+        }
+    }
+}
+
+impl std::error::Error for QuantityError {}
+
+/// Reads a number and one of these units, with or without a space between. Returns it in the smallest unit,
+/// rounded down and otherwise exact in decimals, and the unit's name.
+///
+/// # Errors
+/// It is no number, none of the units, or above 2^64 of the smallest unit.
+pub fn parse(text: &str, units: Units<'_>) -> Result<(u64, &'static str), QuantityError> {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = (&text[..end], text[end..].trim());
+    if number.is_empty() {
+        return Err(QuantityError::NoNumber {
+            text: text.to_owned(),
+        });
+    }
+    if unit.is_empty() {
+        return Err(QuantityError::NoUnit {
+            text: text.to_owned(),
+        });
+    }
+    let Some((name, scale)) = units.iter().find(|(name, _)| *name == unit) else {
+        let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+        return Err(QuantityError::UnknownUnit {
+            unit: unit.to_owned(),
+            known: known.join(", "),
+        });
+    };
+    let amount = scaled(number, *scale).ok_or_else(|| QuantityError::DoesNotFit {
+        number: number.to_owned(),
+    })?;
+    Ok((amount, name))
+}
+
+fn scaled(number: &str, scale: u64) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let places = u32::try_from(fraction.len())
+        .ok()
+        .filter(|places| *places <= 18)?;
+    let digits: u128 = format!("{whole}{fraction}").parse().ok()?;
+    let amount = digits.checked_mul(u128::from(scale))? / 10u128.pow(places);
+    u64::try_from(amount).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_exact_and_rounded_down() {
+        assert_eq!(parse("0.1 Mbit/s", RATES), Ok((100_000, "Mbit/s")));
+        assert_eq!(parse(" 2.5Gbit/s ", RATES), Ok((2_500_000_000, "Gbit/s")));
+        assert_eq!(parse("0.3 us", SPANS), Ok((300, "us")));
+        assert_eq!(parse("0.0000000019 s", SPANS), Ok((1, "s")));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let say = |text| parse(text, RATES).map_err(|error| error.to_string());
+        for (text, expected) in [
+            ("", "`` does not begin with a number"),
+            ("-5 Mbit/s", "`-5 Mbit/s` does not begin with a number"),
+            ("50", "`50` has no unit"),
+            ("50 Mbps", "unknown unit `Mbps`"),
+            ("1.2.3 Mbit/s", "`1.2.3` is not a number that fits"),
+            (". Mbit/s", "`.` is not a number that fits"),
+            (
+                "99999999999 Gbit/s",
+                "`99999999999` is not a number that fits",
+            ),
+        ] {
+            assert_eq!(say(text), Err(expected.to_owned()), "{text}");
+        }
+    }
+}
