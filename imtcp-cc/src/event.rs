@@ -66,6 +66,12 @@ pub enum Event {
         /// The estimate.
         estimate: Estimate,
     },
+    /// Nothing could be told of the path for a second in which packets were acknowledged: the newest
+    /// estimate no longer holds, and the estimator starts anew.
+    EstimateWithdrawn {
+        /// Whose estimate.
+        estimator: EstimatorKind,
+    },
     /// The capacity of the tight link was learnt or revised.
     CapacityUpdated {
         /// IP-layer capacity.

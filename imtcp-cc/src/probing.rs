@@ -16,9 +16,6 @@ use crate::transport::RoundTrip;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// T is never longer than this, whatever the path's rate and jitter: a person notices.
-const LONGEST_STORE: Duration = Duration::from_millis(200);
-
 /// Echoes still missing this many smoothed RTTs after the last packet of a measurement will not
 /// come: loss detection has had its time (RFC 9002, section 6.1.2: 9/8, twice, and some).
 const ECHO_PATIENCE: u32 = 3;
@@ -47,6 +44,8 @@ pub(crate) struct Conditions {
     pub(crate) rtt: RoundTrip,
     /// A full packet on the wire.
     pub(crate) packet: Bytes,
+    /// For how long a packet may be held back at all: T is never longer, nor the gap in a stream.
+    pub(crate) longest_hold: Duration,
     /// How the peer acknowledges.
     pub(crate) cadence: EchoCadence,
     /// Each probe costs an acknowledgement that there would not be without it.
@@ -122,6 +121,11 @@ impl Probing {
         self.unit.state_name()
     }
 
+    /// The packets of a measurement.
+    pub(crate) fn packets(&self) -> u64 {
+        u64::from(self.sub_ranges * self.stream_packets)
+    }
+
     /// T, as of the latest measurement.
     pub(crate) fn store_limit(&self) -> Duration {
         self.limit
@@ -167,7 +171,7 @@ impl Probing {
         let Some(range) = conditions.range else {
             return;
         };
-        let range = Self::sendable(range, conditions.packet);
+        let range = Self::sendable(range, conditions);
         let stream_packets = conditions.cadence.stream_packets(self.base_packets);
         if !conditions.allowed || ready.packets == 0 || ready.window < stream_packets {
             return;
@@ -199,8 +203,9 @@ impl Probing {
     }
 
     /// The part of a range whose streams hold no packet longer than T may ever be.
-    fn sendable(range: SearchRange, packet: Bytes) -> SearchRange {
-        let slowest = Bandwidth::from_bytes_over(packet, LONGEST_STORE).unwrap_or(Bandwidth::ZERO);
+    fn sendable(range: SearchRange, conditions: &Conditions) -> SearchRange {
+        let slowest = Bandwidth::from_bytes_over(conditions.packet, conditions.longest_hold)
+            .unwrap_or(Bandwidth::MAX.scaled(0.5));
         if range.low() >= slowest {
             return range;
         }
@@ -218,11 +223,11 @@ impl Probing {
             StoreTimer::Adaptive => {
                 let available = conditions.available.unwrap_or(range.low());
                 let rate = available.min(conditions.window_rate.unwrap_or(available));
-                let gap = rate.time_for(conditions.packet).min(LONGEST_STORE);
+                let gap = rate.time_for(conditions.packet).min(conditions.longest_hold);
                 let filling = gap.saturating_mul(self.stream_packets - 1);
                 filling
                     .saturating_add(4 * conditions.rtt.variation)
-                    .min(LONGEST_STORE)
+                    .min(conditions.longest_hold)
             }
         }
     }

@@ -15,23 +15,37 @@ const LOG_CAPACITY: usize = 256;
 const SLOWEST_REPORT: Duration = Duration::from_millis(250);
 const FASTEST_REPORT: Duration = Duration::from_millis(50);
 
+/// An estimator that has told nothing for this long, while packets were acknowledged, has nothing.
+const LONGEST_SILENCE: Duration = Duration::from_secs(1);
+
+/// A longer time without acknowledgements is a pause of the application's and no silence.
+const PAUSE: Duration = Duration::from_millis(200);
+
 #[derive(Debug)]
 pub(super) struct Reporter {
     subscriber: Option<Arc<dyn Subscriber>>,
+    /// Whose estimates the application reads.
+    driver: EstimatorKind,
     log: Option<VecDeque<(Timestamp, Event)>>,
     classic: Option<Estimate>,
     statistical: Option<Estimate>,
     next_report: Timestamp,
+    /// How long acknowledgements have come without an estimate.
+    silent: Duration,
+    last_ack: Option<Timestamp>,
 }
 
 impl Reporter {
-    pub(super) fn new(subscriber: Option<Arc<dyn Subscriber>>) -> Self {
+    pub(super) fn new(subscriber: Option<Arc<dyn Subscriber>>, driver: EstimatorKind) -> Self {
         Self {
             subscriber,
+            driver,
             log: None,
             classic: None,
             statistical: None,
             next_report: Timestamp::ZERO,
+            silent: Duration::ZERO,
+            last_ack: None,
         }
     }
 
@@ -50,9 +64,18 @@ impl Reporter {
             estimate,
         } = event
         {
+            if estimator == self.driver {
+                self.silent = Duration::ZERO;
+            }
             match estimator {
                 EstimatorKind::Classic => self.classic = Some(estimate),
                 EstimatorKind::Statistical => self.statistical = Some(estimate),
+            }
+        }
+        if let Event::EstimateWithdrawn { estimator } = event {
+            match estimator {
+                EstimatorKind::Classic => self.classic = None,
+                EstimatorKind::Statistical => self.statistical = None,
             }
         }
         if let Some(subscriber) = &self.subscriber {
@@ -71,6 +94,19 @@ impl Reporter {
             EstimatorKind::Classic => self.classic,
             EstimatorKind::Statistical => self.statistical,
         }
+    }
+
+    /// An acknowledgement came. True when the driving estimator has been silent for too long; the count
+    /// then begins again.
+    pub(super) fn is_silent(&mut self, now: Timestamp) -> bool {
+        let last = self.last_ack.replace(now);
+        let since = last.map_or(Duration::ZERO, |last| now.saturating_since(last));
+        self.silent += since.min(PAUSE);
+        let silent = self.silent > LONGEST_SILENCE;
+        if silent {
+            self.silent = Duration::ZERO;
+        }
+        silent
     }
 
     /// True when the statistical estimator's next report is due; the one after is then set.
