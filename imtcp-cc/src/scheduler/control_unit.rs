@@ -207,7 +207,8 @@ impl ControlUnit {
                 let started = *since.get_or_insert(now);
                 let waited = now.saturating_since(started);
                 let (plan, limit) = (plan.clone(), *limit);
-                if ready.window < plan.packets() {
+                // Past T nothing is stored any more, whoever let it go meanwhile.
+                if ready.window < plan.packets() || waited > limit {
                     self.miss(plan, limit);
                 } else if ready.packets >= target {
                     self.transition = Some(Transition::StreamStarted { waited, limit });
