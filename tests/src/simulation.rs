@@ -131,6 +131,11 @@ impl<'s> Simulation<'s> {
         Ok(())
     }
 
+    /// Notes what leaves a flow's server when. To be called before anything happens.
+    pub fn watch_departures(&mut self, flow: FlowId) {
+        self.pairs[flow.0].watch_departures();
+    }
+
     /// Lets everything happen that is due before `until` or the scenario's end. Returns false once
     /// that end is reached.
     pub fn advance(&mut self, until: Timestamp) -> bool {

@@ -10,6 +10,7 @@ mod client;
 mod clock;
 mod config;
 mod delivery;
+mod departures;
 mod pair;
 mod pool;
 mod server;
@@ -17,6 +18,7 @@ mod tap;
 
 pub use clock::VirtualClock;
 pub use delivery::Delivery;
+pub use departures::{Departure, Departures};
 pub use pair::{Outbox, Pair, PairError, Side, Surroundings};
 pub use pool::Pool;
 pub use tap::{Said, Tap};

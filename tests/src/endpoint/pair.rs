@@ -4,7 +4,7 @@ use super::alarm::Alarm;
 use super::client::{self, Client, Dial};
 use super::delivery::Delivery;
 use super::server::Server;
-use super::{CLIENT, Moment, Pool, SERVER, Tap, VirtualClock, config, connection_id};
+use super::{CLIENT, Departures, Moment, Pool, SERVER, Tap, VirtualClock, config, connection_id};
 use crate::application::{Driver, Progress};
 use crate::network::{Datagram, Direction, FlowId, Owner, Packet, Stamp};
 use crate::scenario::{Controller, Flow, Stack};
@@ -109,6 +109,8 @@ pub struct Pair {
     application: Driver,
     delivery: Delivery,
     tap: Arc<Tap>,
+    /// Where it is wanted.
+    departures: Option<Departures>,
     /// Waits for the server's connection.
     qlog: Option<Box<dyn Write + Send + Sync>>,
     /// Datagrams that the server has sent.
@@ -143,6 +145,7 @@ impl Pair {
                 None => Delivery::default(),
             },
             tap,
+            departures: None,
             qlog: None,
             sent: 0,
             last_seen: None,
@@ -153,6 +156,12 @@ impl Pair {
     /// The server's connection writes its qlog to `writer`.
     pub fn set_qlog(&mut self, writer: Box<dyn Write + Send + Sync>) {
         self.qlog = Some(writer);
+    }
+
+    /// Notes from now on what leaves the server when. It takes the place of a qlog; to be called before
+    /// the client connects.
+    pub fn watch_departures(&mut self) {
+        self.departures = Some(Departures::default());
     }
 
     /// The client connects.
@@ -217,6 +226,11 @@ impl Pair {
         &self.tap
     }
 
+    /// What left the server when, where that is noted.
+    pub fn departures(&self) -> Option<&Departures> {
+        self.departures.as_ref()
+    }
+
     /// The server's connection, once the client's first datagram has arrived.
     pub fn server(&self) -> Option<&quiche::Connection> {
         self.server.as_ref().map(|server| &server.connection)
@@ -225,6 +239,9 @@ impl Pair {
     fn set_time(&self, around: &Surroundings<'_>) {
         around.clock.set(around.now);
         self.tap.set_now(around.now);
+        if let Some(departures) = &self.departures {
+            departures.set_now(around.now);
+        }
     }
 
     fn server_receives(&mut self, payload: &mut [u8], stamp: Stamp, around: &mut Surroundings<'_>) {
@@ -252,7 +269,12 @@ impl Pair {
         let id = connection_id(self.id, Side::Server);
         let accepted = quiche::accept(&id, None, SERVER, CLIENT, &mut self.server_config);
         let mut connection = accepted.ok()?;
-        if let Some(writer) = self.qlog.take() {
+        if let Some(departures) = self.departures.clone() {
+            let (title, writer) = (String::new(), Box::new(departures));
+            // Packets are of the core.
+            let level = quiche::QlogLevel::Core;
+            connection.set_qlog_with_level(writer, title, String::new(), level);
+        } else if let Some(writer) = self.qlog.take() {
             let title = "imtcp-sim".to_owned();
             connection.set_qlog(
                 writer,
@@ -307,6 +329,9 @@ impl Pair {
             };
             self.application
                 .drive(now, &mut server.connection, progress);
+            if let Some(departures) = &self.departures {
+                departures.made(self.application.made());
+            }
         }
     }
 
