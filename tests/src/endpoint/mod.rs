@@ -11,6 +11,7 @@ mod clock;
 mod config;
 mod delivery;
 mod departures;
+mod host;
 mod pair;
 mod pool;
 mod server;
