@@ -5,6 +5,7 @@ mod determinism;
 mod doctor;
 mod downstream;
 mod fuzz;
+mod harm;
 mod quiche_tests;
 mod workspace;
 
@@ -28,6 +29,7 @@ enum Chore {
     DemoReal(demo_real::Arguments),
     Determinism(determinism::Arguments),
     Fuzz(fuzz::Arguments),
+    Harm(harm::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Chore::DemoReal(arguments) => demo_real::run(&arguments),
         Chore::Determinism(arguments) => determinism::run(&arguments),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
+        Chore::Harm(arguments) => harm::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
