@@ -121,8 +121,14 @@ impl ImTcp {
         self.rtt.as_ref().map(|rtt| self.pacing_rate_for(rtt))
     }
 
-    /// The latest estimate of the configured estimator.
+    /// The latest estimate of the configured estimator; `None` while it has nothing to tell
+    /// ([`Event::EstimateWithdrawn`]).
     pub fn estimate(&self) -> Option<Estimate> {
+        self.believed().filter(|_| !self.reporter.is_withdrawn())
+    }
+
+    /// What was last known, for want of anything newer.
+    fn believed(&self) -> Option<Estimate> {
         self.estimate_of(self.config.estimator())
     }
 
@@ -316,7 +322,7 @@ impl ImTcp {
             } else {
                 None
             },
-            available: self.estimate().map(|estimate| estimate.available),
+            available: self.believed().map(|estimate| estimate.available),
             window_rate: Bandwidth::from_bytes_over(self.window.window(), rtt.smoothed),
             rtt,
             packet: self.on_wire(self.max_datagram),
@@ -390,9 +396,7 @@ impl ImTcp {
     }
 
     fn report(&mut self, now: Timestamp, rtt: RoundTrip) {
-        if self.reporter.is_silent(now) {
-            self.start_anew(now);
-        }
+        self.break_silence(now);
         self.link_covered = self.statistical.is_link_covered();
         if !self.reporter.is_report_due(now, rtt.smoothed) {
             return;

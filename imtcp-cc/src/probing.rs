@@ -32,6 +32,12 @@ const PACKETS_PER_COSTLY_PROBE: u32 = 32;
 /// second are enough to notice a change within one.
 const LONGEST_ADAPTIVE_PAUSE: Duration = Duration::from_millis(250);
 
+/// After a measurement for which packets did not come in time, the next one is not tried for this long,
+/// twice as long after each further one, up to the most: a source that never fills a stream is hardly
+/// ever held back.
+const PAUSE_AFTER_VAIN: Duration = Duration::from_millis(250);
+const MOST_DOUBLINGS: u32 = 5;
+
 /// What is needed to begin a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conditions {
@@ -89,6 +95,8 @@ pub(crate) struct Probing {
     window: u32,
     packets_per_probe: u32,
     timer: StoreTimer,
+    /// Measurements in a row for which packets did not come in time.
+    vain: u32,
 }
 
 impl Probing {
@@ -110,6 +118,7 @@ impl Probing {
             window: 0,
             packets_per_probe: PACKETS_PER_PROBE,
             timer: config.store_timer(),
+            vain: 0,
         }
     }
 
@@ -278,13 +287,19 @@ impl Probing {
                 self.unit.continue_with(self.plan(stream + 1), self.limit);
             }
             Transition::StreamSent => {
+                self.vain = 0;
                 self.unit.on_success();
                 self.progress = Progress::AwaitingEchoes {
                     since: now,
                     started,
                 };
             }
-            Transition::MeasurementGivenUp => self.abandon(now, rtt, emit),
+            Transition::MeasurementGivenUp => {
+                self.abandon(now, rtt, emit);
+                let due = now + PAUSE_AFTER_VAIN * (1 << self.vain);
+                self.progress = Progress::Idle { due };
+                self.vain = (self.vain + 1).min(MOST_DOUBLINGS);
+            }
         }
     }
 

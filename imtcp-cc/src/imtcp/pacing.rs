@@ -87,7 +87,7 @@ impl ImTcp {
     /// slowed down below its own rate.
     fn tail_rate(&self, mean: Bandwidth, backlog: Backlog) -> Bandwidth {
         let available = self
-            .estimate()
+            .believed()
             .map_or(Bandwidth::MAX, |estimate| estimate.available);
         let least = if backlog.window_limited {
             mean
@@ -139,7 +139,7 @@ impl ImTcp {
         }
     }
 
-    /// What measuring may not hold back for longer than the guard allows: a round trip, and
+    /// What measuring may not hold back for longer than the guard allows: a round trip without queues, and
     /// [`Config::longest_hold`](crate::Config::longest_hold).
     pub(super) fn held(&self, rtt: RoundTrip, ready: Ready, request: &SendRequest) -> Held {
         Held {
@@ -153,7 +153,7 @@ impl ImTcp {
     }
 
     pub(super) fn longest_hold(&self, rtt: &RoundTrip) -> Duration {
-        rtt.smoothed.min(self.config.longest_hold())
+        rtt.min.min(self.config.longest_hold())
     }
 
     pub(super) fn backlog(ready: Ready, request: &SendRequest) -> Backlog {

@@ -52,7 +52,7 @@ impl ImTcp {
             in_flight: info.bytes_in_flight,
             datagram: self.max_datagram,
             on_wire: self.on_wire(self.max_datagram),
-            estimate: self.estimate(),
+            estimate: self.believed(),
             capacity: self.shown_capacity(),
             taking: self.bound_of_taking(),
             slow_start: self.window.phase() == Phase::SlowStart,

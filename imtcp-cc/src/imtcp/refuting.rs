@@ -1,6 +1,7 @@
 //! What was just delivered refutes what is believed of the path, and who has nothing to say starts anew.
 
 use super::ImTcp;
+use super::reporting::Silence;
 use crate::estimate::Estimate;
 use crate::event::Event;
 use crate::measurement::Estimator;
@@ -44,14 +45,25 @@ impl ImTcp {
         self.delivered.over(window.max(look).max(SHORTEST_LOOK))
     }
 
-    /// The driving estimator has been silent for too long: what it rests on is given up, and said to be.
-    /// What sets the echoes' time is another question, and stays known.
-    pub(super) fn start_anew(&mut self, now: Timestamp) {
-        self.capacity.forget();
-        self.statistical.reset();
-        self.classic.reset();
+    /// Says so where the driving estimator has nothing to tell.
+    pub(super) fn break_silence(&mut self, now: Timestamp) {
+        match self.reporter.on_ack(now) {
+            Silence::None => return,
+            // What was learnt before the pause may still be true.
+            Silence::Paused => {}
+            Silence::Failed => self.start_anew(),
+        }
         let estimator = self.config.estimator();
         self.reporter
             .emit(now, Event::EstimateWithdrawn { estimator });
+    }
+
+    /// What the estimators rest on is given up. What sets the echoes' time is another question, and
+    /// stays known.
+    fn start_anew(&mut self) {
+        self.capacity.forget();
+        self.statistical.reset();
+        self.classic.reset();
+        self.reporter.forget();
     }
 }

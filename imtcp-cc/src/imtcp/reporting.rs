@@ -15,11 +15,24 @@ const LOG_CAPACITY: usize = 256;
 const SLOWEST_REPORT: Duration = Duration::from_millis(250);
 const FASTEST_REPORT: Duration = Duration::from_millis(50);
 
-/// An estimator that has told nothing for this long, while packets were acknowledged, has nothing.
-const LONGEST_SILENCE: Duration = Duration::from_secs(1);
+/// Who has told nothing for this long says so with the next acknowledgement, and so within a second
+/// wherever four acknowledgements a second come.
+const LONGEST_SILENCE: Duration = Duration::from_millis(750);
 
-/// A longer time without acknowledgements is a pause of the application's and no silence.
+/// Of a longer time without acknowledgements only this much counts as silence of the estimator's: the
+/// rest is a pause of the application's.
 const PAUSE: Duration = Duration::from_millis(200);
+
+/// What has to be said of the lack of an estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// Nothing.
+    None,
+    /// There is none, after a pause of the application's.
+    Paused,
+    /// There is none, though acknowledgements came all the time.
+    Failed,
+}
 
 #[derive(Debug)]
 pub(super) struct Reporter {
@@ -30,6 +43,9 @@ pub(super) struct Reporter {
     classic: Option<Estimate>,
     statistical: Option<Estimate>,
     next_report: Timestamp,
+    /// The driving estimator's last word, or that it has none.
+    last_told: Timestamp,
+    withdrawn: bool,
     /// How long acknowledgements have come without an estimate.
     silent: Duration,
     last_ack: Option<Timestamp>,
@@ -44,6 +60,8 @@ impl Reporter {
             classic: None,
             statistical: None,
             next_report: Timestamp::ZERO,
+            last_told: Timestamp::ZERO,
+            withdrawn: false,
             silent: Duration::ZERO,
             last_ack: None,
         }
@@ -66,17 +84,17 @@ impl Reporter {
         {
             if estimator == self.driver {
                 self.silent = Duration::ZERO;
+                self.last_told = now;
+                self.withdrawn = false;
             }
             match estimator {
                 EstimatorKind::Classic => self.classic = Some(estimate),
                 EstimatorKind::Statistical => self.statistical = Some(estimate),
             }
         }
-        if let Event::EstimateWithdrawn { estimator } = event {
-            match estimator {
-                EstimatorKind::Classic => self.classic = None,
-                EstimatorKind::Statistical => self.statistical = None,
-            }
+        if let Event::EstimateWithdrawn { .. } = event {
+            self.last_told = now;
+            self.withdrawn = true;
         }
         if let Some(subscriber) = &self.subscriber {
             subscriber.on_event(now, &event);
@@ -96,17 +114,29 @@ impl Reporter {
         }
     }
 
-    /// An acknowledgement came. True when the driving estimator has been silent for too long; the count
-    /// then begins again.
-    pub(super) fn is_silent(&mut self, now: Timestamp) -> bool {
+    /// What was told so far is not true any more.
+    pub(super) fn forget(&mut self) {
+        (self.classic, self.statistical) = (None, None);
+    }
+
+    /// Whether the driving estimator has said that it has nothing, and nothing since.
+    pub(super) fn is_withdrawn(&self) -> bool {
+        self.withdrawn
+    }
+
+    /// An acknowledgement came.
+    pub(super) fn on_ack(&mut self, now: Timestamp) -> Silence {
         let last = self.last_ack.replace(now);
         let since = last.map_or(Duration::ZERO, |last| now.saturating_since(last));
         self.silent += since.min(PAUSE);
-        let silent = self.silent > LONGEST_SILENCE;
-        if silent {
+        if self.silent > LONGEST_SILENCE {
             self.silent = Duration::ZERO;
+            Silence::Failed
+        } else if now.saturating_since(self.last_told) > LONGEST_SILENCE {
+            Silence::Paused
+        } else {
+            Silence::None
         }
-        silent
     }
 
     /// True when the statistical estimator's next report is due; the one after is then set.

@@ -31,7 +31,7 @@ const LEAST_STORE_TARGET: u32 = 2;
 
 /// A stream may be tried this often before the measurement is given up until the next is due: a
 /// source that sends a packet now and then would else have each of them held for T.
-const MOST_ATTEMPTS: u32 = 8;
+const MOST_ATTEMPTS: u32 = 4;
 
 /// What may leave, counted in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
