@@ -31,6 +31,9 @@ pub enum StoreTimer {
 /// too much.
 const PACKET_OVERHEAD: Bytes = Bytes::new(48);
 
+/// A delay that nobody sees in a picture: half of a frame at 50 frames a second.
+const LONGEST_HOLD: Duration = Duration::from_millis(10);
+
 /// A checked configuration. Build one with [`Config::builder`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -49,6 +52,7 @@ pub struct Config {
     slot_length: SlotLengthRule,
     packet_overhead: Bytes,
     ack_frequency: bool,
+    longest_hold: Duration,
 }
 
 impl Config {
@@ -138,6 +142,13 @@ impl Config {
         self.slot_length
     }
 
+    /// For how long measuring may hold a packet back that could leave without it; never for more than the
+    /// least round trip of the path. 10 ms unless set. With zero nothing is ever held back, and the estimates are
+    /// what passing packets tell. The paper's T (IM 3.4.2) is bounded by it.
+    pub fn longest_hold(&self) -> Duration {
+        self.longest_hold
+    }
+
     /// What of each packet's UDP payload is taken for headers where application data is counted.
     pub fn packet_overhead(&self) -> Bytes {
         self.packet_overhead
@@ -175,6 +186,7 @@ impl Default for ConfigBuilder {
                 slot_length: SlotLengthRule::LossIntervals,
                 packet_overhead: PACKET_OVERHEAD,
                 ack_frequency: true,
+                longest_hold: LONGEST_HOLD,
             },
         }
     }
@@ -223,6 +235,8 @@ impl ConfigBuilder {
         packet_overhead: Bytes,
         /// See [`Config::ack_frequency`].
         ack_frequency: bool,
+        /// See [`Config::longest_hold`]; at most 1 s.
+        longest_hold: Duration,
     }
 
     /// Checks every setting.
@@ -271,6 +285,13 @@ impl ConfigBuilder {
                 "packet_overhead",
                 c.packet_overhead.to_string(),
                 "at most 400 B",
+            ));
+        }
+        if c.longest_hold > Duration::from_secs(1) {
+            return Err(ConfigError::new(
+                "longest_hold",
+                format!("{:?}", c.longest_hold),
+                "at most 1 s",
             ));
         }
         Ok(c)

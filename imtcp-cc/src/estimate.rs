@@ -47,6 +47,15 @@ impl Estimate {
     pub fn age(&self, now: Timestamp) -> Duration {
         now.saturating_since(self.at)
     }
+
+    /// The estimate, told that `delivered` got through in its time and so was available.
+    #[must_use]
+    pub(crate) fn at_least(mut self, delivered: Bandwidth) -> Self {
+        self.low = self.low.max(delivered.min(self.high));
+        self.available = self.available.max(delivered);
+        self.high = self.high.max(delivered);
+        self
+    }
 }
 
 /// Circumstances that qualify an estimate.

@@ -23,8 +23,9 @@ pub struct Wait {
 /// Whether an event says something of the path.
 fn is_statement(event: &Event) -> bool {
     match event {
-        Event::EstimateUpdated { estimator, .. } => *estimator == EstimatorKind::Statistical,
-        // An event that says "cannot tell" belongs here, too.
+        Event::EstimateUpdated { estimator, .. } | Event::EstimateWithdrawn { estimator } => {
+            *estimator == EstimatorKind::Statistical
+        }
         _ => false,
     }
 }
