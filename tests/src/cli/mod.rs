@@ -91,7 +91,7 @@ struct SurveyArguments {
     /// Folder for a CSV file with every path, and the scenarios of those that miss a bar.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Run each path once more, not measuring and begun a microsecond later: how much differs by
+    /// Run each path once more, not measuring and begun a millisecond later: how much differs by
     /// chance alone.
     #[arg(long)]
     placebo: bool,

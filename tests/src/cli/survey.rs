@@ -131,7 +131,7 @@ fn sums(tally: &Tally) -> String {
     let placebo = match tally.placebo_missed {
         None => String::new(),
         Some([goodput, age]) => format!(
-            "Not measuring, begun a microsecond later, would miss goodput on {goodput} and age on \
+            "Not measuring, begun a millisecond later, would miss goodput on {goodput} and age on \
              {age} paths.\n"
         ),
     };

@@ -10,6 +10,9 @@ use imtcp_cc::units::{Bytes, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
+/// Datagrams that are sent before those that come get their turn.
+const BATCH: u32 = 64;
+
 /// One side's machine.
 #[derive(Debug)]
 pub(super) struct Host {
@@ -18,6 +21,10 @@ pub(super) struct Host {
     alarm: Alarm,
     /// The last timer that was set, and when it fires.
     timer: Option<(Timestamp, Timestamp)>,
+    /// Until when it is occupied with sending.
+    working_until: Timestamp,
+    /// Of the present batch.
+    sent: u32,
     /// Until when the line is busy.
     busy_until: Timestamp,
     /// What has come and is not handed over.
@@ -32,6 +39,8 @@ impl Host {
             random,
             alarm: Alarm::default(),
             timer: None,
+            working_until: Timestamp::ZERO,
+            sent: 0,
             busy_until: Timestamp::ZERO,
             inbox: VecDeque::new(),
             hand_over: None,
@@ -79,20 +88,52 @@ impl Host {
     /// nothing waits.
     pub(super) fn receive(&mut self, now: Timestamp, datagram: Datagram) -> Option<Timestamp> {
         self.inbox.push_back(datagram);
-        let Some(range) = self.settings.receive_late else {
-            return Some(now);
-        };
         let most = self.settings.receive_packets;
-        if most.is_some_and(|most| self.inbox.len() >= most as usize) {
-            self.hand_over = Some(now);
-            return Some(now);
-        }
-        if self.hand_over.is_some() {
+        let late = self.settings.receive_late;
+        let late = late.filter(|_| most.is_none_or(|most| self.inbox.len() < most as usize));
+        if self.hand_over.is_some() && late.is_some() {
             return None;
         }
-        let at = now + self.drawn(range);
+        let late = late.map_or(Duration::ZERO, |range| self.drawn(range));
+        let at = (now + late).max(self.working_until);
         self.hand_over = Some(at);
         Some(at)
+    }
+
+    /// An event happens while the machine is occupied: it has to happen again at the instant returned.
+    pub(super) fn postpones(&mut self, now: Timestamp) -> Option<Timestamp> {
+        let until = Some(self.working_until).filter(|until| *until > now)?;
+        self.hand_over = self.hand_over.map(|at| at.max(until));
+        self.alarm.postpone(until);
+        Some(until)
+    }
+
+    /// The machine begins to send; returns when it is free to.
+    pub(super) fn begins(&mut self, now: Timestamp) -> Timestamp {
+        self.sent = 0;
+        self.working_until = self.working_until.max(now);
+        self.working_until
+    }
+
+    /// A datagram is sent. Returns when the next one may be, or nothing if others get their turn
+    /// first.
+    pub(super) fn sends(&mut self) -> Option<Timestamp> {
+        if self.settings.send_takes.is_zero() {
+            return Some(self.working_until);
+        }
+        self.sent += 1;
+        self.working_until = self.working_until + self.settings.send_takes;
+        (self.sent < BATCH).then_some(self.working_until)
+    }
+
+    /// A batch has left, and perhaps not everything with it.
+    pub(super) fn has_more_to_send(&self) -> bool {
+        self.sent == BATCH
+    }
+
+    /// Until when the machine is occupied.
+    pub(super) fn working_until(&self) -> Timestamp {
+        self.working_until
     }
 
     /// Whether what has come is handed over now.
@@ -100,15 +141,22 @@ impl Host {
         self.hand_over == Some(now)
     }
 
-    /// The next of the datagrams that are handed over; to be called until there is none.
-    pub(super) fn handed_over(&mut self) -> Option<Datagram> {
+    /// Takes the datagrams that are handed over now, with the times at which they came.
+    pub(super) fn handed_over(&mut self, now: Timestamp, into: &mut Vec<(Timestamp, Datagram)>) {
         self.hand_over = None;
-        self.inbox.pop_front()
+        let mut came = now;
+        while let Some(datagram) = self.inbox.pop_back() {
+            into.push((came, datagram));
+            if let Some(range) = self.settings.receive_spacing {
+                came = came - self.drawn(range);
+            }
+        }
+        into.reverse();
     }
 
     fn drawn(&mut self, range: Range) -> Duration {
-        let ratio = range.to.as_secs_f64() / range.from.as_secs_f64();
-        range.from.mul_f64(libm::pow(ratio, self.random.uniform()))
+        let width = range.to.saturating_sub(range.from);
+        range.from + width.mul_f64(self.random.uniform())
     }
 }
 
@@ -182,21 +230,39 @@ mod tests {
         let mut host = host(scenario::Host {
             receive_late: between(100, 200),
             receive_packets: Some(3),
+            receive_spacing: between(4, 4),
             ..scenario::Host::default()
         });
         let at = host.receive(us(0), datagram(0)).expect("to be scheduled");
         assert!((us(100)..=us(200)).contains(&at), "{at}");
         assert_eq!(host.receive(us(50), datagram(1)), None);
         assert!(host.hands_over(at));
-        let mut taken = 0;
-        while let Some(datagram) = host.handed_over() {
-            assert_eq!(datagram.stamp.number, taken);
-            taken += 1;
-        }
-        assert_eq!(taken, 2);
+        let mut taken = Vec::new();
+        host.handed_over(at, &mut taken);
+        let taken = taken.into_iter();
+        let taken = taken.map(|(came, d)| (d.stamp.number, at.saturating_since(came).as_micros()));
+        assert_eq!(taken.collect::<Vec<_>>(), [(0, 4), (1, 0)]);
         let _ = host.receive(us(300), datagram(2));
         let _ = host.receive(us(301), datagram(3));
         assert_eq!(host.receive(us(302), datagram(4)), Some(us(302)));
+    }
+
+    #[test]
+    fn sending_takes_time_and_what_comes_meanwhile_waits() {
+        let mut host = host(scenario::Host {
+            send_takes: Duration::from_micros(6),
+            ..scenario::Host::default()
+        });
+        assert_eq!(host.begins(us(100)), us(100));
+        assert_eq!([host.sends(), host.sends()], [Some(us(106)), Some(us(112))]);
+        assert_eq!(host.postpones(us(105)), Some(us(112)));
+        assert_eq!(host.receive(us(108), datagram(0)), Some(us(112)));
+        assert_eq!(host.postpones(us(112)), None);
+        assert!(host.hands_over(us(112)));
+        host.begins(us(112));
+        let batch = std::iter::from_fn(|| host.sends()).count();
+        assert_eq!(batch, 63, "the sixty-fourth ends the batch");
+        assert!(host.has_more_to_send());
     }
 
     #[test]

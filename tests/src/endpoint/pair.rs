@@ -114,6 +114,8 @@ pub struct Pair {
     departures: Option<Departures>,
     /// Waits for the server's connection.
     qlog: Option<Box<dyn Write + Send + Sync>>,
+    /// Datagrams that are being handed over, and when they came.
+    batch: Vec<(Timestamp, Datagram)>,
     /// Datagrams that the server has sent.
     sent: u64,
     /// When the datagram that the client saw last had left the server, and when it came.
@@ -150,6 +152,7 @@ impl Pair {
             tap,
             departures: None,
             qlog: None,
+            batch: Vec::new(),
             sent: 0,
             last_seen: None,
             acknowledged: 0,
@@ -195,8 +198,12 @@ impl Pair {
 
     /// One side takes all that has come, then acts.
     fn hand_over(&mut self, side: Side, around: &mut Surroundings<'_>) {
-        self.set_time(around);
-        while let Some(datagram) = self.host(side).handed_over() {
+        let now = around.now;
+        let mut batch = std::mem::take(&mut self.batch);
+        self.host(side).handed_over(now, &mut batch);
+        for (came, datagram) in batch.drain(..) {
+            around.now = came;
+            self.set_time(around);
             let Datagram { mut payload, stamp } = datagram;
             match side {
                 Side::Server => self.server_receives(&mut payload, stamp, around),
@@ -204,17 +211,29 @@ impl Pair {
             }
             around.pool.give(payload);
         }
+        self.batch = batch;
+        around.now = now;
+        self.set_time(around);
         self.serve(side, around);
     }
 
     /// An event that was scheduled for one side fires.
     pub fn wake(&mut self, side: Side, around: &mut Surroundings<'_>) {
         let moment = around.moment();
+        if let Some(until) = self.host(side).postpones(moment.now) {
+            around.outbox.wakes.push((side, until));
+            return;
+        }
         if self.host(side).hands_over(moment.now) {
             self.hand_over(side, around);
             return;
         }
         let fires = self.host(side).timer_fires(moment.now);
+        if fires && self.host(side).has_more_to_send() {
+            self.set_time(around);
+            self.serve(side, around);
+            return;
+        }
         if !fires || self.due(side, moment).is_none_or(|due| due > moment.now) {
             self.arm(side, around);
             return;
@@ -321,12 +340,27 @@ impl Pair {
         if side == Side::Server {
             self.drive_application(around.now);
         }
-        while let Some(payload) = self.next_datagram(side, around) {
-            let packet = self.packet(side, around.now, payload);
-            let at = self.host(side).leaves(around.now, packet.size);
+        let mut free = Some(self.host(side).begins(around.now));
+        while let Some(now) = free {
+            if now > around.now {
+                around.now = now;
+                self.set_time(around);
+            }
+            let Some(payload) = self.next_datagram(side, around) else {
+                break;
+            };
+            let packet = self.packet(side, now, payload);
+            let at = self.host(side).leaves(now, packet.size);
             around.outbox.packets.push((side.sends(), at, packet));
+            free = self.host(side).sends();
         }
+        around.now = self.host(side).working_until();
         self.arm(side, around);
+        if self.host(side).has_more_to_send() {
+            let again = around.now;
+            let again = self.host(side).arm(again, Some(again));
+            around.outbox.wakes.extend(again.map(|at| (side, at)));
+        }
     }
 
     fn next_datagram(&mut self, side: Side, around: &mut Surroundings<'_>) -> Option<Vec<u8>> {

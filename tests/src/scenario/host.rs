@@ -14,15 +14,19 @@ pub struct Host {
     pub timer_late: Option<Range>,
     /// Timers fire at multiples of this time alone, never early.
     pub timer_tick: Option<Duration>,
+    /// Building and sending a datagram takes so long.
+    pub send_takes: Duration,
     /// What is sent at one instant leaves back to back at this rate.
     pub line_rate: Option<Bandwidth>,
     /// From the arrival of a datagram until it is handed over, with all that have come meanwhile.
     pub receive_late: Option<Range>,
     /// So many datagrams are handed over at once, however short they have waited.
     pub receive_packets: Option<u32>,
+    /// Datagrams that are handed over together came this much apart, the last of them just now.
+    pub receive_spacing: Option<Range>,
 }
 
-/// Times between two ends, with equal chances for equal ratios.
+/// Times between two ends, with equal chances for equal differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The least, above zero.
@@ -42,19 +46,26 @@ pub(super) fn read(entry: Option<Entry<'_>>) -> Result<Host, ScenarioError> {
     let tick = section.optional("timer_tick");
     let tick = tick.map(|entry| entry.quantity(quantity::span_above_zero));
     host.timer_tick = tick.transpose()?;
+    if let Some(entry) = section.optional("send_takes") {
+        host.send_takes = entry.quantity(quantity::span)?;
+    }
     let line = section.optional("line_rate");
     let line = line.map(|entry| entry.quantity(quantity::rate_above_zero));
     host.line_rate = line.transpose()?;
     let late = section.optional("receive_late");
     host.receive_late = late.map(|entry| entry.quantity(range)).transpose()?;
-    if let Some(entry) = section.optional("receive_packets") {
-        if host.receive_late.is_none() {
-            let problem = "packets that wait for no time are never together";
-            let remedy = "add receive_late = \"50 us to 200 us\", or leave it out";
-            return Err(entry.reject(Complaint::new(problem, remedy)));
-        }
-        host.receive_packets = Some(entry.count(1..=10_000)?);
+    let packets = section.optional("receive_packets");
+    let spacing = section.optional("receive_spacing");
+    if let Some(entry) = packets.iter().chain(&spacing).next()
+        && host.receive_late.is_none()
+    {
+        let problem = "packets that wait for no time are never together";
+        let remedy = "add receive_late = \"50 us to 200 us\", or leave it out";
+        return Err(entry.reject(Complaint::new(problem, remedy)));
     }
+    let packets = packets.map(|entry| entry.count(1..=10_000));
+    host.receive_packets = packets.transpose()?;
+    host.receive_spacing = spacing.map(|entry| entry.quantity(range)).transpose()?;
     section.finish()?;
     Ok(host)
 }

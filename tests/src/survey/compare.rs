@@ -25,7 +25,7 @@ pub enum Variant {
     NotMeasuring,
     /// With quiche's CUBIC.
     Cubic,
-    /// Not measuring, and a microsecond later: what chance alone makes of the same path. Everything
+    /// Not measuring, and a millisecond later: what chance alone makes of the same path. Everything
     /// that reacts to losses amplifies the smallest difference.
     Placebo,
 }
@@ -37,7 +37,7 @@ impl Variant {
             Self::Measuring => &[],
             Self::NotMeasuring => &[NOT_MEASURING],
             Self::Cubic => &[("flow.main.controller", "cubic")],
-            Self::Placebo => &[NOT_MEASURING, ("flow.main.start", "1 us")],
+            Self::Placebo => &[NOT_MEASURING, ("flow.main.start", "1 ms")],
         }
     }
 }
@@ -168,7 +168,7 @@ impl Paired {
         ratio(&self.measuring, &self.cubic)
     }
 
-    /// The placebo's goodput as a share of what it was without the microsecond.
+    /// The placebo's goodput as a share of what it was without the millisecond.
     pub fn of_placebo(&self) -> Option<f64> {
         let placebo = self.placebo.as_ref()?;
         Some(ratio(placebo, &self.not_measuring))
