@@ -3,6 +3,7 @@
 use crate::estimate::EstimatorKind;
 use crate::promise::{Requirement, SlotLengthRule};
 use crate::units::{Bandwidth, Bytes};
+use crate::window::Window;
 use std::fmt;
 use std::time::Duration;
 
@@ -47,6 +48,7 @@ pub struct Config {
     minimum_range: Bandwidth,
     header_overhead: Bytes,
     initial_window_packets: u32,
+    window: Window,
     promise: Option<Requirement>,
     promise_ceiling: f64,
     slot_length: SlotLengthRule,
@@ -57,7 +59,7 @@ pub struct Config {
 
 impl Config {
     /// Starts from the defaults: measuring, statistical estimator, N = 5, k = 4, dynamic m,
-    /// adaptive T, at most one measurement per RTT.
+    /// adaptive T, at most one measurement per RTT, a CUBIC window.
     pub fn builder() -> ConfigBuilder {
         ConfigBuilder::default()
     }
@@ -126,6 +128,11 @@ impl Config {
         self.initial_window_packets
     }
 
+    /// Which law the congestion window follows.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
     /// What is required of every path from its start; see [`crate::promise`].
     pub fn promise(&self) -> Option<Requirement> {
         self.promise
@@ -181,6 +188,7 @@ impl Default for ConfigBuilder {
                 minimum_range: Bandwidth::ZERO,
                 header_overhead: Bytes::new(28),
                 initial_window_packets: 10,
+                window: Window::Cubic,
                 promise: None,
                 promise_ceiling: 0.5,
                 slot_length: SlotLengthRule::LossIntervals,
@@ -225,6 +233,8 @@ impl ConfigBuilder {
         header_overhead: Bytes,
         /// See [`Config::initial_window_packets`]; 2 to 100.
         initial_window_packets: u32,
+        /// See [`Config::window`]; CUBIC unless set.
+        window: Window,
         /// See [`Config::promise`].
         promise: Option<Requirement>,
         /// See [`Config::promise_ceiling`]; above 0, at most 1.

@@ -33,7 +33,7 @@ use crate::transport::{
     AckInfo, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket,
 };
 use crate::units::{Bandwidth, Bytes, Timestamp};
-use crate::window::{Acked, Phase, Reno, WindowLaw, WindowUsage};
+use crate::window::{Acked, LossRecord, Phase, WindowLaw, WindowUsage};
 use reporting::Reporter;
 use std::sync::Arc;
 
@@ -44,6 +44,7 @@ pub struct ImTcp {
     reporter: Reporter,
     window: Box<dyn WindowLaw>,
     usage: WindowUsage,
+    losses: LossRecord,
     tracker: EchoTracker,
     receive_clock: ReceiveClock,
     ack_policy: AckPolicy,
@@ -80,8 +81,11 @@ impl ImTcp {
     ) -> Self {
         Self {
             reporter: Reporter::new(subscriber, config.estimator()),
-            window: Box::new(Reno::new(config.initial_window_packets(), max_datagram)),
+            window: config
+                .window()
+                .law(config.initial_window_packets(), max_datagram),
             usage: WindowUsage::default(),
+            losses: LossRecord::default(),
             tracker: EchoTracker::new(),
             receive_clock: ReceiveClock::default(),
             ack_policy: AckPolicy::default(),
@@ -238,6 +242,7 @@ impl ImTcp {
         self.tracker
             .on_sent(packet.number, size, now, self.capacity.get());
         self.usage.on_sent(packet.bytes_in_flight);
+        self.losses.on_sent(packet.number);
         let Some(rtt) = self.rtt else {
             if packet.released {
                 self.bootstrap.on_sent(packet.number, size, now);
@@ -285,11 +290,14 @@ impl ImTcp {
                 quality: EchoQuality::Lost,
             };
             let _ = self.probing.on_echo(&echo);
+            self.losses.on_lost(number);
         }
         self.statistical.on_congestion(now);
-        self.reduce_window(now, info.newest_sent);
+        let began = self.reduce_window(now, info.newest_sent);
+        self.losses.on_reaction(began);
         if info.persistent_congestion {
             self.window.on_persistent_congestion();
+            self.losses.on_proof();
         }
         if let Some(rtt) = self.rtt {
             self.probing
@@ -297,10 +305,19 @@ impl ImTcp {
         }
     }
 
+    /// A packet that had been declared lost was acknowledged after all.
+    pub fn on_spurious_loss(&mut self, number: u64) {
+        if self.losses.on_spurious(number) {
+            self.window.on_spurious_congestion();
+        }
+    }
+
     /// The peer reported packets marked by a congested router (RFC 9002, section 7.1); the newest
     /// of them left at `newest_sent`.
     pub fn on_congestion_experienced(&mut self, now: Timestamp, newest_sent: Timestamp) {
-        self.reduce_window(now, newest_sent);
+        let began = self.reduce_window(now, newest_sent);
+        self.losses.on_reaction(began);
+        self.losses.on_proof();
     }
 
     /// The path carries datagrams of another size.
@@ -368,9 +385,12 @@ impl ImTcp {
         let application_limited = application_limited && !is_paced;
         for AckedPacket { size, sent, .. } in acked {
             self.window.on_ack(&Acked {
+                now,
                 size,
                 sent,
                 application_limited,
+                smoothed_rtt: info.rtt.smoothed,
+                latest_rtt: info.rtt.latest_without(info.ack_delay),
             });
         }
     }

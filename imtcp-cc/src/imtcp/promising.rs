@@ -91,11 +91,13 @@ impl ImTcp {
         }
     }
 
-    pub(super) fn reduce_window(&mut self, now: Timestamp, newest_sent: Timestamp) {
+    /// True if it is no part of the last congestion.
+    pub(super) fn reduce_window(&mut self, now: Timestamp, newest_sent: Timestamp) -> bool {
         let before = self.window.window();
-        self.window.on_congestion(now, newest_sent);
+        let began = self.window.on_congestion(now, newest_sent);
         if self.window.window() < before {
             self.keeper.on_congestion();
         }
+        began
     }
 }

@@ -10,6 +10,7 @@ use super::{life, link_named, promise, quantity};
 use crate::network::Route;
 use imtcp_cc::config::{ConfigBuilder, StoreTarget, StoreTimer};
 use imtcp_cc::units::{Bytes, Timestamp};
+use imtcp_cc::window::Window;
 use imtcp_cc::{Config, EstimatorKind};
 use std::time::Duration;
 
@@ -317,6 +318,10 @@ fn imtcp(entry: Option<Entry<'_>>, round_trip: Duration) -> Result<Config, Scena
             ("statistical", EstimatorKind::Statistical),
             ("classic", EstimatorKind::Classic),
         ])?);
+    }
+    if let Some(entry) = section.optional("window") {
+        builder =
+            builder.window(entry.choice(&[("cubic", Window::Cubic), ("reno", Window::Reno)])?);
     }
     builder = counts(&mut section, builder)?;
     builder = storing(&mut section, builder)?;
