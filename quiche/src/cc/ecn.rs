@@ -81,8 +81,7 @@ impl Validation {
         ) else {
             return false;
         };
-        let missing = newly_acked.ect0.saturating_sub(ect0)
-            + newly_acked.ect1.saturating_sub(ect1);
+        let missing = newly_acked.ect0.saturating_sub(ect0) + newly_acked.ect1.saturating_sub(ect1);
         // CE makes up for marks that are missing, each for one.
         missing <= ce
             && counts.ect0 <= self.sent.ect0

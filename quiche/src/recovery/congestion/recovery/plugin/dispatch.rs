@@ -91,7 +91,13 @@ impl Recovery {
     /// How much more the application may write: `window` is what congestion control leaves of it,
     /// `flow` what the peer's flow control leaves. Data that waits to be released counts against the
     /// window alone: flow control has counted it when it was written.
-    pub(crate) fn send_capacity(&self, window: u64, flow: u64, factor: f64, queued: usize) -> usize {
+    pub(crate) fn send_capacity(
+        &self,
+        window: u64,
+        flow: u64,
+        factor: f64,
+        queued: usize,
+    ) -> usize {
         let scaled = |bytes: u64| (bytes as usize as f64 * factor).ceil() as usize;
         match self {
             Self::Plugin(_) => {

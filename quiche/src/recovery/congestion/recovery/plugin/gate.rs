@@ -141,7 +141,8 @@ impl PluginRecovery {
             return;
         }
         let has_loss_timer = self.inner.loss_detection_timer().is_some();
-        self.hold.leave_behind(now, self.inner.pto(), has_loss_timer);
+        self.hold
+            .leave_behind(now, self.inner.pto(), has_loss_timer);
     }
 }
 
