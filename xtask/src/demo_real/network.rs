@@ -1,11 +1,10 @@
 //! Two namespaces, a veth pair between them, and the tight link.
 
 use std::fmt;
-use std::process;
 
 use anyhow::Result;
 
-use super::tool;
+use crate::testbed::{Namespace, tool};
 
 /// The tight link's rate in Mbit/s. The token bucket counts Ethernet frames without their checksum:
 /// 14 bytes more than the IP packet.
@@ -28,25 +27,6 @@ pub struct Network {
     client: Namespace,
 }
 
-/// A network namespace; dropping it removes it, with the interfaces inside.
-struct Namespace(String);
-
-impl Namespace {
-    fn create(role: &str) -> Result<Self> {
-        let name = format!("imtcp-demo-{}-{role}", process::id());
-        tool(&format!("ip netns add {name}"))?;
-        Ok(Self(name))
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        if let Err(error) = tool(&format!("ip netns delete {}", self.0)) {
-            eprintln!("error: {error:#}");
-        }
-    }
-}
-
 impl Network {
     /// The server's address, from a block for tests between networks (RFC 2544).
     pub const SERVER: &str = "198.18.0.1";
@@ -55,9 +35,9 @@ impl Network {
 
     /// Makes both namespaces and what joins them.
     pub fn create() -> Result<Self> {
-        let server = Namespace::create("server")?;
-        let client = Namespace::create("client")?;
-        let (near, far) = (&server.0, &client.0);
+        let server = Namespace::create("demo", "server")?;
+        let client = Namespace::create("demo", "client")?;
+        let (near, far) = (server.name(), client.name());
         tool(&format!(
             "ip link add {INTERFACE} netns {near} type veth peer name {INTERFACE} netns {far}"
         ))?;
@@ -75,12 +55,12 @@ impl Network {
 
     /// The namespace before the tight link.
     pub fn server(&self) -> &str {
-        &self.server.0
+        self.server.name()
     }
 
     /// The namespace behind it.
     pub fn client(&self) -> &str {
-        &self.client.0
+        self.client.name()
     }
 }
 

@@ -27,6 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A priority above all that is not of real time, and below the kernel's own threads.
 const REAL_TIME_PRIORITY: &str = "10";
 
+/// The priority of a link that is emulated: a late sender is part of what is measured, a late link is
+/// an error.
+const FIRST_PRIORITY: &str = "20";
+
 /// Starts programs.
 pub struct Launcher {
     binaries: PathBuf,
@@ -54,6 +58,32 @@ impl Launcher {
         if self.real_time {
             command.args(["chrt", "--fifo", REAL_TIME_PRIORITY]);
         }
+        command.arg(self.binaries.join(name)).args(arguments);
+        self.launch(name, log, command)
+    }
+
+    /// Complains if Ctrl-C or its like came.
+    pub fn ensure_not_interrupted(&self) -> Result<()> {
+        ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
+        Ok(())
+    }
+
+    /// Starts this program with other arguments, outside of all namespaces, before all others that
+    /// want the processor.
+    pub fn start_own(&self, log: &Path, arguments: &[&str]) -> Result<Running> {
+        let own = std::env::current_exe().context("cannot tell where this program is")?;
+        let mut command = if has_real_time() {
+            let mut command = Command::new("chrt");
+            command.args(["--fifo", FIRST_PRIORITY]).arg(own);
+            command
+        } else {
+            Command::new(own)
+        };
+        command.args(arguments);
+        self.launch(arguments[0], log, command)
+    }
+
+    fn launch(&self, name: &str, log: &Path, mut command: Command) -> Result<Running> {
         let create = |extension: &str| {
             let path = log.with_extension(extension);
             let file = File::create(&path);
@@ -61,15 +91,13 @@ impl Launcher {
         };
         // `ip` and `chrt` become the program, so its id is the child's.
         let child = command
-            .arg(self.binaries.join(name))
-            .args(arguments)
             .stdin(Stdio::null())
             .stdout(create("out")?)
             .stderr(create("err")?)
             .spawn()
             .with_context(|| format!("cannot start {name}"))?;
         Ok(Running {
-            name: (*name).to_owned(),
+            name: name.to_owned(),
             log: log.to_owned(),
             child,
             interrupted: Arc::clone(&self.interrupted),
