@@ -47,6 +47,9 @@ pub struct Cell {
     pub rtt_ms: u32,
     /// The queue, in bandwidth-delay products.
     pub queue_bdp: f64,
+    /// Packets come out of the path at multiples of so many microseconds only; 0 lets each come by
+    /// itself.
+    pub tick_us: u32,
     /// How many of the kernel's CUBIC flows are on the path as well.
     pub rivals: u16,
     /// What the client speaks.
@@ -84,10 +87,14 @@ impl fmt::Display for Cell {
             rate_mbps,
             rtt_ms,
             queue_bdp,
+            tick_us,
             rivals,
             extensions,
         } = self;
         write!(f, "{rate_mbps}mbit-{rtt_ms}ms-{queue_bdp}bdp-")?;
+        if *tick_us > 0 {
+            write!(f, "{tick_us}us-")?;
+        }
         match rivals {
             0 => f.write_str("alone")?,
             rivals => write!(f, "beside{rivals}")?,
@@ -111,6 +118,11 @@ pub struct Axes {
     #[arg(long = "queue", value_name = "BDP", value_delimiter = ',', default_values_t = [0.5, 2.0])]
     queues: Vec<f64>,
 
+    /// Let packets come out of the path at multiples of so many microseconds only, in batches, as to a
+    /// host whose network card or timers bunch them; 0 lets each come by itself.
+    #[arg(long = "tick", value_name = "MICROSECONDS", value_delimiter = ',', default_values_t = [0, 1000], value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    ticks: Vec<u32>,
+
     /// Beside how many of the kernel's CUBIC flows; 0 is alone.
     #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [0, 1, 4], value_parser = clap::value_parser!(u16).range(0..=100))]
     rivals: Vec<u16>,
@@ -127,30 +139,32 @@ impl Axes {
             rates: vec![40],
             rtts: vec![10, 100],
             queues: vec![2.0],
+            ticks: vec![0, 1000],
             rivals: vec![0, 1],
             extensions: Vec::new(),
         }
     }
 
-    /// All cells, the slowest rates first.
+    /// All cells: those alone first, the slowest rates first.
     pub fn cells(&self) -> Vec<Cell> {
-        let mut cells = Vec::new();
-        for &rivals in &self.rivals {
-            for &rate_mbps in &self.rates {
-                for &rtt_ms in &self.rtts {
-                    for &queue_bdp in &self.queues {
-                        cells.extend(self.extensions(rivals).iter().map(|&extensions| Cell {
-                            rate_mbps,
-                            rtt_ms,
-                            queue_bdp,
-                            rivals,
-                            extensions,
-                        }));
-                    }
-                }
-            }
-        }
-        cells
+        let mut cells = vec![Cell {
+            rate_mbps: 0,
+            rtt_ms: 0,
+            queue_bdp: 0.0,
+            tick_us: 0,
+            rivals: 0,
+            extensions: Extensions::Both,
+        }];
+        spread(&mut cells, &self.rivals, |cell| &mut cell.rivals);
+        spread(&mut cells, &self.rates, |cell| &mut cell.rate_mbps);
+        spread(&mut cells, &self.rtts, |cell| &mut cell.rtt_ms);
+        spread(&mut cells, &self.queues, |cell| &mut cell.queue_bdp);
+        spread(&mut cells, &self.ticks, |cell| &mut cell.tick_us);
+        let with_extensions = cells.into_iter().flat_map(|cell| {
+            let all = self.extensions(cell.rivals).iter();
+            all.map(move |&extensions| Cell { extensions, ..cell })
+        });
+        with_extensions.collect()
     }
 
     fn extensions(&self, rivals: u16) -> &[Extensions] {
@@ -160,6 +174,19 @@ impl Axes {
             (true, _) => &[Extensions::Both],
         }
     }
+}
+
+/// Gives each cell every value of an axis.
+fn spread<T: Copy>(cells: &mut Vec<Cell>, values: &[T], place: fn(&mut Cell) -> &mut T) {
+    let of_cell = |cell: &Cell| {
+        let cell = *cell;
+        values.iter().map(move |value| {
+            let mut cell = cell;
+            *place(&mut cell) = *value;
+            cell
+        })
+    };
+    *cells = cells.iter().flat_map(of_cell).collect();
 }
 
 #[cfg(test)]
@@ -172,20 +199,24 @@ mod tests {
             rate_mbps: 40,
             rtt_ms: 30,
             queue_bdp: 0.5,
+            tick_us: 1000,
             rivals: 1,
             extensions: Extensions::AckFrequency,
         };
         assert_eq!(cell.queue_bytes(), 75_000, "half of 150 000 bytes");
         assert_eq!(cell.delay_us(), 15_000);
-        assert_eq!(cell.to_string(), "40mbit-30ms-0.5bdp-beside1-ack-frequency");
+        assert_eq!(
+            cell.to_string(),
+            "40mbit-30ms-0.5bdp-1000us-beside1-ack-frequency"
+        );
     }
 
     #[test]
     fn rivals_are_met_with_both_extensions_unless_others_are_asked_for() {
         let mut axes = Axes::quick();
         let beside = |axes: &Axes| axes.cells().iter().filter(|cell| cell.rivals == 1).count();
-        assert_eq!((axes.cells().len(), beside(&axes)), (10, 2));
+        assert_eq!((axes.cells().len(), beside(&axes)), (20, 4));
         axes.extensions = vec![Extensions::Both, Extensions::None];
-        assert_eq!((axes.cells().len(), beside(&axes)), (8, 4));
+        assert_eq!((axes.cells().len(), beside(&axes)), (16, 8));
     }
 }

@@ -124,6 +124,8 @@ impl<'a> Bench<'a> {
         line.extend(["--right", client, Self::CLIENT]);
         line.extend(["--rate-bps", &rate, "--delay-us", &delay]);
         line.extend(["--queue-bytes", &queue]);
+        let tick = cell.tick_us.to_string();
+        line.extend(["--tick-us", &tick]);
         let mut emulator = self.launcher.start_own(&self.log("path"), &line)?;
         emulator.wait_until_it_listens()?;
         Ok(emulator)

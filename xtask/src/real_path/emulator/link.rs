@@ -1,4 +1,5 @@
-//! One direction of the path: a queue in front of a link of constant rate, and a delay behind it.
+//! One direction of the path: a queue in front of a link of constant rate, a delay behind it, and a
+//! receiver that may look only at ticks.
 //!
 //! Nothing here knows a clock: times are nanoseconds since an origin that the caller has.
 
@@ -12,6 +13,7 @@ pub struct Link {
     rate_bps: u64,
     delay_ns: u64,
     queue_bytes: usize,
+    tick_ns: u64,
     /// When the last packet that was taken will have left.
     free_at_ns: u64,
     /// What is missing to a whole nanosecond there, in units of 1 ns / `rate_bps`.
@@ -37,12 +39,14 @@ pub struct Tally {
 }
 
 impl Link {
-    /// A link of `rate_bps` and `delay_ns`, and a queue of `queue_bytes`.
-    pub fn new(rate_bps: u64, delay_ns: u64, queue_bytes: usize) -> Self {
+    /// A link of `rate_bps` and `delay_ns`, and a queue of `queue_bytes`. Packets come out at multiples
+    /// of `tick_ns`, all together that have arrived since the last one; 1 lets each come by itself.
+    pub fn new(rate_bps: u64, delay_ns: u64, queue_bytes: usize, tick_ns: u64) -> Self {
         Self {
             rate_bps,
             delay_ns,
             queue_bytes,
+            tick_ns,
             free_at_ns: 0,
             remainder: 0,
             waiting: VecDeque::new(),
@@ -68,8 +72,8 @@ impl Link {
         let work = packet.len() as u64 * 8 * SECOND_NS + self.remainder;
         self.free_at_ns += work / self.rate_bps;
         self.remainder = work % self.rate_bps;
-        self.on_the_way
-            .push_back((self.free_at_ns + self.delay_ns, packet));
+        let due = (self.free_at_ns + self.delay_ns).next_multiple_of(self.tick_ns);
+        self.on_the_way.push_back((due, packet));
     }
 
     /// The next packet that has arrived by now, and when that was.
@@ -110,7 +114,7 @@ mod tests {
 
     #[test]
     fn packets_that_come_together_leave_at_the_rate_and_arrive_after_the_delay() {
-        let mut link = Link::new(RATE, 20 * MS, 1_000_000);
+        let mut link = Link::new(RATE, 20 * MS, 1_000_000, 1);
         for _ in 0..3 {
             link.arrive(5 * MS, packet());
         }
@@ -126,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_queue_holds_what_waits_and_not_what_is_being_sent() {
-        let mut link = Link::new(RATE, 0, 3000);
+        let mut link = Link::new(RATE, 0, 3000, 1);
         for _ in 0..4 {
             link.arrive(0, packet());
         }
@@ -140,12 +144,23 @@ mod tests {
     #[test]
     fn a_rate_without_whole_nanoseconds_is_kept_all_the_same() {
         let rate = 7_000_000;
-        let mut link = Link::new(rate, 0, usize::MAX);
+        let mut link = Link::new(rate, 0, usize::MAX, 1);
         for _ in 0..7000 {
             link.arrive(0, packet());
         }
         // 7000 packets of 12000 bits at 7 Mbit/s: 12 s.
         let last = std::iter::from_fn(|| link.deliver(u64::MAX)).last();
         assert_eq!(last.expect("all were taken").0, 12 * SECOND_NS);
+    }
+
+    #[test]
+    fn a_receiver_with_ticks_gets_what_came_since_the_last_one() {
+        let mut link = Link::new(RATE, 0, 1_000_000, 4 * MS);
+        for _ in 0..5 {
+            link.arrive(MS, packet());
+        }
+        assert_eq!(link.next_delivery(), Some(4 * MS));
+        let mut at = |tick: u64| std::iter::from_fn(|| link.deliver(tick * MS)).count();
+        assert_eq!([at(3), at(4), at(7), at(8)], [0, 3, 0, 2]);
     }
 }

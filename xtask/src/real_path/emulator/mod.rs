@@ -79,6 +79,11 @@ pub struct Arguments {
     /// The bytes that may wait in front of the link in either direction.
     #[arg(long)]
     queue_bytes: usize,
+
+    /// Hand packets over at multiples of so many microseconds only, all together that have arrived
+    /// since the last one.
+    #[arg(long, default_value_t = 0)]
+    tick_us: u64,
 }
 
 /// What came of it.
@@ -148,6 +153,7 @@ impl Emulator {
                 arguments.rate_bps,
                 arguments.delay_us * 1000,
                 arguments.queue_bytes,
+                (arguments.tick_us * 1000).max(1),
             ),
             refused: 0,
         };
