@@ -55,12 +55,18 @@ async fn serve(mut controller: ServerH3Controller) {
     let commands = controller.cmd_sender();
     tokio::spawn(async move {
         // Fails when the connection is gone.
-        while commands.send(QuicCommand::Custom(Box::new(print_estimate))).is_ok() {
+        while commands
+            .send(QuicCommand::Custom(Box::new(print_estimate)))
+            .is_ok()
+        {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     });
     while let Some(event) = controller.event_receiver_mut().recv().await {
-        if let ServerH3Event::Headers { incoming_headers, .. } = event {
+        if let ServerH3Event::Headers {
+            incoming_headers, ..
+        } = event
+        {
             tokio::spawn(answer(incoming_headers));
         }
     }
@@ -75,7 +81,10 @@ fn print_estimate(connection: &mut QuicheConnection) {
 }
 
 async fn answer(mut request: IncomingH3Headers) -> Option<()> {
-    let path = request.headers.iter().find(|header| header.name() == b":path")?;
+    let path = request
+        .headers
+        .iter()
+        .find(|header| header.name() == b":path")?;
     let path = String::from_utf8_lossy(path.value());
     let mut left: usize = path.trim_start_matches('/').parse().unwrap_or(0);
     while !request.read_fin {
@@ -93,5 +102,9 @@ async fn answer(mut request: IncomingH3Headers) -> Option<()> {
         let body = OutboundFrame::Body(chunk.into(), false);
         request.send.send(body).await.ok()?;
     }
-    request.send.send(OutboundFrame::Body(Vec::new().into(), true)).await.ok()
+    request
+        .send
+        .send(OutboundFrame::Body(Vec::new().into(), true))
+        .await
+        .ok()
 }

@@ -6,7 +6,6 @@
 //! without measuring. And two beside TCP flows: one that is promised more than its share, one that is not.
 
 mod estimates;
-mod network;
 mod promise;
 mod report;
 mod slots;
@@ -17,10 +16,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::testbed::{self, Launcher};
-use network::Network;
+use crate::testbed::{self, Launcher, Network};
 use report::Comparison;
 use transfer::{Bench, Transfer};
+
+/// The tight link's rate in Mbit/s, of Ethernet frames.
+const LINK_MBPS: u32 = 20;
 
 /// Measures a path of 20 Mbit/s between two network namespaces, with and without cross traffic; then
 /// requires more than a fair share of it beside 16 TCP flows.
@@ -46,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     testbed::demand_root("demo-real", &binaries)?;
     let interrupted = testbed::interruption()?;
     let scratch = testbed::scratch("demo")?;
-    let network = Network::create()?;
+    let network = Network::create("demo", LINK_MBPS)?;
     let launcher = Launcher::new(binaries, !arguments.ordinary_priority, interrupted);
     println!("{network}\n{launcher}\n");
 

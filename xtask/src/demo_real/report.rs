@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
+use super::LINK_MBPS;
 use super::estimates::{CLASSIC_ESTIMATOR, Summary};
-use super::network::LINK_MBPS;
 use super::transfer::{Outcome, Timing};
 use crate::testbed::estimates::DEFAULT_ESTIMATOR;
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::network::{LINK_MBPS, Network};
+use super::LINK_MBPS;
 use crate::testbed::estimates::{self, Estimate};
-use crate::testbed::{Launcher, Running, parse};
+use crate::testbed::{Launcher, Network, Running, parse};
 
 /// A path slower than expected by this factor has failed.
 const SLOWEST: u32 = 3;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::results::{Results, Row};
+use crate::testbed::median;
 
 /// Alone: the median over the runs, and each run, against another controller in the same run.
 const MEDIAN_BAR: f64 = 0.98;
@@ -71,7 +72,7 @@ impl Verdict {
         let Some(&(worst, run)) = ratios.first() else {
             return;
         };
-        let median = middle(&ratios.iter().map(|pair| pair.0).collect::<Vec<_>>());
+        let median = median(ratios.iter().map(|pair| pair.0)).unwrap_or(worst);
         let text = format!(
             "{:.1} % of {other} at the median, {:.1} % at worst (run {run})",
             median * 100.0,
@@ -132,21 +133,8 @@ fn goodputs(rows: &[&Row]) -> BTreeMap<String, f64> {
         of_controller.push(row.goodput_bps);
     }
     all.into_iter()
-        .map(|(controller, mut goodputs)| {
-            goodputs.sort_by(f64::total_cmp);
-            (controller, middle(&goodputs))
-        })
+        .filter_map(|(controller, goodputs)| Some((controller, median(goodputs)?)))
         .collect()
-}
-
-/// The median of a sorted list; between the two in the middle if their number is even.
-fn middle(sorted: &[f64]) -> f64 {
-    let half = sorted.len() / 2;
-    if sorted.len() % 2 == 0 {
-        sorted[half - 1].midpoint(sorted[half])
-    } else {
-        sorted[half]
-    }
 }
 
 /// All cells, the misses first.
@@ -184,12 +172,9 @@ pub fn jitter<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
         refused += path.to_left.refused + path.to_right.refused;
     }
     let worst = p99.iter().copied().max_by(f64::total_cmp)?;
-    for list in [&mut p50, &mut p99] {
-        list.sort_by(f64::total_cmp);
-    }
     Some(format!(
         "The path's own lateness: {:.0} µs (p50) and {:.0} µs (p99) in the median transfer, {worst:.0} µs (p99) in the worst; {refused} packets refused by the kernel.",
-        middle(&p50),
-        middle(&p99)
+        median(p50)?,
+        median(p99)?
     ))
 }

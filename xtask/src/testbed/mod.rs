@@ -2,10 +2,14 @@
 //! shares.
 
 pub mod estimates;
+mod median;
 mod namespace;
+mod network;
 mod process;
 
+pub use median::median;
 pub use namespace::Namespace;
+pub use network::Network;
 pub use process::{Launcher, Running};
 
 use std::fs;

@@ -68,6 +68,23 @@ impl Launcher {
         Ok(())
     }
 
+    /// Starts a program outside of all namespaces.
+    pub fn start_outside(&self, log: &Path, program: &[&str]) -> Result<Running> {
+        let [name, arguments @ ..] = program else {
+            bail!("no program to start");
+        };
+        let mut command = Command::new(self.binaries.join(name));
+        command.args(arguments);
+        self.launch(name, log, command)
+    }
+
+    /// Starts a program of the system's, outside of all namespaces.
+    pub fn start_tool(&self, log: &Path, program: &[&str]) -> Result<Running> {
+        let mut command = Command::new(program[0]);
+        command.args(&program[1..]);
+        self.launch(program[0], log, command)
+    }
+
     /// Starts this program with other arguments, outside of all namespaces, before all others that
     /// want the processor.
     pub fn start_own(&self, log: &Path, arguments: &[&str]) -> Result<Running> {
@@ -142,6 +159,16 @@ impl Running {
         Ok(())
     }
 
+    /// The system's number for it.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has printed so far.
+    pub fn printed(&self) -> String {
+        self.said("out")
+    }
+
     /// Complains if it has ended already.
     pub fn ensure_it_runs(&mut self) -> Result<()> {
         if let Some(status) = self.exit_status()? {
@@ -181,6 +208,17 @@ impl Running {
     pub fn stop(self) -> Result<String> {
         self.signal(Signal::SIGTERM)?;
         self.wait_until_it_ends(PATIENCE)
+    }
+
+    /// Tells it to end, and does not mind how it does.
+    pub fn end(mut self) -> Result<()> {
+        self.signal(Signal::SIGTERM)?;
+        let give_up = Instant::now() + PATIENCE;
+        while self.exit_status()?.is_none() {
+            ensure!(Instant::now() < give_up, "{} does not end", self.name);
+            self.glance()?;
+        }
+        Ok(())
     }
 
     fn signal(&self, signal: Signal) -> Result<()> {

@@ -4,16 +4,16 @@ use std::fmt;
 
 use anyhow::Result;
 
-use crate::testbed::{Namespace, tool};
+use super::{Namespace, tool};
 
-/// The tight link's rate in Mbit/s. The token bucket counts Ethernet frames without their checksum:
-/// 14 bytes more than the IP packet.
-pub const LINK_MBPS: u32 = 20;
-
-/// The smallest bucket that sustains the rate. A full frame (1514 bytes) has to fit; what is left
+/// The smallest bucket that sustains 20 Mbit/s. A full frame (1514 bytes) has to fit; what is left
 /// are 34 µs that the kernel's timer may be late without losing capacity. A larger bucket would
 /// sustain the rate a little better, and let short bursts pass as if the link were faster.
-const BURST_BYTES: u32 = 1600;
+const LEAST_BURST_BYTES: u32 = 1600;
+
+/// What the bucket holds where the rate is so high that it is more: the kernel's timer may be late by
+/// this. In microseconds.
+const BURST_US: u32 = 100;
 
 /// How long the queue in front of the link is.
 const QUEUE_MS: u32 = 100;
@@ -25,6 +25,7 @@ const INTERFACE: &str = "veth0";
 pub struct Network {
     server: Namespace,
     client: Namespace,
+    rate_mbps: u32,
 }
 
 impl Network {
@@ -33,10 +34,11 @@ impl Network {
     /// The client's.
     pub const CLIENT: &str = "198.18.0.2";
 
-    /// Makes both namespaces and what joins them.
-    pub fn create() -> Result<Self> {
-        let server = Namespace::create("demo", "server")?;
-        let client = Namespace::create("demo", "client")?;
+    /// Makes both namespaces and what joins them. The bucket's rate counts Ethernet frames without
+    /// their checksum: 14 bytes more than the IP packet.
+    pub fn create(chore: &str, rate_mbps: u32) -> Result<Self> {
+        let server = Namespace::create(chore, "server")?;
+        let client = Namespace::create(chore, "client")?;
         let (near, far) = (server.name(), client.name());
         tool(&format!(
             "ip link add {INTERFACE} netns {near} type veth peer name {INTERFACE} netns {far}"
@@ -47,10 +49,21 @@ impl Network {
             ))?;
             tool(&format!("ip -n {namespace} link set {INTERFACE} up"))?;
         }
+        let network = Self {
+            server,
+            client,
+            rate_mbps,
+        };
+        let burst = network.burst_bytes();
         tool(&format!(
-            "tc -n {near} qdisc add dev {INTERFACE} root tbf rate {LINK_MBPS}mbit burst {BURST_BYTES} latency {QUEUE_MS}ms"
+            "tc -n {} qdisc add dev {INTERFACE} root tbf rate {rate_mbps}mbit burst {burst} latency {QUEUE_MS}ms",
+            network.server()
         ))?;
-        Ok(Self { server, client })
+        Ok(network)
+    }
+
+    fn burst_bytes(&self) -> u32 {
+        LEAST_BURST_BYTES.max(self.rate_mbps * BURST_US / 8)
     }
 
     /// The namespace before the tight link.
@@ -66,10 +79,12 @@ impl Network {
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = self.rate_mbps;
+        let burst = self.burst_bytes();
         write!(
             f,
             "A veth pair between two namespaces; on the server's side a token bucket (tbf):\n\
-             {LINK_MBPS} Mbit/s of Ethernet frames, burst {BURST_BYTES} bytes, queue {QUEUE_MS} ms. No delay besides: the round trip time is\n\
+             {rate} Mbit/s of Ethernet frames, burst {burst} bytes, queue {QUEUE_MS} ms. No delay besides: the round trip time is\n\
              the queue's own. Rates count frames as the bucket does; goodput counts the file's bytes."
         )
     }
