@@ -30,6 +30,8 @@ async fn main() -> QuicResult<()> {
     };
     let mut settings = QuicSettings::default();
     settings.cc_algorithm = controller.clone();
+    // Each new port of a client is a path to quiche. With the default, 2, there is no third.
+    settings.active_connection_id_limit = 16;
     let (certificate, key) = (format!("{folder}/cert.pem"), format!("{folder}/key.pem"));
     let paths = TlsCertificatePaths {
         cert: &certificate,

@@ -1,5 +1,8 @@
 //! A relay that behaves like a network address translator which forgets: from time to time what comes
 //! from the client reaches the server from another port, and neither is told.
+//!
+//! What the server still sends to an earlier port passes. A client that only receives would otherwise
+//! have nothing to acknowledge, and no server could ever learn of its new port.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -37,7 +40,7 @@ impl Relay {
         let ending = Arc::new(AtomicBool::new(false));
         let work = Work {
             inside,
-            outside: outside(server)?,
+            outside: vec![outside(server)?],
             client: None,
             server,
             rebind_at,
@@ -73,7 +76,8 @@ impl Drop for Relay {
 
 struct Work {
     inside: UdpSocket,
-    outside: UdpSocket,
+    /// All of them receive, the last one sends.
+    outside: Vec<UdpSocket>,
     client: Option<SocketAddr>,
     server: SocketAddr,
     rebind_at: Vec<u64>,
@@ -85,11 +89,15 @@ impl Work {
     fn run(mut self, ending: &AtomicBool) -> Result<usize> {
         let mut buffer = vec![0; LONGEST];
         while !ending.load(Ordering::Relaxed) {
-            let mut watched = [&self.inside, &self.outside]
-                .map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN));
+            let sockets = std::iter::once(&self.inside).chain(&self.outside);
+            let mut watched: Vec<_> = sockets
+                .map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN))
+                .collect();
             poll(&mut watched, PollTimeout::from(GLANCE_MS)).context("cannot wait")?;
             self.carry_out(&mut buffer)?;
-            self.carry_in(&mut buffer)?;
+            for port in 0..self.outside.len() {
+                self.carry_in(port, &mut buffer)?;
+            }
             self.rebind()?;
         }
         Ok(self.rebound)
@@ -102,7 +110,7 @@ impl Work {
                     self.client = Some(from);
                     self.passed += length as u64;
                     // What cannot be sent is lost, as on any path.
-                    let _ = self.outside.send(&buffer[..length]);
+                    let _ = self.outside[self.rebound].send(&buffer[..length]);
                 }
                 Err(error) => return nothing_left(error),
             }
@@ -110,9 +118,9 @@ impl Work {
         Ok(())
     }
 
-    fn carry_in(&mut self, buffer: &mut [u8]) -> Result<()> {
+    fn carry_in(&mut self, port: usize, buffer: &mut [u8]) -> Result<()> {
         for _ in 0..BATCH {
-            match self.outside.recv(buffer) {
+            match self.outside[port].recv(buffer) {
                 Ok(length) => {
                     self.passed += length as u64;
                     if let Some(client) = self.client {
@@ -131,7 +139,7 @@ impl Work {
             .get(self.rebound)
             .is_some_and(|at| self.passed >= *at)
         {
-            self.outside = outside(self.server)?;
+            self.outside.push(outside(self.server)?);
             self.rebound += 1;
         }
         Ok(())
