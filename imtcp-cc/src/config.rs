@@ -3,6 +3,7 @@
 use crate::estimate::EstimatorKind;
 use crate::promise::{Requirement, SlotLengthRule};
 use crate::units::{Bandwidth, Bytes};
+use crate::window::Window;
 use std::fmt;
 use std::time::Duration;
 
@@ -31,6 +32,9 @@ pub enum StoreTimer {
 /// too much.
 const PACKET_OVERHEAD: Bytes = Bytes::new(48);
 
+/// A delay that nobody sees in a picture: half of a frame at 50 frames a second.
+const LONGEST_HOLD: Duration = Duration::from_millis(10);
+
 /// A checked configuration. Build one with [`Config::builder`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -44,16 +48,18 @@ pub struct Config {
     minimum_range: Bandwidth,
     header_overhead: Bytes,
     initial_window_packets: u32,
+    window: Window,
     promise: Option<Requirement>,
     promise_ceiling: f64,
     slot_length: SlotLengthRule,
     packet_overhead: Bytes,
     ack_frequency: bool,
+    longest_hold: Duration,
 }
 
 impl Config {
     /// Starts from the defaults: measuring, statistical estimator, N = 5, k = 4, dynamic m,
-    /// adaptive T, at most one measurement per RTT.
+    /// adaptive T, at most one measurement per RTT, a CUBIC window.
     pub fn builder() -> ConfigBuilder {
         ConfigBuilder::default()
     }
@@ -122,6 +128,11 @@ impl Config {
         self.initial_window_packets
     }
 
+    /// Which law the congestion window follows.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
     /// What is required of every path from its start; see [`crate::promise`].
     pub fn promise(&self) -> Option<Requirement> {
         self.promise
@@ -136,6 +147,13 @@ impl Config {
     /// How the length of a promise's control slots follows the path.
     pub fn slot_length(&self) -> SlotLengthRule {
         self.slot_length
+    }
+
+    /// For how long measuring may hold a packet back that could leave without it; never for more than the
+    /// least round trip of the path. 10 ms unless set. With zero nothing is ever held back, and the estimates are
+    /// what passing packets tell. The paper's T (IM 3.4.2) is bounded by it.
+    pub fn longest_hold(&self) -> Duration {
+        self.longest_hold
     }
 
     /// What of each packet's UDP payload is taken for headers where application data is counted.
@@ -170,11 +188,13 @@ impl Default for ConfigBuilder {
                 minimum_range: Bandwidth::ZERO,
                 header_overhead: Bytes::new(28),
                 initial_window_packets: 10,
+                window: Window::Cubic,
                 promise: None,
                 promise_ceiling: 0.5,
                 slot_length: SlotLengthRule::LossIntervals,
                 packet_overhead: PACKET_OVERHEAD,
                 ack_frequency: true,
+                longest_hold: LONGEST_HOLD,
             },
         }
     }
@@ -213,6 +233,8 @@ impl ConfigBuilder {
         header_overhead: Bytes,
         /// See [`Config::initial_window_packets`]; 2 to 100.
         initial_window_packets: u32,
+        /// See [`Config::window`]; CUBIC unless set.
+        window: Window,
         /// See [`Config::promise`].
         promise: Option<Requirement>,
         /// See [`Config::promise_ceiling`]; above 0, at most 1.
@@ -223,6 +245,8 @@ impl ConfigBuilder {
         packet_overhead: Bytes,
         /// See [`Config::ack_frequency`].
         ack_frequency: bool,
+        /// See [`Config::longest_hold`]; at most 1 s.
+        longest_hold: Duration,
     }
 
     /// Checks every setting.
@@ -271,6 +295,13 @@ impl ConfigBuilder {
                 "packet_overhead",
                 c.packet_overhead.to_string(),
                 "at most 400 B",
+            ));
+        }
+        if c.longest_hold > Duration::from_secs(1) {
+            return Err(ConfigError::new(
+                "longest_hold",
+                format!("{:?}", c.longest_hold),
+                "at most 1 s",
             ));
         }
         Ok(c)

@@ -22,6 +22,9 @@ impl fmt::Display for EstimatorKind {
     }
 }
 
+/// What was delivered exceeds a value clearly from this ratio on.
+const CLEARLY: f64 = 1.25;
+
 /// The available bandwidth of the path as last measured: what this connection could carry, i.e.
 /// the tight link's capacity less everybody else's traffic (RFC 5136, section 2.3.5, with the own
 /// connection's traffic not counted as used).
@@ -46,6 +49,17 @@ impl Estimate {
     /// How old the estimate is at `now`.
     pub fn age(&self, now: Timestamp) -> Duration {
         now.saturating_since(self.at)
+    }
+
+    /// The estimate, told that `delivered` got through in its time and so was available. A value that
+    /// this exceeds clearly is refuted; what lies closer is chance, and the interval speaks of it.
+    #[must_use]
+    pub(crate) fn at_least(mut self, delivered: Bandwidth) -> Self {
+        if delivered > self.available.scaled(CLEARLY) {
+            self.available = delivered;
+            self.high = self.high.max(delivered);
+        }
+        self
     }
 }
 

@@ -66,6 +66,12 @@ pub enum Event {
         /// The estimate.
         estimate: Estimate,
     },
+    /// Nothing can be told of the path: no estimate for the better part of a second. Where packets were
+    /// acknowledged all the while the estimator starts anew.
+    EstimateWithdrawn {
+        /// Whose estimate.
+        estimator: EstimatorKind,
+    },
     /// The capacity of the tight link was learnt or revised.
     CapacityUpdated {
         /// IP-layer capacity.

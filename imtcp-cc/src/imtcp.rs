@@ -2,8 +2,8 @@
 //! owns no arithmetic.
 //!
 //! ```text
-//!   request to send -> probing (streams) -> pacer (between streams) -> release
-//!   packet sent     -> echo tracker, probing, pacer, window
+//!   request to send -> probing (streams) -> pacer (between streams) -> guard -> release
+//!   packet sent     -> echo tracker, probing, pacer, guard, window
 //!   acknowledgement -> echo tracker -> echoes -> probing -> record -> classic
 //!                                   -> gaps   -> capacity, statistical -> estimate
 //!                   -> window
@@ -12,11 +12,12 @@
 mod echoes;
 mod pacing;
 mod promising;
+mod refuting;
 mod reporting;
 mod requests;
 
 use crate::ack::{AckPolicy, CadenceDetector, Echo, EchoQuality, EchoTracker, Place, ReceiveClock};
-use crate::capacity::{Capacity, ResidualCapacity};
+use crate::capacity::{Capacity, Delivered, ResidualCapacity};
 use crate::config::Config;
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::event::{Event, Subscriber};
@@ -27,12 +28,12 @@ use crate::measurement::range::SearchRange;
 use crate::measurement::statistical::StatisticalEstimator;
 use crate::probing::{Conditions, Probing};
 use crate::promise::Keeper;
-use crate::scheduler::{Pace, Pacer, Verdict};
+use crate::scheduler::{Guard, Pace, Pacer, Ready, Verdict};
 use crate::transport::{
     AckInfo, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket,
 };
 use crate::units::{Bandwidth, Bytes, Timestamp};
-use crate::window::{Acked, Phase, Reno, WindowLaw, WindowUsage};
+use crate::window::{Acked, LossRecord, Phase, WindowLaw, WindowUsage};
 use reporting::Reporter;
 use std::sync::Arc;
 
@@ -43,6 +44,7 @@ pub struct ImTcp {
     reporter: Reporter,
     window: Box<dyn WindowLaw>,
     usage: WindowUsage,
+    losses: LossRecord,
     tracker: EchoTracker,
     receive_clock: ReceiveClock,
     ack_policy: AckPolicy,
@@ -56,10 +58,12 @@ pub struct ImTcp {
     bootstrap: Bootstrap,
     capacity: Capacity,
     residual: ResidualCapacity,
+    delivered: Delivered,
     classic: ClassicEstimator,
     statistical: StatisticalEstimator,
     probing: Probing,
     pacer: Pacer,
+    guard: Guard,
     keeper: Keeper,
     /// Known from the first acknowledgement of a 1-RTT packet on.
     rtt: Option<RoundTrip>,
@@ -76,9 +80,12 @@ impl ImTcp {
         subscriber: Option<Arc<dyn Subscriber>>,
     ) -> Self {
         Self {
-            reporter: Reporter::new(subscriber),
-            window: Box::new(Reno::new(config.initial_window_packets(), max_datagram)),
+            reporter: Reporter::new(subscriber, config.estimator()),
+            window: config
+                .window()
+                .law(config.initial_window_packets(), max_datagram),
             usage: WindowUsage::default(),
+            losses: LossRecord::default(),
             tracker: EchoTracker::new(),
             receive_clock: ReceiveClock::default(),
             ack_policy: AckPolicy::default(),
@@ -89,10 +96,12 @@ impl ImTcp {
             bootstrap: Bootstrap::default(),
             capacity: Capacity::new(),
             residual: ResidualCapacity::default(),
+            delivered: Delivered::default(),
             classic: ClassicEstimator::new(config.minimum_range()),
             statistical: StatisticalEstimator::new(config.minimum_range()),
             probing: Probing::new(&config),
             pacer: Pacer::new(),
+            guard: Guard::new(),
             keeper: Self::keeper(&config),
             rtt: None,
             max_datagram,
@@ -116,8 +125,14 @@ impl ImTcp {
         self.rtt.as_ref().map(|rtt| self.pacing_rate_for(rtt))
     }
 
-    /// The latest estimate of the configured estimator.
+    /// The latest estimate of the configured estimator; `None` while it has nothing to tell
+    /// ([`Event::EstimateWithdrawn`]).
     pub fn estimate(&self) -> Option<Estimate> {
+        self.believed().filter(|_| !self.reporter.is_withdrawn())
+    }
+
+    /// What was last known, for want of anything newer.
+    fn believed(&self) -> Option<Estimate> {
         self.estimate_of(self.config.estimator())
     }
 
@@ -169,20 +184,37 @@ impl ImTcp {
                 .abandon(now, rtt, &mut |event| self.reporter.emit(now, event));
         } else if request.queued.is_zero() {
             self.pacer.on_drained();
+            self.guard.on_nothing_ready(now);
             return Release::Now;
         }
         let ready = self.ready(request);
         if ready.packets == 0 && !request.retransmission {
+            self.guard.on_nothing_ready(now);
             return Release::Hold;
         }
+        let held = self.held(rtt, ready, request);
+        self.guard.on_question(now, &held);
+        self.window_limited = request.window_left < request.queued;
+        let wanted = self.wanted_release(now, rtt, ready, request);
+        self.guard.bound(now, wanted, &held)
+    }
+
+    /// When the measurement and the pacer want the next packet to leave.
+    fn wanted_release(
+        &mut self,
+        now: Timestamp,
+        rtt: RoundTrip,
+        ready: Ready,
+        request: &SendRequest,
+    ) -> Release {
         let mut conditions = self.conditions(now, rtt);
         // Begun now, a measurement would be given up at the next question.
         conditions.allowed &= !request.retransmission;
+        conditions.allowed &= !self.window_limited || self.guard.may_measure();
         let verdict = self.probing.next(now, ready, &conditions, &mut |event| {
             self.reporter.emit(now, event)
         });
         self.place = Place::Other;
-        self.window_limited = request.window_left < request.queued;
         match verdict {
             Verdict::Probe => {
                 self.place = Place::Probe;
@@ -193,7 +225,7 @@ impl ImTcp {
             Verdict::Pass => {
                 let backlog = Self::backlog(ready, request);
                 let plan = self.pacing_plan(&rtt, backlog);
-                match self.pacer.next(now, &plan, backlog) {
+                match self.pacer.next(now, self.guard.due(), &plan, backlog) {
                     Pace::Now => {
                         self.place = self.pacer.place();
                         Release::Now
@@ -210,20 +242,24 @@ impl ImTcp {
         self.tracker
             .on_sent(packet.number, size, now, self.capacity.get());
         self.usage.on_sent(packet.bytes_in_flight);
+        self.losses.on_sent(packet.number);
         let Some(rtt) = self.rtt else {
             if packet.released {
                 self.bootstrap.on_sent(packet.number, size, now);
             }
             return;
         };
-        if packet.released {
-            self.probing
-                .on_sent(now, packet.number, size, rtt, &mut |event| {
-                    self.reporter.emit(now, event);
-                });
+        let rate = self.pacing_rate_for(&rtt);
+        if !packet.released {
+            self.guard.on_unasked(now, packet.size, rate);
+            return;
         }
-        self.pacer
-            .on_sent(now, packet.size, self.pacing_rate_for(&rtt));
+        self.probing
+            .on_sent(now, packet.number, size, rtt, &mut |event| {
+                self.reporter.emit(now, event);
+            });
+        self.pacer.on_sent(now, self.guard.credit());
+        self.guard.on_sent(now, packet.size, rate);
     }
 
     /// An acknowledgement came that newly covers `acked`, in ascending order of their numbers.
@@ -254,11 +290,14 @@ impl ImTcp {
                 quality: EchoQuality::Lost,
             };
             let _ = self.probing.on_echo(&echo);
+            self.losses.on_lost(number);
         }
         self.statistical.on_congestion(now);
-        self.reduce_window(now, info.newest_sent);
+        let began = self.reduce_window(now, info.newest_sent);
+        self.losses.on_reaction(began);
         if info.persistent_congestion {
             self.window.on_persistent_congestion();
+            self.losses.on_proof();
         }
         if let Some(rtt) = self.rtt {
             self.probing
@@ -266,10 +305,19 @@ impl ImTcp {
         }
     }
 
+    /// A packet that had been declared lost was acknowledged after all.
+    pub fn on_spurious_loss(&mut self, number: u64) {
+        if self.losses.on_spurious(number) {
+            self.window.on_spurious_congestion();
+        }
+    }
+
     /// The peer reported packets marked by a congested router (RFC 9002, section 7.1); the newest
     /// of them left at `newest_sent`.
     pub fn on_congestion_experienced(&mut self, now: Timestamp, newest_sent: Timestamp) {
-        self.reduce_window(now, newest_sent);
+        let began = self.reduce_window(now, newest_sent);
+        self.losses.on_reaction(began);
+        self.losses.on_proof();
     }
 
     /// The path carries datagrams of another size.
@@ -291,10 +339,11 @@ impl ImTcp {
             } else {
                 None
             },
-            available: self.estimate().map(|estimate| estimate.available),
+            available: self.believed().map(|estimate| estimate.available),
             window_rate: Bandwidth::from_bytes_over(self.window.window(), rtt.smoothed),
             rtt,
             packet: self.on_wire(self.max_datagram),
+            longest_hold: self.longest_hold(&rtt),
             cadence: self.probe_cadence(),
             costly: self.ack_policy.is_understood(),
             allowed: self.window.phase() != Phase::Recovery,
@@ -312,6 +361,8 @@ impl ImTcp {
             .next_range(bound)
             .or_else(|| self.classic.next_range(bound))
             .or_else(|| bound.map(SearchRange::first))
+            .map(|range| self.unrefuted(range))
+            .or_else(|| self.range_above_delivered())
     }
 
     fn grow_window(
@@ -334,9 +385,12 @@ impl ImTcp {
         let application_limited = application_limited && !is_paced;
         for AckedPacket { size, sent, .. } in acked {
             self.window.on_ack(&Acked {
+                now,
                 size,
                 sent,
                 application_limited,
+                smoothed_rtt: info.rtt.smoothed,
+                latest_rtt: info.rtt.latest_without(info.ack_delay),
             });
         }
     }
@@ -362,12 +416,14 @@ impl ImTcp {
     }
 
     fn report(&mut self, now: Timestamp, rtt: RoundTrip) {
+        self.break_silence(now);
         self.link_covered = self.statistical.is_link_covered();
         if !self.reporter.is_report_due(now, rtt.smoothed) {
             return;
         }
         if let Some(estimate) = self.statistical.report(now) {
             let estimator = EstimatorKind::Statistical;
+            let estimate = self.with_delivered(estimate, rtt.smoothed);
             self.reporter.emit(
                 now,
                 Event::EstimateUpdated {

@@ -16,9 +16,6 @@ use crate::transport::RoundTrip;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// T is never longer than this, whatever the path's rate and jitter: a person notices.
-const LONGEST_STORE: Duration = Duration::from_millis(200);
-
 /// Echoes still missing this many smoothed RTTs after the last packet of a measurement will not
 /// come: loss detection has had its time (RFC 9002, section 6.1.2: 9/8, twice, and some).
 const ECHO_PATIENCE: u32 = 3;
@@ -35,6 +32,12 @@ const PACKETS_PER_COSTLY_PROBE: u32 = 32;
 /// second are enough to notice a change within one.
 const LONGEST_ADAPTIVE_PAUSE: Duration = Duration::from_millis(250);
 
+/// After a measurement for which packets did not come in time, the next one is not tried for this long,
+/// twice as long after each further one, up to the most: a source that never fills a stream is hardly
+/// ever held back.
+const PAUSE_AFTER_VAIN: Duration = Duration::from_millis(250);
+const MOST_DOUBLINGS: u32 = 5;
+
 /// What is needed to begin a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conditions {
@@ -47,6 +50,8 @@ pub(crate) struct Conditions {
     pub(crate) rtt: RoundTrip,
     /// A full packet on the wire.
     pub(crate) packet: Bytes,
+    /// For how long a packet may be held back at all: T is never longer, nor the gap in a stream.
+    pub(crate) longest_hold: Duration,
     /// How the peer acknowledges.
     pub(crate) cadence: EchoCadence,
     /// Each probe costs an acknowledgement that there would not be without it.
@@ -90,6 +95,8 @@ pub(crate) struct Probing {
     window: u32,
     packets_per_probe: u32,
     timer: StoreTimer,
+    /// Measurements in a row for which packets did not come in time.
+    vain: u32,
 }
 
 impl Probing {
@@ -111,6 +118,7 @@ impl Probing {
             window: 0,
             packets_per_probe: PACKETS_PER_PROBE,
             timer: config.store_timer(),
+            vain: 0,
         }
     }
 
@@ -120,6 +128,11 @@ impl Probing {
 
     pub(crate) fn state_name(&self) -> &'static str {
         self.unit.state_name()
+    }
+
+    /// The packets of a measurement.
+    pub(crate) fn packets(&self) -> u64 {
+        u64::from(self.sub_ranges * self.stream_packets)
     }
 
     /// T, as of the latest measurement.
@@ -167,7 +180,7 @@ impl Probing {
         let Some(range) = conditions.range else {
             return;
         };
-        let range = Self::sendable(range, conditions.packet);
+        let range = Self::sendable(range, conditions);
         let stream_packets = conditions.cadence.stream_packets(self.base_packets);
         if !conditions.allowed || ready.packets == 0 || ready.window < stream_packets {
             return;
@@ -199,8 +212,9 @@ impl Probing {
     }
 
     /// The part of a range whose streams hold no packet longer than T may ever be.
-    fn sendable(range: SearchRange, packet: Bytes) -> SearchRange {
-        let slowest = Bandwidth::from_bytes_over(packet, LONGEST_STORE).unwrap_or(Bandwidth::ZERO);
+    fn sendable(range: SearchRange, conditions: &Conditions) -> SearchRange {
+        let slowest = Bandwidth::from_bytes_over(conditions.packet, conditions.longest_hold)
+            .unwrap_or(Bandwidth::MAX.scaled(0.5));
         if range.low() >= slowest {
             return range;
         }
@@ -218,11 +232,11 @@ impl Probing {
             StoreTimer::Adaptive => {
                 let available = conditions.available.unwrap_or(range.low());
                 let rate = available.min(conditions.window_rate.unwrap_or(available));
-                let gap = rate.time_for(conditions.packet).min(LONGEST_STORE);
+                let gap = rate.time_for(conditions.packet).min(conditions.longest_hold);
                 let filling = gap.saturating_mul(self.stream_packets - 1);
                 filling
                     .saturating_add(4 * conditions.rtt.variation)
-                    .min(LONGEST_STORE)
+                    .min(conditions.longest_hold)
             }
         }
     }
@@ -273,13 +287,19 @@ impl Probing {
                 self.unit.continue_with(self.plan(stream + 1), self.limit);
             }
             Transition::StreamSent => {
+                self.vain = 0;
                 self.unit.on_success();
                 self.progress = Progress::AwaitingEchoes {
                     since: now,
                     started,
                 };
             }
-            Transition::MeasurementGivenUp => self.abandon(now, rtt, emit),
+            Transition::MeasurementGivenUp => {
+                self.abandon(now, rtt, emit);
+                let due = now + PAUSE_AFTER_VAIN * (1 << self.vain);
+                self.progress = Progress::Idle { due };
+                self.vain = (self.vain + 1).min(MOST_DOUBLINGS);
+            }
         }
     }
 

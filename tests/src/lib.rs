@@ -15,5 +15,6 @@ pub mod scenario;
 pub mod score;
 pub mod simulation;
 pub mod statistics;
+pub mod survey;
 pub mod traffic;
 pub mod truth;

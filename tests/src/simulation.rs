@@ -9,6 +9,7 @@ use crate::run::{RunError, qlog_path};
 use crate::scenario::Scenario;
 use crate::traffic::{Emission, Source};
 use imtcp_cc::units::Timestamp;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -30,8 +31,10 @@ enum Event {
     Start(FlowId),
     /// A flow's server closes.
     Stop(FlowId),
-    /// An endpoint's timer.
+    /// An endpoint's timer, or what has come is handed to it.
     Wake(FlowId, Side),
+    /// A packet of a flow has left the machine that sends it.
+    Leave(FlowId, Direction),
     /// The state of the flows is sampled.
     Sample,
 }
@@ -48,6 +51,8 @@ pub struct Simulation<'s> {
     clock: VirtualClock,
     pool: Pool,
     outbox: Outbox,
+    /// Packets on the lines of the sending machines, by flow, forward and reverse.
+    leaving: Vec<[VecDeque<Packet>; 2]>,
     record: Record,
 }
 
@@ -91,6 +96,7 @@ impl<'s> Simulation<'s> {
             clock: VirtualClock::start(seed),
             pool: Pool::default(),
             outbox: Outbox::default(),
+            leaving: scenario.flows.iter().map(|_| Default::default()).collect(),
             record: Record::new(scenario.flows.len()),
         };
         simulation.schedule_beginnings();
@@ -131,6 +137,11 @@ impl<'s> Simulation<'s> {
         Ok(())
     }
 
+    /// Notes what leaves a flow's server when. To be called before anything happens.
+    pub fn watch_departures(&mut self, flow: FlowId) {
+        self.pairs[flow.0].watch_departures();
+    }
+
     /// Lets everything happen that is due before `until` or the scenario's end. Returns false once
     /// that end is reached.
     pub fn advance(&mut self, until: Timestamp) -> bool {
@@ -150,6 +161,7 @@ impl<'s> Simulation<'s> {
             Event::Start(flow) => self.with_pair(flow, Pair::start),
             Event::Stop(flow) => self.with_pair(flow, Pair::stop),
             Event::Wake(flow, side) => self.with_pair(flow, |pair, around| pair.wake(side, around)),
+            Event::Leave(flow, direction) => self.leave(flow, direction),
             Event::Sample => self.sample(now),
         }
     }
@@ -222,12 +234,24 @@ impl<'s> Simulation<'s> {
         act(&mut self.pairs[flow.0], &mut around);
         let route = self.network.route(flow);
         let mut packets = std::mem::take(&mut self.outbox.packets);
-        for (direction, packet) in packets.drain(..) {
-            self.offer(route.entry(direction), packet);
+        for (direction, at, packet) in packets.drain(..) {
+            if at <= self.agenda.now() {
+                self.offer(route.entry(direction), packet);
+            } else {
+                self.leaving[flow.0][line(direction)].push_back(packet);
+                self.agenda.schedule(at, Event::Leave(flow, direction));
+            }
         }
         self.outbox.packets = packets;
         for (side, at) in self.outbox.wakes.drain(..) {
             self.agenda.schedule(at, Event::Wake(flow, side));
+        }
+    }
+
+    fn leave(&mut self, flow: FlowId, direction: Direction) {
+        let entry = self.network.route(flow).entry(direction);
+        if let Some(packet) = self.leaving[flow.0][line(direction)].pop_front() {
+            self.offer(entry, packet);
         }
     }
 
@@ -266,5 +290,13 @@ impl<'s> Simulation<'s> {
     /// How many events were scheduled so far.
     pub fn events(&self) -> u64 {
         self.agenda.scheduled()
+    }
+}
+
+/// Which of a flow's two lines.
+fn line(direction: Direction) -> usize {
+    match direction {
+        Direction::Forward => 0,
+        Direction::Reverse => 1,
     }
 }

@@ -5,6 +5,7 @@ mod determinism;
 mod doctor;
 mod downstream;
 mod fuzz;
+mod harm;
 mod quiche_tests;
 mod real_path;
 mod testbed;
@@ -33,6 +34,7 @@ enum Chore {
     PathEmulator(real_path::EmulatorArguments),
     Determinism(determinism::Arguments),
     Fuzz(fuzz::Arguments),
+    Harm(harm::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Chore::PathEmulator(arguments) => real_path::emulate(&arguments),
         Chore::Determinism(arguments) => determinism::run(&arguments),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
+        Chore::Harm(arguments) => harm::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

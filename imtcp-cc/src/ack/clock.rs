@@ -80,6 +80,8 @@ pub struct EchoClock {
     /// Blocks in a row that speak for another.
     against: u32,
     distrusted_until: Timestamp,
+    /// What the timing is until then.
+    distrusted: EchoTiming,
 }
 
 impl Default for EchoClock {
@@ -91,6 +93,7 @@ impl Default for EchoClock {
             timing: EchoTiming::Own,
             against: 0,
             distrusted_until: Timestamp::ZERO,
+            distrusted: EchoTiming::Own,
         }
     }
 }
@@ -117,9 +120,15 @@ impl EchoClock {
         }
     }
 
-    /// Capacity and echoes contradict each other.
-    pub fn distrust(&mut self, now: Timestamp) {
-        self.timing = EchoTiming::Foreign;
+    /// Capacity and echoes contradict each other: something pushes echoes together. If it holds none of
+    /// them for longer than `readable`, their time can still be read coarsely.
+    pub fn distrust(&mut self, now: Timestamp, readable: Duration) {
+        self.distrusted = if self.jitter() <= readable {
+            EchoTiming::Clumped
+        } else {
+            EchoTiming::Foreign
+        };
+        self.timing = self.distrusted;
         self.against = 0;
         self.distrusted_until = now + DISTRUST;
     }
@@ -166,8 +175,10 @@ impl EchoClock {
     }
 
     fn block_timing(&self, now: Timestamp) -> EchoTiming {
-        if now < self.distrusted_until || self.has_a_beat() {
+        if self.has_a_beat() {
             EchoTiming::Foreign
+        } else if now < self.distrusted_until {
+            self.distrusted
         } else if self.comes_in_clumps() {
             EchoTiming::Clumped
         } else {
@@ -276,9 +287,21 @@ mod tests {
     #[test]
     fn a_contradiction_lasts() {
         let mut clock = EchoClock::default();
-        clock.distrust(Timestamp::ZERO);
+        clock.distrust(Timestamp::ZERO, Duration::ZERO);
         assert!(clock.is_coarse());
         feed(&mut clock, 20 * BLOCK, |_| (400, 400, 1));
         assert!(clock.is_coarse());
+    }
+
+    #[test]
+    fn a_host_that_wakes_late_is_read_coarsely_and_a_way_back_that_holds_echoes_up_is_not() {
+        // Eight packets that left together come within 30 us, once a millisecond.
+        let late = |i: usize| (if i.is_multiple_of(8) { 1000 } else { 4 }, 6, 1);
+        for (readable_ms, timing) in [(5, EchoTiming::Clumped), (0, EchoTiming::Foreign)] {
+            let mut clock = EchoClock::default();
+            feed(&mut clock, 2 * BLOCK, late);
+            clock.distrust(Timestamp::ZERO, Duration::from_millis(readable_ms));
+            assert_eq!(clock.timing(), timing, "readable: {readable_ms} ms");
+        }
     }
 }

@@ -234,9 +234,10 @@ impl EchoTracker {
         self.bound = bound;
     }
 
-    /// What the echoes say contradicts itself: they are no longer read finely.
-    pub fn distrust(&mut self, now: Timestamp) {
-        self.clock.distrust(now);
+    /// What the echoes say contradicts itself: they are no longer read finely, and not at all if their
+    /// times are off by more than `readable`.
+    pub fn distrust(&mut self, now: Timestamp, readable: Duration) {
+        self.clock.distrust(now, readable);
     }
 
     /// The reading that this echo completes, if it completes one.

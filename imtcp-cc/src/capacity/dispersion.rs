@@ -11,6 +11,7 @@ use crate::ack::EchoGap;
 use crate::units::Bandwidth;
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::time::Duration;
 
 /// Dispersions remembered. At one probe stream per RTT and a busy link this is a few RTTs; the
 /// memory must be short enough to notice a new capacity and long enough to hold a pile under load.
@@ -64,6 +65,11 @@ const STRETCH: u128 = 2;
 /// it serves them, in per cent.
 const CLOSE_PERCENT: u32 = 110;
 
+/// Packets that a host sends one after the other, as fast as it can, are this close together. They
+/// came at the pace of any slower link, so they speak against a capacity that is too high, whatever
+/// it is: one beyond the host's own pace would otherwise be out of reach of all evidence.
+const BACK_TO_BACK: Duration = Duration::from_micros(50);
+
 /// Follows the capacity of the tight link. Rates are on the wire (IP layer).
 #[derive(Debug)]
 pub struct DispersionCapacity {
@@ -77,11 +83,12 @@ pub struct DispersionCapacity {
     stretch: Stretch,
 }
 
-/// Gaps that were sent as fast as the capacity serves, or faster.
+/// Gaps that were sent as fast as the capacity serves, or faster, or back to back.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stretch {
     gaps: u32,
-    own_bits: f64,
+    /// The time that a link of that capacity, with nobody else on it, needs for them.
+    expected_s: f64,
     arrived_s: f64,
 }
 
@@ -121,26 +128,40 @@ impl DispersionCapacity {
     /// explains: then it is not the capacity, and echoes came closer than the data had. `None` until
     /// there are enough of them again.
     pub fn is_contradicted(&mut self) -> Option<bool> {
-        let capacity = self
-            .capacity
+        self.capacity
             .filter(|_| self.stretch.gaps >= CHECKED_GAPS)?;
         let Stretch {
-            own_bits,
+            expected_s,
             arrived_s,
             ..
         } = std::mem::take(&mut self.stretch);
-        Some(capacity.as_bps_f64() * arrived_s > MOST_STRETCH * own_bits)
+        Some(arrived_s > MOST_STRETCH * expected_s)
+    }
+
+    fn stretch(&mut self, gap: &EchoGap, arrival: Duration) {
+        let Some(capacity) = self.capacity else {
+            return;
+        };
+        let (served, sent) = (capacity.time_for(gap.bytes), gap.sent_gap());
+        let together = BACK_TO_BACK * gap.packets;
+        if sent <= (served * CLOSE_PERCENT / 100).max(together) {
+            self.stretch.gaps += 1;
+            self.stretch.expected_s += served.max(sent).as_secs_f64();
+            self.stretch.arrived_s += arrival.as_secs_f64();
+        }
     }
 
     /// Takes a gap between clean echoes. Returns the capacity if it changed.
     pub fn on_gap(&mut self, gap: &EchoGap) -> Option<Bandwidth> {
-        let arrival = gap.seen_gap()?.as_nanos();
-        if self.is_too_long(gap.packets) || arrival == 0 || !self.can_tell(gap, arrival) {
+        let arrival = gap.seen_gap()?;
+        if self.is_too_long(gap.packets) {
             return None;
         }
-        self.stretch.gaps += 1;
-        self.stretch.own_bits += gap.bytes.as_bits_f64();
-        self.stretch.arrived_s += arrival as f64 * 1e-9;
+        self.stretch(gap, arrival);
+        let arrival = arrival.as_nanos();
+        if arrival == 0 || !self.can_tell(gap, arrival) {
+            return None;
+        }
         if self.dispersions.len() == MEMORY {
             self.dispersions.pop_front();
         }

@@ -4,10 +4,12 @@
 //! data's own time, and otherwise, or where there are none, the most that was delivered
 //! ([`SustainedRate`]), which the capacity cannot be less than.
 
+mod delivered;
 mod dispersion;
 mod rce;
 mod sustained;
 
+pub use delivered::Delivered;
 pub use dispersion::DispersionCapacity;
 pub use rce::ResidualCapacity;
 pub use sustained::SustainedRate;
@@ -47,6 +49,14 @@ impl Capacity {
     /// Nothing known.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Forgets everything, and keeps the memory.
+    pub fn forget(&mut self) {
+        self.dispersion.forget();
+        self.sustained = SustainedRate::default();
+        self.current = None;
+        self.contradictions = 0;
     }
 
     /// The capacity, once known.

@@ -8,6 +8,13 @@ use crate::measurement::Estimator;
 use crate::measurement::statistical::StatisticalEstimator;
 use crate::transport::{AckInfo, AckedPacket};
 use crate::units::{Bandwidth, Timestamp};
+use std::time::Duration;
+
+/// Part of a round trip by which acknowledgements may be off and still be read.
+const READABLE_DIVISOR: u32 = 8;
+
+/// No host that is to be read wakes later than this.
+const LATEST_HOST: Duration = Duration::from_millis(4);
 
 impl ImTcp {
     /// Takes the echoes of an acknowledgement.
@@ -101,7 +108,7 @@ impl ImTcp {
         let timing = self.tracker.timing();
         let news = self.capacity.on_gap(gap, timing != EchoTiming::Own);
         if news.contradiction {
-            self.tracker.distrust(now);
+            self.tracker.distrust(now, self.readable_jitter());
         }
         self.statistical.set_echoes(
             timing,
@@ -110,6 +117,17 @@ impl ImTcp {
         );
         self.on_capacity(now, news.changed);
         self.statistical.on_gap(gap);
+    }
+
+    /// Echoes that are off by more than this cannot be read any more. The peer's clock times the packets
+    /// themselves, and so does an acknowledgement that is late by a small part of a round trip: the
+    /// lateness of hosts. What the way back adds is not bounded by anything.
+    fn readable_jitter(&self) -> Duration {
+        if self.by_peer {
+            return Duration::MAX;
+        }
+        let least = self.rtt.map_or(Duration::ZERO, |rtt| rtt.min);
+        (least / READABLE_DIVISOR).min(LATEST_HOST)
     }
 
     fn on_capacity(&mut self, now: Timestamp, changed: Option<Bandwidth>) {

@@ -3,7 +3,7 @@
 use super::ImTcp;
 use crate::ack::EchoTiming;
 use crate::estimate::EstimatorKind;
-use crate::scheduler::{Backlog, PacingPlan, Ready};
+use crate::scheduler::{Backlog, Held, PacingPlan, Ready};
 use crate::transport::{RoundTrip, SendRequest};
 use crate::units::{Bandwidth, Bytes};
 use crate::window::Phase;
@@ -60,6 +60,9 @@ impl ImTcp {
             && self.tracker.timing() == EchoTiming::Own;
         if let Some(capacity) = self.capacity.get().filter(|_| wanted) {
             (plan.train_packets, plan.train_fill) = self.train();
+            if backlog.window_limited && !self.guard.may_gather() {
+                plan.train_fill = 1;
+            }
             plan.longest_wait = self.probing.store_limit();
             let packet = self.on_wire(self.max_datagram);
             plan.head_gap = capacity.time_for(packet);
@@ -84,7 +87,7 @@ impl ImTcp {
     /// slowed down below its own rate.
     fn tail_rate(&self, mean: Bandwidth, backlog: Backlog) -> Bandwidth {
         let available = self
-            .estimate()
+            .believed()
             .map_or(Bandwidth::MAX, |estimate| estimate.available);
         let least = if backlog.window_limited {
             mean
@@ -134,6 +137,23 @@ impl ImTcp {
             packets: u32::try_from(packets).unwrap_or(u32::MAX),
             window: u32::try_from(self.window_packets()).unwrap_or(u32::MAX),
         }
+    }
+
+    /// What measuring may not hold back for longer than the guard allows: a round trip without queues, and
+    /// [`Config::longest_hold`](crate::Config::longest_hold).
+    pub(super) fn held(&self, rtt: RoundTrip, ready: Ready, request: &SendRequest) -> Held {
+        Held {
+            ready: request.queued.min(request.window_left),
+            packets: ready.packets,
+            window: self.window.window(),
+            window_limited: request.window_left < request.queued,
+            allowance: self.longest_hold(&rtt),
+            measurement: request.max_datagram.times(self.probing.packets()),
+        }
+    }
+
+    pub(super) fn longest_hold(&self, rtt: &RoundTrip) -> Duration {
+        rtt.min.min(self.config.longest_hold())
     }
 
     pub(super) fn backlog(ready: Ready, request: &SendRequest) -> Backlog {

@@ -52,7 +52,7 @@ impl ImTcp {
             in_flight: info.bytes_in_flight,
             datagram: self.max_datagram,
             on_wire: self.on_wire(self.max_datagram),
-            estimate: self.estimate(),
+            estimate: self.believed(),
             capacity: self.shown_capacity(),
             taking: self.bound_of_taking(),
             slow_start: self.window.phase() == Phase::SlowStart,
@@ -83,6 +83,7 @@ impl ImTcp {
             size += self.on_wire(packet.size);
             newest = newest.max(Some(packet.sent));
         }
+        self.delivered.on_ack(now, size);
         if let Some(newest_sent) = newest {
             // RFC 6298, section 2, without its floor of a second: that is for timers, not for slots.
             let timeout = rtt.smoothed.saturating_add(rtt.variation.saturating_mul(4));
@@ -90,11 +91,13 @@ impl ImTcp {
         }
     }
 
-    pub(super) fn reduce_window(&mut self, now: Timestamp, newest_sent: Timestamp) {
+    /// True if it is no part of the last congestion.
+    pub(super) fn reduce_window(&mut self, now: Timestamp, newest_sent: Timestamp) -> bool {
         let before = self.window.window();
-        self.window.on_congestion(now, newest_sent);
+        let began = self.window.on_congestion(now, newest_sent);
         if self.window.window() < before {
             self.keeper.on_congestion();
         }
+        began
     }
 }

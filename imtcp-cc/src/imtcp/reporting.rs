@@ -15,23 +15,55 @@ const LOG_CAPACITY: usize = 256;
 const SLOWEST_REPORT: Duration = Duration::from_millis(250);
 const FASTEST_REPORT: Duration = Duration::from_millis(50);
 
+/// Who has told nothing for this long says so with the next acknowledgement, and so within a second
+/// wherever four acknowledgements a second come.
+const LONGEST_SILENCE: Duration = Duration::from_millis(750);
+
+/// Of a longer time without acknowledgements only this much counts as silence of the estimator's: the
+/// rest is a pause of the application's.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// What has to be said of the lack of an estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// Nothing.
+    None,
+    /// There is none, after a pause of the application's.
+    Paused,
+    /// There is none, though acknowledgements came all the time.
+    Failed,
+}
+
 #[derive(Debug)]
 pub(super) struct Reporter {
     subscriber: Option<Arc<dyn Subscriber>>,
+    /// Whose estimates the application reads.
+    driver: EstimatorKind,
     log: Option<VecDeque<(Timestamp, Event)>>,
     classic: Option<Estimate>,
     statistical: Option<Estimate>,
     next_report: Timestamp,
+    /// The driving estimator's last word, or that it has none.
+    last_told: Timestamp,
+    withdrawn: bool,
+    /// How long acknowledgements have come without an estimate.
+    silent: Duration,
+    last_ack: Option<Timestamp>,
 }
 
 impl Reporter {
-    pub(super) fn new(subscriber: Option<Arc<dyn Subscriber>>) -> Self {
+    pub(super) fn new(subscriber: Option<Arc<dyn Subscriber>>, driver: EstimatorKind) -> Self {
         Self {
             subscriber,
+            driver,
             log: None,
             classic: None,
             statistical: None,
             next_report: Timestamp::ZERO,
+            last_told: Timestamp::ZERO,
+            withdrawn: false,
+            silent: Duration::ZERO,
+            last_ack: None,
         }
     }
 
@@ -50,10 +82,19 @@ impl Reporter {
             estimate,
         } = event
         {
+            if estimator == self.driver {
+                self.silent = Duration::ZERO;
+                self.last_told = now;
+                self.withdrawn = false;
+            }
             match estimator {
                 EstimatorKind::Classic => self.classic = Some(estimate),
                 EstimatorKind::Statistical => self.statistical = Some(estimate),
             }
+        }
+        if let Event::EstimateWithdrawn { .. } = event {
+            self.last_told = now;
+            self.withdrawn = true;
         }
         if let Some(subscriber) = &self.subscriber {
             subscriber.on_event(now, &event);
@@ -70,6 +111,31 @@ impl Reporter {
         match estimator {
             EstimatorKind::Classic => self.classic,
             EstimatorKind::Statistical => self.statistical,
+        }
+    }
+
+    /// What was told so far is not true any more.
+    pub(super) fn forget(&mut self) {
+        (self.classic, self.statistical) = (None, None);
+    }
+
+    /// Whether the driving estimator has said that it has nothing, and nothing since.
+    pub(super) fn is_withdrawn(&self) -> bool {
+        self.withdrawn
+    }
+
+    /// An acknowledgement came.
+    pub(super) fn on_ack(&mut self, now: Timestamp) -> Silence {
+        let last = self.last_ack.replace(now);
+        let since = last.map_or(Duration::ZERO, |last| now.saturating_since(last));
+        self.silent += since.min(PAUSE);
+        if self.silent > LONGEST_SILENCE {
+            self.silent = Duration::ZERO;
+            Silence::Failed
+        } else if now.saturating_since(self.last_told) > LONGEST_SILENCE {
+            Silence::Paused
+        } else {
+            Silence::None
         }
     }
 

@@ -145,6 +145,12 @@ impl CongestionController for Controller {
             .on_loss(self.origin.timestamp(loss.now), &info, numbers);
     }
 
+    fn on_spurious_loss(&mut self, _now: Instant, space: PacketSpace, packet_number: u64) {
+        if space == PacketSpace::Application {
+            self.core.on_spurious_loss(packet_number);
+        }
+    }
+
     fn on_max_datagram_size(&mut self, size: usize) {
         self.core.on_max_datagram(Bytes::from_usize(size));
     }

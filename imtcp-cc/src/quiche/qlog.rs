@@ -72,6 +72,10 @@ fn record(event: &Event) -> (&'static str, Value) {
             "imtcp:estimate_updated",
             estimate_data(&estimator.to_string(), &estimate),
         ),
+        Event::EstimateWithdrawn { estimator } => (
+            "imtcp:estimate_withdrawn",
+            json!({ "estimator": estimator.to_string() }),
+        ),
         Event::CapacityUpdated { capacity } => (
             "imtcp:capacity_updated",
             json!({ "capacity_bps": capacity.as_bps() }),

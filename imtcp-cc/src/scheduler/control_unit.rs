@@ -31,7 +31,7 @@ const LEAST_STORE_TARGET: u32 = 2;
 
 /// A stream may be tried this often before the measurement is given up until the next is due: a
 /// source that sends a packet now and then would else have each of them held for T.
-const MOST_ATTEMPTS: u32 = 8;
+const MOST_ATTEMPTS: u32 = 4;
 
 /// What may leave, counted in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,7 +207,8 @@ impl ControlUnit {
                 let started = *since.get_or_insert(now);
                 let waited = now.saturating_since(started);
                 let (plan, limit) = (plan.clone(), *limit);
-                if ready.window < plan.packets() {
+                // Past T nothing is stored any more, whoever let it go meanwhile.
+                if ready.window < plan.packets() || waited > limit {
                     self.miss(plan, limit);
                 } else if ready.packets >= target {
                     self.transition = Some(Transition::StreamStarted { waited, limit });

@@ -1,20 +1,12 @@
 //! When packets may leave while no stream is being sent.
 //!
-//! The pacer keeps the mean rate at what the window law asks for (RFC 9002, section 7.7). It can
-//! gather packets into short trains without changing that mean: inside a train packets follow each
-//! other at the tight link's own pace, so that the link stays busy from the first to the last and
-//! each gap tells what others sent meanwhile.
+//! The pacer gathers packets into short trains without changing their mean rate, which is the
+//! [`super::Budget`]'s: inside a train packets follow each other at the tight link's own pace, so that
+//! the link stays busy from the first to the last and each gap tells what others sent meanwhile.
 
 use crate::ack::Place;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
-
-/// Time that may be made up for after a late timer or a pause. A loop with a timer of one
-/// millisecond keeps its rate; the burst it sends is at most this long.
-const CREDIT: Duration = Duration::from_millis(1);
-
-/// No packet waits longer than this for the pacer: a rate that low is no rate.
-const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// Packets at the head of a train, at the tight link's own pace. Of what others send meanwhile a
 /// queue of some packets remains, on which the tail can draw: half the head at a load of one half.
@@ -71,9 +63,12 @@ pub struct Backlog {
 /// Spaces packets.
 #[derive(Debug, Default)]
 pub struct Pacer {
-    /// When the mean rate allows the next packet, or the next train.
-    budget_at: Timestamp,
-    last_sent: Timestamp,
+    /// When the newest packet of the present train was to leave. Where timers are late the packets
+    /// behind it catch up with the train's own pace, and those that left together are a train at the
+    /// pace of the host's own link.
+    paced_at: Timestamp,
+    /// When the next one is to leave.
+    next_at: Timestamp,
     /// Packets that the present train still has to send.
     train_left: u32,
     /// Packets that it has sent.
@@ -91,25 +86,33 @@ impl Pacer {
         Self::default()
     }
 
-    /// When the next packet may leave. May be asked any number of times.
-    pub fn next(&mut self, now: Timestamp, plan: &PacingPlan, backlog: Backlog) -> Pace {
+    /// When the next packet may leave, which the mean rate allows from `due` on. May be asked any number
+    /// of times.
+    pub fn next(
+        &mut self,
+        now: Timestamp,
+        due: Timestamp,
+        plan: &PacingPlan,
+        backlog: Backlog,
+    ) -> Pace {
         if self.train_left > 0 {
             if self.train_sent == 0 {
                 // It was let go at once, and has not left yet: there is no gap before it.
                 return Pace::Now;
             }
-            let gap = self.gap(plan);
-            return at_or_now(now, self.last_sent + gap);
+            self.next_at = self.paced_at + self.gap(plan);
+            return at_or_now(now, self.next_at);
         }
-        if now < self.budget_at {
-            return Pace::At(self.budget_at);
+        if now < due {
+            return Pace::At(due);
         }
+        self.next_at = now;
         if plan.train_packets <= 1 {
             return Pace::Now;
         }
         // Where the window leaves room the mean rate is no bound, and trains that followed each other at
         // once would be sent faster than any of them: pairs at twice the tight link's pace.
-        let due = self.last_sent + plan.head_gap;
+        let due = self.paced_at + plan.head_gap;
         if !backlog.window_limited && self.trains > 0 && now < due {
             return Pace::At(due);
         }
@@ -182,10 +185,13 @@ impl Pacer {
         }
     }
 
-    /// A packet left.
-    pub fn on_sent(&mut self, now: Timestamp, size: Bytes, rate: Bandwidth) {
-        self.budget_at = self.budget_at.max(now - CREDIT) + rate.time_for(size).min(MAX_PAUSE);
-        self.last_sent = now;
+    /// A packet left. Lateness of up to `credit` is made up for.
+    pub fn on_sent(&mut self, now: Timestamp, credit: Duration) {
+        self.paced_at = if self.train_sent == 0 {
+            now
+        } else {
+            self.next_at.min(now).max(now - credit)
+        };
         self.train_left = self.train_left.saturating_sub(1);
         self.train_sent = self.train_sent.saturating_add(1);
     }
@@ -203,7 +209,11 @@ fn at_or_now(now: Timestamp, due: Timestamp) -> Pace {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Budget;
     use super::*;
+    use crate::units::Bytes;
+
+    const CREDIT: Duration = Duration::from_millis(1);
 
     const PACKET: Bytes = Bytes::new(1250);
 
@@ -224,21 +234,31 @@ mod tests {
         }
     }
 
-    /// Sends `count` packets as early as the pacer lets them go.
-    fn departures(train: u32, count: usize, backlog: Backlog) -> Vec<u64> {
-        let mut pacer = Pacer::new();
+    /// Sends `count` packets as early as pacer and mean rate let them go, on a host that wakes at
+    /// multiples of `tick` microseconds.
+    fn departures_on(tick: u64, train: u32, count: usize, backlog: Backlog) -> Vec<u64> {
+        let (mut pacer, mut budget) = (Pacer::new(), Budget::default());
         let mut now = at_micros(10_000);
         let mut times = Vec::new();
         while times.len() < count {
-            match pacer.next(now, &plan(train), backlog) {
-                Pace::At(later) => now = later,
+            budget.on_question(now);
+            match pacer.next(now, budget.due(), &plan(train), backlog) {
+                Pace::At(later) => {
+                    budget.on_answer(Some(later));
+                    now = at_micros((later.as_nanos() / 1000).div_ceil(tick) * tick);
+                }
                 Pace::Now => {
                     times.push((now.as_nanos() / 1000) - 10_000);
-                    pacer.on_sent(now, PACKET, plan(train).rate);
+                    pacer.on_sent(now, budget.credit());
+                    budget.on_sent(now, PACKET, plan(train).rate);
                 }
             }
         }
         times
+    }
+
+    fn departures(train: u32, count: usize, backlog: Backlog) -> Vec<u64> {
+        departures_on(1, train, count, backlog)
     }
 
     const PLENTY: Backlog = Backlog {
@@ -276,12 +296,12 @@ mod tests {
         let mut pacer = Pacer::new();
         let mut now = at_micros(10_000);
         for packet in 0..20 {
-            if let Pace::At(due) = pacer.next(now, &fast, burst) {
+            if let Pace::At(due) = pacer.next(now, now, &fast, burst) {
                 now = due;
             }
             assert_eq!(now, at_micros(10_000 + 100 * packet), "packet {packet}");
-            assert_eq!(pacer.next(now, &fast, burst), Pace::Now);
-            pacer.on_sent(now, PACKET, fast.rate);
+            assert_eq!(pacer.next(now, now, &fast, burst), Pace::Now);
+            pacer.on_sent(now, CREDIT);
         }
     }
 
@@ -295,14 +315,31 @@ mod tests {
     fn asking_again_before_the_packet_leaves_gives_the_same_answer() {
         let (now, later) = (at_micros(10_000), at_micros(10_010));
         let mut pacer = Pacer::new();
-        pacer.on_sent(now - Duration::from_micros(50), PACKET, plan(4).rate);
-        assert_eq!(pacer.next(now, &plan(4), PLENTY), Pace::Now);
+        pacer.on_sent(now - Duration::from_micros(50), CREDIT);
+        assert_eq!(pacer.next(now, now, &plan(4), PLENTY), Pace::Now);
         // A train has begun; the gap to the packet before it is no business of its first one.
-        assert_eq!(pacer.next(now, &plan(4), PLENTY), Pace::Now);
-        assert_eq!(pacer.next(later, &plan(4), PLENTY), Pace::Now);
-        pacer.on_sent(later, PACKET, plan(4).rate);
+        assert_eq!(pacer.next(now, now, &plan(4), PLENTY), Pace::Now);
+        assert_eq!(pacer.next(later, now, &plan(4), PLENTY), Pace::Now);
+        pacer.on_sent(later, CREDIT);
         let second = Pace::At(later + Duration::from_micros(100));
-        assert_eq!(pacer.next(later, &plan(4), PLENTY), second);
+        assert_eq!(pacer.next(later, now, &plan(4), PLENTY), second);
+    }
+
+    #[test]
+    fn trains_keep_the_mean_rate_and_catch_up_within_them_where_timers_tick() {
+        for tick in [1000, 4000] {
+            let times = departures_on(tick, 32, 1000, PLENTY);
+            let last = times.last().copied().unwrap_or_default();
+            assert!(
+                (950_000..=1_000_000).contains(&last),
+                "1000 packets of 1 ms took {last} us with ticks of {tick} us"
+            );
+        }
+        // A train of four at 10 Mbit/s in all: its packets 100 us apart leave with one tick.
+        assert_eq!(
+            departures_on(1000, 4, 8, PLENTY),
+            [0, 1000, 1000, 1000, 3000, 4000, 4000, 4000]
+        );
     }
 
     #[test]

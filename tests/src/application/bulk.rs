@@ -32,6 +32,11 @@ impl Bulk {
         self.size
     }
 
+    /// It has endless data, so what counts is what it has written.
+    pub(super) fn made(&self) -> u64 {
+        self.written
+    }
+
     pub(super) fn drive(&mut self, connection: &mut quiche::Connection, progress: Progress) {
         let limit = match self.send_buffer {
             Some(buffer) => progress.acknowledged + buffer,

@@ -13,6 +13,8 @@ pub(super) struct Datagrams {
     /// Bytes that come at once; zero for one datagram at a time.
     burst: Bytes,
     next: Option<(Timestamp, u64)>,
+    /// Bytes that the connection's queue took.
+    made: u64,
 }
 
 impl Datagrams {
@@ -22,11 +24,17 @@ impl Datagrams {
             size,
             burst: period.map_or(Bytes::ZERO, |period| rate.bytes_in(period)),
             next: None,
+            made: 0,
         }
     }
 
     pub(super) fn next(&self) -> Option<Timestamp> {
         self.next.map(|(at, _)| at)
+    }
+
+    /// A datagram that the queue refused never was.
+    pub(super) fn made(&self) -> u64 {
+        self.made
     }
 
     pub(super) fn drive(&mut self, now: Timestamp, connection: &mut quiche::Connection) {
@@ -43,7 +51,9 @@ impl Datagrams {
         while at <= now {
             // A full queue is the only refusal, and means that this datagram is lost.
             for _ in 0..datagrams {
-                let _ = connection.dgram_send(&DATA[..length]);
+                if connection.dgram_send(&DATA[..length]).is_ok() {
+                    self.made += Bytes::from_usize(length).get();
+                }
             }
             let sent = Bytes::from_usize(length).times(datagrams);
             let work = work_of(sent).saturating_sub(surplus);

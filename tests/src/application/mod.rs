@@ -77,6 +77,16 @@ impl Driver {
         }
     }
 
+    /// How many bytes the application has had to send so far, whether the connection took them or not.
+    pub(crate) fn made(&self) -> u64 {
+        match &self.0 {
+            Kind::Bulk(bulk) => bulk.made(),
+            Kind::Periodic(periodic) => periodic.made(),
+            Kind::Player(player) => player.made(),
+            Kind::Datagrams(datagrams) => datagrams.made(),
+        }
+    }
+
     /// How many bytes the client will have read when the transfer is complete, if it has an end.
     pub(crate) fn size(&self) -> Option<u64> {
         match &self.0 {

@@ -10,6 +10,8 @@ pub(super) struct Periodic {
     period: Duration,
     next: Option<Timestamp>,
     backlog: u64,
+    /// Bytes of all bursts so far.
+    made: u64,
 }
 
 impl Periodic {
@@ -19,6 +21,7 @@ impl Periodic {
             period,
             next: None,
             backlog: 0,
+            made: 0,
         }
     }
 
@@ -26,10 +29,15 @@ impl Periodic {
         self.next
     }
 
+    pub(super) fn made(&self) -> u64 {
+        self.made
+    }
+
     pub(super) fn drive(&mut self, now: Timestamp, connection: &mut quiche::Connection) {
         let mut due = self.next.unwrap_or(now);
         while due <= now {
             self.backlog += self.burst;
+            self.made += self.burst;
             due = due + self.period;
         }
         self.next = Some(due);

@@ -44,6 +44,10 @@ impl Player {
         self.next
     }
 
+    pub(super) fn made(&self) -> u64 {
+        self.requested
+    }
+
     /// How much is to be written now.
     fn ask(&mut self, now: Timestamp, acknowledged: u64) -> u64 {
         self.ahead = self.ahead.saturating_sub(now.saturating_since(self.seen));

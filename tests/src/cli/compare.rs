@@ -40,9 +40,9 @@ fn show(what: Value, value: Option<&Compared>) -> String {
     }
     let digits = match what {
         Value::Goodput | Value::CrossDelay | Value::Sent | Value::TimeToFind => 2,
-        Value::Completion => 3,
+        Value::Completion | Value::GoodputRatio => 3,
         Value::Lost => 0,
-        Value::Kept | Value::Overshoot | Value::OvershootP95 | Value::Reading => 1,
+        Value::Kept | Value::Overshoot | Value::OvershootP95 | Value::Reading | Value::Error => 1,
     };
     match change {
         Some(change) => format!("{middle:.digits$} ({:+.1} %)", change * 100.0),

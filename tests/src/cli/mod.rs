@@ -10,10 +10,12 @@ mod promises;
 mod run;
 mod seeds;
 mod summary;
+mod survey;
 mod sweep;
 
 use clap::{Args, Parser, Subcommand};
 use imtcp_sim::scenario::Scenario;
+use imtcp_sim::survey::Class;
 use seeds::Seeds;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -37,6 +39,9 @@ enum Command {
     Sweep(SweepArguments),
     /// Hold a promise's forecasts and warnings against what came of its slots.
     Calibrate(CalibrateArguments),
+    /// Draw paths that nobody chose, run each with and without measuring and with CUBIC, and show where
+    /// measuring costs most. Fails when it costs more than it may.
+    Survey(SurveyArguments),
     /// List the built-in scenarios and sweeps.
     List,
     /// Show a scenario's topology, round trips, bandwidth-delay product and nominal truth.
@@ -68,6 +73,29 @@ struct CalibrateArguments {
     #[arg(long, value_name = "DIR", default_value = "out/calibration")]
     out: PathBuf,
     /// How many runs to make at the same time.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
+}
+
+#[derive(Debug, Args)]
+struct SurveyArguments {
+    /// Kinds of paths; all without any. So far: steps.
+    #[arg(value_parser = class)]
+    classes: Vec<Class>,
+    /// One path of each class for each seed from A to B, both included.
+    #[arg(long, value_name = "A..B", default_value = "1..200")]
+    seeds: Seeds,
+    /// Write everything to this file, as an array with one object per class.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Folder for a CSV file with every path, and the scenarios of those that miss a bar.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Run each path once more, not measuring and begun a millisecond later: how much differs by
+    /// chance alone.
+    #[arg(long)]
+    placebo: bool,
+    /// How many paths to run at the same time.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
 }
@@ -144,6 +172,13 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
+fn class(text: &str) -> Result<Class, String> {
+    Class::named(text).ok_or_else(|| {
+        let names: Vec<&str> = Class::ALL.iter().map(|class| class.name()).collect();
+        format!("there is no class `{text}`; known: {}", names.join(", "))
+    })
+}
+
 /// Does what the arguments ask for.
 ///
 /// # Errors
@@ -154,6 +189,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
         Command::Run(arguments) => run::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
+        Command::Survey(arguments) => survey::run(&arguments),
         Command::List => {
             list::print();
             Ok(())

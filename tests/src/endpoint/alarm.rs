@@ -25,6 +25,11 @@ impl Alarm {
         earlier.then(|| *self.armed.insert(wake))
     }
 
+    /// What was due before `until` is due then.
+    pub(super) fn postpone(&mut self, until: Timestamp) {
+        self.armed = self.armed.map(|armed| armed.max(until));
+    }
+
     /// An event that was scheduled for now fires. Says whether it is the one that counts.
     pub(super) fn fires(&mut self, now: Timestamp) -> bool {
         let fires = self.armed == Some(now);

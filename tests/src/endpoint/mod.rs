@@ -10,6 +10,8 @@ mod client;
 mod clock;
 mod config;
 mod delivery;
+mod departures;
+mod host;
 mod pair;
 mod pool;
 mod server;
@@ -17,6 +19,7 @@ mod tap;
 
 pub use clock::VirtualClock;
 pub use delivery::Delivery;
+pub use departures::{Departure, Departures};
 pub use pair::{Outbox, Pair, PairError, Side, Surroundings};
 pub use pool::Pool;
 pub use tap::{Said, Tap};

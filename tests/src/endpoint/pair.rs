@@ -1,12 +1,13 @@
 //! Server and client of a flow.
 
-use super::alarm::Alarm;
 use super::client::{self, Client, Dial};
 use super::delivery::Delivery;
+use super::host::Host;
 use super::server::Server;
-use super::{CLIENT, Moment, Pool, SERVER, Tap, VirtualClock, config, connection_id};
+use super::{CLIENT, Departures, Moment, Pool, SERVER, Tap, VirtualClock, config, connection_id};
 use crate::application::{Driver, Progress};
 use crate::network::{Datagram, Direction, FlowId, Owner, Packet, Stamp};
+use crate::random::Random;
 use crate::scenario::{Controller, Flow, Stack};
 use imtcp_cc::units::{Bytes, Timestamp};
 use std::io::Write;
@@ -37,8 +38,8 @@ impl Side {
 /// What a pair wants done: datagrams to put on the path, and when to wake which side.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    /// Packets, with the direction in which they leave.
-    pub packets: Vec<(Direction, Packet)>,
+    /// Packets, with the direction in which they leave, and when.
+    pub packets: Vec<(Direction, Timestamp, Packet)>,
     /// Wake-ups.
     pub wakes: Vec<(Side, Timestamp)>,
 }
@@ -100,17 +101,21 @@ pub struct Pair {
     id: FlowId,
     server_config: quiche::Config,
     server: Option<Server>,
-    server_alarm: Alarm,
+    server_host: Host,
     /// Until the client connects.
     dial: Option<Dial>,
     client: Option<Box<dyn Client>>,
-    client_alarm: Alarm,
+    client_host: Host,
     paced_by_caller: bool,
     application: Driver,
     delivery: Delivery,
     tap: Arc<Tap>,
+    /// Where it is wanted.
+    departures: Option<Departures>,
     /// Waits for the server's connection.
     qlog: Option<Box<dyn Write + Send + Sync>>,
+    /// Datagrams that are being handed over, and when they came.
+    batch: Vec<(Timestamp, Datagram)>,
     /// Datagrams that the server has sent.
     sent: u64,
     /// When the datagram that the client saw last had left the server, and when it came.
@@ -127,15 +132,17 @@ impl Pair {
     pub fn new(id: FlowId, flow: &Flow, seed: u64) -> Result<Self, PairError> {
         let tap = Arc::new(Tap::default());
         let server_config = config::server(flow, &tap);
+        let random =
+            |side: &str| Random::for_component(seed, &format!("host.{}.{side}", flow.name));
         Ok(Self {
             id,
             server_config: server_config
                 .map_err(|error| PairError::of(flow, Stack::Quiche, error))?,
             server: None,
-            server_alarm: Alarm::default(),
+            server_host: Host::new(flow.host, random("server")),
             dial: Some(client::prepare(id, flow, seed)?),
             client: None,
-            client_alarm: Alarm::default(),
+            client_host: Host::new(flow.receiver.host, random("client")),
             paced_by_caller: flow.controller == Controller::Bbr2,
             application: Driver::new(flow.application),
             delivery: match flow.imtcp.promise() {
@@ -143,7 +150,9 @@ impl Pair {
                 None => Delivery::default(),
             },
             tap,
+            departures: None,
             qlog: None,
+            batch: Vec::new(),
             sent: 0,
             last_seen: None,
             acknowledged: 0,
@@ -153,6 +162,12 @@ impl Pair {
     /// The server's connection writes its qlog to `writer`.
     pub fn set_qlog(&mut self, writer: Box<dyn Write + Send + Sync>) {
         self.qlog = Some(writer);
+    }
+
+    /// Notes from now on what leaves the server when. It takes the place of a qlog; to be called before
+    /// the client connects.
+    pub fn watch_departures(&mut self) {
+        self.departures = Some(Departures::default());
     }
 
     /// The client connects.
@@ -172,21 +187,53 @@ impl Pair {
         self.serve(Side::Server, around);
     }
 
-    /// A datagram arrives at one side.
+    /// A datagram arrives at one side's machine.
     pub fn receive(&mut self, side: Side, datagram: Datagram, around: &mut Surroundings<'_>) {
-        self.set_time(around);
-        let Datagram { mut payload, stamp } = datagram;
-        match side {
-            Side::Server => self.server_receives(&mut payload, stamp, around),
-            Side::Client => self.client_receives(&mut payload, stamp, around),
+        match self.host(side).receive(around.now, datagram) {
+            Some(at) if at <= around.now => self.hand_over(side, around),
+            Some(at) => around.outbox.wakes.push((side, at)),
+            None => {}
         }
-        around.pool.give(payload);
+    }
+
+    /// One side takes all that has come, then acts.
+    fn hand_over(&mut self, side: Side, around: &mut Surroundings<'_>) {
+        let now = around.now;
+        let mut batch = std::mem::take(&mut self.batch);
+        self.host(side).handed_over(now, &mut batch);
+        for (came, datagram) in batch.drain(..) {
+            around.now = came;
+            self.set_time(around);
+            let Datagram { mut payload, stamp } = datagram;
+            match side {
+                Side::Server => self.server_receives(&mut payload, stamp, around),
+                Side::Client => self.client_receives(&mut payload, stamp, around),
+            }
+            around.pool.give(payload);
+        }
+        self.batch = batch;
+        around.now = now;
+        self.set_time(around);
+        self.serve(side, around);
     }
 
     /// An event that was scheduled for one side fires.
     pub fn wake(&mut self, side: Side, around: &mut Surroundings<'_>) {
         let moment = around.moment();
-        let fires = self.alarm(side).fires(moment.now);
+        if let Some(until) = self.host(side).postpones(moment.now) {
+            around.outbox.wakes.push((side, until));
+            return;
+        }
+        if self.host(side).hands_over(moment.now) {
+            self.hand_over(side, around);
+            return;
+        }
+        let fires = self.host(side).timer_fires(moment.now);
+        if fires && self.host(side).has_more_to_send() {
+            self.set_time(around);
+            self.serve(side, around);
+            return;
+        }
         if !fires || self.due(side, moment).is_none_or(|due| due > moment.now) {
             self.arm(side, around);
             return;
@@ -217,6 +264,11 @@ impl Pair {
         &self.tap
     }
 
+    /// What left the server when, where that is noted.
+    pub fn departures(&self) -> Option<&Departures> {
+        self.departures.as_ref()
+    }
+
     /// The server's connection, once the client's first datagram has arrived.
     pub fn server(&self) -> Option<&quiche::Connection> {
         self.server.as_ref().map(|server| &server.connection)
@@ -225,6 +277,9 @@ impl Pair {
     fn set_time(&self, around: &Surroundings<'_>) {
         around.clock.set(around.now);
         self.tap.set_now(around.now);
+        if let Some(departures) = &self.departures {
+            departures.set_now(around.now);
+        }
     }
 
     fn server_receives(&mut self, payload: &mut [u8], stamp: Stamp, around: &mut Surroundings<'_>) {
@@ -245,14 +300,18 @@ impl Pair {
         if let Some(server) = &mut self.server {
             server.receive(payload, info);
         }
-        self.serve(Side::Server, around);
     }
 
     fn accept(&mut self) -> Option<Server> {
         let id = connection_id(self.id, Side::Server);
         let accepted = quiche::accept(&id, None, SERVER, CLIENT, &mut self.server_config);
         let mut connection = accepted.ok()?;
-        if let Some(writer) = self.qlog.take() {
+        if let Some(departures) = self.departures.clone() {
+            let (title, writer) = (String::new(), Box::new(departures));
+            // Packets are of the core.
+            let level = quiche::QlogLevel::Core;
+            connection.set_qlog_with_level(writer, title, String::new(), level);
+        } else if let Some(writer) = self.qlog.take() {
             let title = "imtcp-sim".to_owned();
             connection.set_qlog(
                 writer,
@@ -274,7 +333,6 @@ impl Pair {
         {
             self.delivery.completed = Some(around.now);
         }
-        self.serve(Side::Client, around);
     }
 
     /// Lets one side send whatever it has, and arms its timer.
@@ -282,11 +340,27 @@ impl Pair {
         if side == Side::Server {
             self.drive_application(around.now);
         }
-        while let Some(payload) = self.next_datagram(side, around) {
-            let packet = self.packet(side, around.now, payload);
-            around.outbox.packets.push((side.sends(), packet));
+        let mut free = Some(self.host(side).begins(around.now));
+        while let Some(now) = free {
+            if now > around.now {
+                around.now = now;
+                self.set_time(around);
+            }
+            let Some(payload) = self.next_datagram(side, around) else {
+                break;
+            };
+            let packet = self.packet(side, now, payload);
+            let at = self.host(side).leaves(now, packet.size);
+            around.outbox.packets.push((side.sends(), at, packet));
+            free = self.host(side).sends();
         }
+        around.now = self.host(side).working_until();
         self.arm(side, around);
+        if self.host(side).has_more_to_send() {
+            let again = around.now;
+            let again = self.host(side).arm(again, Some(again));
+            around.outbox.wakes.extend(again.map(|at| (side, at)));
+        }
     }
 
     fn next_datagram(&mut self, side: Side, around: &mut Surroundings<'_>) -> Option<Vec<u8>> {
@@ -307,6 +381,9 @@ impl Pair {
             };
             self.application
                 .drive(now, &mut server.connection, progress);
+            if let Some(departures) = &self.departures {
+                departures.made(self.application.made());
+            }
         }
     }
 
@@ -350,17 +427,17 @@ impl Pair {
         }
     }
 
-    fn alarm(&mut self, side: Side) -> &mut Alarm {
+    fn host(&mut self, side: Side) -> &mut Host {
         match side {
-            Side::Server => &mut self.server_alarm,
-            Side::Client => &mut self.client_alarm,
+            Side::Server => &mut self.server_host,
+            Side::Client => &mut self.client_host,
         }
     }
 
     fn arm(&mut self, side: Side, around: &mut Surroundings<'_>) {
         let moment = around.moment();
         let due = self.due(side, moment);
-        if let Some(at) = self.alarm(side).arm(moment.now, due) {
+        if let Some(at) = self.host(side).arm(moment.now, due) {
             around.outbox.wakes.push((side, at));
         }
     }

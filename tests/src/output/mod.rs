@@ -5,6 +5,7 @@ mod figure;
 mod qlog;
 mod reliability;
 mod series;
+mod survey;
 mod sweep;
 mod sweep_figures;
 
@@ -13,6 +14,7 @@ pub use figure::figures;
 pub use qlog::{Idle, idle_packets};
 pub use reliability::reliability;
 pub use series::series;
+pub use survey::{survey_files, survey_json};
 pub use sweep::sweep_files;
 
 use crate::result::RunResult;

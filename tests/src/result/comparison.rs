@@ -115,6 +115,11 @@ fn value(column: &Column, result: &RunResult) -> Option<f64> {
     let mut first = || flows.next();
     match column.value {
         Value::Goodput => mean(flows.map(|flow| flow.goodput_bps as f64 / 1e6)),
+        Value::GoodputRatio => {
+            let beside = column.beside.as_deref()?;
+            let other = result.flow(beside)?.goodput_bps as f64;
+            Some(first()?.goodput_bps as f64 / other).filter(|ratio| ratio.is_finite())
+        }
         Value::Completion => mean(flows.filter_map(|flow| {
             let start = flow.reference.life.0.as_secs_f64();
             Some(flow.completed_s? - start)
@@ -135,6 +140,7 @@ fn value(column: &Column, result: &RunResult) -> Option<f64> {
             let flow = first()?;
             median(shares_of_truth(&readings(flow), &flow.reference)).map(|share| share * 100.0)
         }
+        Value::Error => Some(first()?.score.mare? * 100.0),
     }
 }
 

@@ -11,6 +11,8 @@ pub struct Column {
     /// The flow that it is about, or the name under which the scenario has several. A cell without such a
     /// flow shows nothing.
     pub flow: Option<String>,
+    /// The flow with which it is compared in the same run.
+    pub beside: Option<String>,
     /// What is shown.
     pub value: Value,
     /// Whether the change against the sweep's baseline is shown, too.
@@ -22,6 +24,8 @@ pub struct Column {
 pub enum Value {
     /// Goodput in Mbit/s; the mean of flows that are alike.
     Goodput,
+    /// Goodput as a multiple of that of another flow of the same run.
+    GoodputRatio,
     /// Seconds from start to end of a transfer of known size; the mean of flows that are alike, of those
     /// that came to their end.
     Completion,
@@ -42,10 +46,13 @@ pub enum Value {
     TimeToFind,
     /// What is read of the path as a share of the truth, in per cent: the median.
     Reading,
+    /// The mean error of the estimates, in per cent of the truth.
+    Error,
 }
 
 const VALUES: &[(&str, Value)] = &[
     ("goodput", Value::Goodput),
+    ("goodput ratio", Value::GoodputRatio),
     ("completion", Value::Completion),
     ("lost", Value::Lost),
     ("sent", Value::Sent),
@@ -55,6 +62,7 @@ const VALUES: &[(&str, Value)] = &[
     ("overshoot p95", Value::OvershootP95),
     ("time to find", Value::TimeToFind),
     ("reading", Value::Reading),
+    ("error", Value::Error),
 ];
 
 pub(super) fn read(mut section: Section<'_>) -> Result<Column, ScenarioError> {
@@ -72,6 +80,17 @@ pub(super) fn read(mut section: Section<'_>) -> Result<Column, ScenarioError> {
         };
         return Err(section.reject(Complaint::new(problem, remedy)));
     }
+    let beside = section.optional("beside");
+    let beside = beside
+        .map(|flow| flow.text().map(str::to_owned))
+        .transpose()?;
+    if beside.is_some() != (value == Value::GoodputRatio) {
+        let (problem, remedy) = match beside {
+            None => ("a ratio to which flow?", "add beside = \"reno\""),
+            Some(_) => ("this is about one flow alone", "leave `beside` out"),
+        };
+        return Err(section.reject(Complaint::new(problem, remedy)));
+    }
     let change = section.optional("change");
     let change = change.map_or(Ok(false), |change| change.boolean())?;
     let name = name.to_owned();
@@ -79,6 +98,7 @@ pub(super) fn read(mut section: Section<'_>) -> Result<Column, ScenarioError> {
     Ok(Column {
         name,
         flow,
+        beside,
         value,
         change,
     })

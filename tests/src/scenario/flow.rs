@@ -3,12 +3,14 @@
 use super::alike::Alike;
 use super::application::{self, Application};
 use super::error::{Complaint, ScenarioError};
+use super::host::{self, Host};
 use super::link::Link;
 use super::reader::{Entry, Section};
 use super::{life, link_named, promise, quantity};
 use crate::network::Route;
 use imtcp_cc::config::{ConfigBuilder, StoreTarget, StoreTimer};
 use imtcp_cc::units::{Bytes, Timestamp};
+use imtcp_cc::window::Window;
 use imtcp_cc::{Config, EstimatorKind};
 use std::time::Duration;
 
@@ -32,6 +34,8 @@ pub struct Flow {
     pub start_within: Duration,
     /// The links it crosses.
     pub route: Route,
+    /// The machine that the server runs on.
+    pub host: Host,
     /// How the client acknowledges.
     pub receiver: Receiver,
     /// Largest UDP payload.
@@ -94,6 +98,8 @@ pub struct Receiver {
     /// Whether it tells when packets arrived, which the server then asks for
     /// (draft-ietf-quic-receive-ts). For quiche alone.
     pub receive_timestamps: bool,
+    /// The machine that the client runs on.
+    pub host: Host,
 }
 
 /// An implementation of QUIC.
@@ -164,6 +170,7 @@ fn read(
     let start_within = start_within.map_or(Ok(Duration::ZERO), |e| e.quantity(quantity::span))?;
     let alike = Alike::read(&mut section, start, stop)?;
     let route = route(&mut section, links)?;
+    let host = host::read(section.optional("host"))?;
     let receiver = receiver(section.optional("receiver"))?;
     let packet = section.optional("packet");
     let packet = packet.map_or(Ok(Bytes::new(1350)), |entry| entry.quantity(packet_size))?;
@@ -180,6 +187,7 @@ fn read(
         stop,
         start_within,
         route,
+        host,
         receiver,
         packet,
         flow_control,
@@ -224,6 +232,7 @@ fn receiver(entry: Option<Entry<'_>>) -> Result<Receiver, ScenarioError> {
         delay: Duration::from_millis(25),
         ack_frequency: false,
         receive_timestamps: false,
+        host: Host::default(),
     };
     let Some(entry) = entry else {
         return Ok(receiver);
@@ -256,6 +265,7 @@ fn receiver(entry: Option<Entry<'_>>) -> Result<Receiver, ScenarioError> {
         for_quiche(&entry, receiver.stack)?;
         receiver.receive_timestamps = entry.boolean()?;
     }
+    receiver.host = host::read(section.optional("host"))?;
     section.finish()?;
     Ok(receiver)
 }
@@ -308,6 +318,10 @@ fn imtcp(entry: Option<Entry<'_>>, round_trip: Duration) -> Result<Config, Scena
             ("statistical", EstimatorKind::Statistical),
             ("classic", EstimatorKind::Classic),
         ])?);
+    }
+    if let Some(entry) = section.optional("window") {
+        builder =
+            builder.window(entry.choice(&[("cubic", Window::Cubic), ("reno", Window::Reno)])?);
     }
     builder = counts(&mut section, builder)?;
     builder = storing(&mut section, builder)?;

@@ -285,7 +285,14 @@ impl Estimator for StatisticalEstimator {
         Some(SearchRange::around(latest.available, half_width).bounded(bound))
     }
 
+    /// Keeps its memory: an acknowledgement allocates nothing.
     fn reset(&mut self) {
-        *self = Self::new(self.minimum_range);
+        self.capacity = None;
+        self.latest = None;
+        self.slices.clear();
+        self.level_start = 0;
+        self.changed = false;
+        self.peak.clear();
+        self.link_covered = false;
     }
 }

@@ -54,6 +54,12 @@ impl Peak {
         }
     }
 
+    /// Forgets what got through; when congestion was met stays known.
+    pub(super) fn clear(&mut self) {
+        self.samples.clear();
+        (self.own_bits, self.sent_s, self.arrived_s) = (0.0, 0.0, 0.0);
+    }
+
     /// The path could not carry what was sent.
     pub(super) fn on_congestion(&mut self, now: Timestamp) {
         self.congested = Some(now);

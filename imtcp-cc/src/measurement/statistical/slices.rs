@@ -176,6 +176,12 @@ impl Slices {
         }
     }
 
+    /// Forgets all of them.
+    pub(super) fn clear(&mut self) {
+        self.slices.clear();
+        self.last_echo = None;
+    }
+
     pub(super) fn length(&self) -> Duration {
         self.length
     }

@@ -65,6 +65,7 @@ mod tests {
             delay: Duration::from_millis(25),
             ack_frequency: false,
             receive_timestamps: false,
+            host: crate::scenario::Host::default(),
         })
     }
 

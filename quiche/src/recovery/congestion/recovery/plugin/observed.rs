@@ -30,7 +30,7 @@ impl Observed {
 
     /// A packet was acknowledged after it had been declared lost.
     pub(crate) fn on_spurious(&mut self, packet: &Sent) {
-        if self.enabled {
+        if self.enabled && packet.in_flight {
             self.spurious.push(packet.pkt_num);
         }
     }

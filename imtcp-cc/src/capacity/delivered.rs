@@ -1,0 +1,107 @@
+//! What got through of late: the one bound of the available bandwidth that is never silent.
+//!
+//! Whatever an estimator believes, what was just delivered was available.
+
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::time::Duration;
+
+/// Deliveries are added up over such spans.
+const SPAN: Duration = Duration::from_millis(50);
+
+/// Spans remembered: as long as the longest averaging window of an estimate.
+const SPANS: usize = 80;
+
+/// Adds up what acknowledgements cover, on the wire.
+#[derive(Debug)]
+pub struct Delivered {
+    spans: [Bytes; SPANS],
+    /// The span that is being filled, counted from the origin.
+    present: u64,
+    /// The first span of all.
+    first: Option<u64>,
+}
+
+impl Default for Delivered {
+    fn default() -> Self {
+        Self {
+            spans: [Bytes::ZERO; SPANS],
+            present: 0,
+            first: None,
+        }
+    }
+}
+
+impl Delivered {
+    /// `bytes` were acknowledged.
+    pub fn on_ack(&mut self, now: Timestamp, bytes: Bytes) {
+        let span = Self::span_of(now);
+        for skipped in (self.present + 1..=span).rev().take(SPANS) {
+            self.spans[Self::slot(skipped)] = Bytes::ZERO;
+        }
+        self.present = self.present.max(span);
+        self.first.get_or_insert(span);
+        self.spans[Self::slot(span)] += bytes;
+    }
+
+    /// The mean rate over the newest complete spans that make up `window`, at least one; `None` before
+    /// there are so many.
+    pub fn over(&self, window: Duration) -> Option<Bandwidth> {
+        let wanted = window.as_nanos().div_ceil(SPAN.as_nanos()).max(1);
+        let count = u64::try_from(wanted).unwrap_or(u64::MAX).min(SPANS as u64 - 1);
+        let oldest = self.present.checked_sub(count)?;
+        // The first span began somewhere in its middle.
+        if self.first? >= oldest {
+            return None;
+        }
+        let mut bytes = Bytes::ZERO;
+        for span in oldest..self.present {
+            bytes += self.spans[Self::slot(span)];
+        }
+        Bandwidth::from_bytes_over(bytes, SPAN * u32::try_from(count).unwrap_or(1))
+    }
+
+    fn span_of(at: Timestamp) -> u64 {
+        at.as_nanos() / u64::try_from(SPAN.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn slot(span: u64) -> usize {
+        usize::try_from(span % SPANS as u64).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at_ms(ms: u64) -> Timestamp {
+        Timestamp::from_nanos(ms * 1_000_000)
+    }
+
+    /// 1250 bytes every millisecond, 10 Mbit/s, from `from` until `to`.
+    fn deliver(delivered: &mut Delivered, from: u64, to: u64) {
+        (from..to).for_each(|ms| delivered.on_ack(at_ms(ms), Bytes::new(1250)));
+    }
+
+    #[test]
+    fn the_mean_is_over_whole_spans() {
+        let mut delivered = Delivered::default();
+        deliver(&mut delivered, 1010, 1130);
+        assert_eq!(delivered.over(Duration::from_millis(100)), None, "begun inside");
+        deliver(&mut delivered, 1130, 2010);
+        for ms in [1, 50, 60, 500] {
+            let rate = delivered.over(Duration::from_millis(ms));
+            assert_eq!(rate, Some(Bandwidth::from_mbps(10)), "over {ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_pause_counts_as_time_without_deliveries() {
+        let mut delivered = Delivered::default();
+        deliver(&mut delivered, 1000, 2000);
+        deliver(&mut delivered, 2250, 2251);
+        let rate = delivered.over(Duration::from_millis(500));
+        assert_eq!(rate, Some(Bandwidth::from_mbps(5)));
+        deliver(&mut delivered, 60_000, 60_001);
+        assert_eq!(delivered.over(Duration::from_secs(4)), Some(Bandwidth::ZERO));
+    }
+}

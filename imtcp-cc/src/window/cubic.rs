@@ -1,0 +1,303 @@
+//! CUBIC: RFC 9438. Its first slow start is HyStart++'s ([`super::hystart`]), recovery is that of
+//! RFC 9002, section 7.3.2.
+//!
+//! ```text
+//!   W_cubic(t) = C (t - K)^3 + W_max       K = cbrt((W_max - cwnd_epoch) / C)      section 4.2
+//!   target     = W_cubic(t + RTT), from cwnd to 1.5 cwnd                           section 4.2
+//!   W_est     += alpha acked / cwnd        alpha = 3 (1 - beta) / (1 + beta)       section 4.3
+//!   cwnd       = W_est                     where W_cubic(t) < W_est                section 4.3
+//!   cwnd      += (target - cwnd) / cwnd    for each segment, elsewhere        sections 4.4, 4.5
+//! ```
+//!
+//! C = 0.4 segments / s^3 and beta = 0.7. The RFC counts segments; here everything is bytes, a
+//! segment being a full datagram, and time is whole microseconds: integers repeat on every machine.
+
+use super::base::{Base, Growth};
+use super::hystart::{HyStart, Pace};
+use super::{Acked, Phase, WindowLaw};
+use crate::units::{Bytes, Timestamp};
+use std::time::Duration;
+
+/// A ratio of whole numbers.
+type Ratio = (u64, u64);
+
+/// beta_cubic (section 4.6).
+const BETA: Ratio = (7, 10);
+
+/// (1 + beta_cubic) / 2 of fast convergence (section 4.7).
+const FAST_CONVERGENCE: Ratio = (17, 20);
+
+/// alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic) = 0.9 / 1.7 (section 4.3), and its value from
+/// cwnd_prior on, 1, over the same divisor.
+const ALPHA: u128 = 9;
+const ALPHA_FROM_PRIOR: u128 = 17;
+const ALPHA_DIVISOR: u128 = 17;
+
+/// The most that target may be above cwnd (section 4.2).
+const MOST_TARGET: Ratio = (3, 2);
+
+/// C (section 5.1) in segments per second cubed, and that second cubed in microseconds.
+const C: (u128, u128) = (4, 10 * 1_000_000_000_000_000_000);
+
+/// The window of RFC 9438.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cubic {
+    state: State,
+    /// What stood before the last reduction (section 4.9).
+    before: Option<State>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State {
+    base: Base,
+    hystart: HyStart,
+    /// W_max, by the last congestion.
+    w_max: Option<Bytes>,
+    /// cwnd_prior; zero until there was congestion, so that alpha is 1 then (section 4.10).
+    prior_window: Bytes,
+    /// The present stage of congestion avoidance.
+    epoch: Option<Epoch>,
+    last_ack: Option<Timestamp>,
+}
+
+/// A stage of congestion avoidance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Epoch {
+    /// t_epoch, later by the time in which the application limited the window.
+    start: Timestamp,
+    /// W_max of W_cubic.
+    w_max: Bytes,
+    /// K in microseconds.
+    k_us: u64,
+    /// W_est.
+    estimate: Bytes,
+    /// What has not yet made a byte of it.
+    credit: u128,
+}
+
+impl Cubic {
+    /// A window of `initial_window_packets` datagrams, within the limit of RFC 9002, section 7.2.
+    pub fn new(initial_window_packets: u32, max_datagram_size: Bytes) -> Self {
+        Self {
+            state: State {
+                base: Base::new(initial_window_packets, max_datagram_size),
+                hystart: HyStart::new(),
+                w_max: None,
+                prior_window: Bytes::ZERO,
+                epoch: None,
+                last_ack: None,
+            },
+            before: None,
+        }
+    }
+}
+
+impl State {
+    /// RFC 9406, section 4.2.
+    fn start_slowly(&mut self, acked: &Acked) {
+        let share = match self.hystart.on_ack(acked) {
+            Pace::Full => 1,
+            Pace::Conservative { divisor } => divisor,
+            Pace::Over => {
+                self.base.leave_slow_start();
+                return;
+            }
+        };
+        self.base.window += Bytes::new(acked.size.get() / share);
+    }
+
+    /// Section 4.2: t leaves out the time in which the application limited the window, be it that
+    /// the window was not full or that nothing was in flight at all.
+    fn follow_time(&mut self, acked: &Acked) {
+        let last = self.last_ack.replace(acked.now);
+        let (Some(last), Some(epoch)) = (last, self.epoch.as_mut()) else {
+            return;
+        };
+        let passed = acked.now.saturating_since(last);
+        let idle = acked.sent.saturating_since(last).min(passed);
+        let limited = acked.application_limited;
+        epoch.start = epoch.start + if limited { passed } else { idle };
+    }
+
+    /// Sections 4.3 to 4.5.
+    fn avoid_congestion(&mut self, acked: &Acked) {
+        let (window, datagram) = (self.base.window, self.base.max_datagram_size);
+        let w_max = self.w_max;
+        let epoch = self
+            .epoch
+            .get_or_insert_with(|| Epoch::new(acked.now, w_max, window, datagram));
+        epoch.grow_estimate(acked.size, window, datagram, self.prior_window);
+        let t = acked.now.saturating_since(epoch.start);
+        if epoch.w_cubic(t, datagram) < epoch.estimate {
+            // No faster than slow start, where the estimate has run ahead.
+            let most = window + acked.size;
+            self.base.window = epoch.estimate.min(most).max(window);
+        } else {
+            let target = epoch
+                .w_cubic(t.saturating_add(acked.smoothed_rtt), datagram)
+                .min(scaled(window, MOST_TARGET))
+                .saturating_sub(window);
+            self.base.grow_along(i128::from(target.get()), acked.size);
+        }
+    }
+
+    fn reduce(&mut self, now: Timestamp) {
+        let window = self.base.window;
+        self.w_max = Some(match self.w_max {
+            // Section 4.7: somebody else has joined, and shall find room.
+            Some(last) if window < last => scaled(window, FAST_CONVERGENCE),
+            _ => window,
+        });
+        self.prior_window = window;
+        self.epoch = None;
+        self.hystart.give_up();
+        let threshold = scaled(window, BETA).max(self.base.minimum_window());
+        self.base.reduce(now, threshold);
+    }
+}
+
+impl Epoch {
+    /// Begins with this window. Without a W_max above it, as after a slow start without loss
+    /// (section 4.10) or after persistent congestion (section 4.8), W_max is the window and K is 0.
+    fn new(now: Timestamp, w_max: Option<Bytes>, window: Bytes, datagram: Bytes) -> Self {
+        let w_max = w_max.unwrap_or(window).max(window);
+        Self {
+            start: now,
+            w_max,
+            k_us: k_us(w_max.saturating_sub(window), datagram),
+            estimate: window,
+            credit: 0,
+        }
+    }
+
+    /// W_cubic(t).
+    fn w_cubic(&self, t: Duration, datagram: Bytes) -> Bytes {
+        let t_us = i128::try_from(t.as_micros()).unwrap_or(i128::MAX);
+        let from_k = t_us - i128::from(self.k_us);
+        let scale = u128::from(datagram.get()) * C.0;
+        let cube = from_k.unsigned_abs().saturating_pow(3);
+        let far = Bytes::new(u64::try_from(cube.saturating_mul(scale) / C.1).unwrap_or(u64::MAX));
+        if from_k < 0 {
+            self.w_max.saturating_sub(far)
+        } else {
+            self.w_max + far
+        }
+    }
+
+    /// W_est = W_est + alpha acked / cwnd.
+    fn grow_estimate(&mut self, acked: Bytes, window: Bytes, datagram: Bytes, prior: Bytes) {
+        let alpha = if self.estimate >= prior {
+            ALPHA_FROM_PRIOR
+        } else {
+            ALPHA
+        };
+        let product = u128::from(acked.get()).saturating_mul(u128::from(datagram.get()));
+        self.credit = self.credit.saturating_add(product.saturating_mul(alpha));
+        let divisor = ALPHA_DIVISOR * u128::from(window.get().max(1));
+        self.estimate += Bytes::new(u64::try_from(self.credit / divisor).unwrap_or(u64::MAX));
+        self.credit %= divisor;
+    }
+}
+
+/// K = cbrt((W_max - cwnd_epoch) / C) in microseconds, rounded down.
+fn k_us(missing: Bytes, datagram: Bytes) -> u64 {
+    let scale = u128::from(datagram.get().max(1)) * C.0;
+    cube_root(u128::from(missing.get()) * C.1 / scale)
+}
+
+/// The largest number whose cube is not above `number`.
+fn cube_root(number: u128) -> u64 {
+    // 2^43 cubed is above 2^128.
+    (0..43).rev().fold(0, |root, bit| {
+        let candidate = root | (1_u64 << bit);
+        match u128::from(candidate).checked_pow(3) {
+            Some(cube) if cube <= number => candidate,
+            _ => root,
+        }
+    })
+}
+
+fn scaled(size: Bytes, (multiplier, divisor): Ratio) -> Bytes {
+    let scaled = u128::from(size.get()) * u128::from(multiplier) / u128::from(divisor);
+    Bytes::new(u64::try_from(scaled).unwrap_or(u64::MAX))
+}
+
+impl WindowLaw for Cubic {
+    fn on_ack(&mut self, acked: &Acked) {
+        let state = &mut self.state;
+        state.follow_time(acked);
+        match state.base.on_ack(acked) {
+            Growth::None => {}
+            Growth::SlowStart => state.start_slowly(acked),
+            Growth::Steered(slope) => {
+                // Given back, the window begins a stage from where it then is.
+                state.epoch = None;
+                state.base.grow_along(i128::from(slope), acked.size);
+            }
+            Growth::Own => state.avoid_congestion(acked),
+        }
+    }
+
+    /// Sections 4.6 and 4.7, with cwnd for the flight size: a window that is not used does not grow.
+    fn on_congestion(&mut self, now: Timestamp, sent: Timestamp) -> bool {
+        if self.state.base.was_sent_before_recovery(sent) {
+            return false;
+        }
+        self.before = Some(self.state);
+        self.state.reduce(now);
+        true
+    }
+
+    /// Section 4.8.
+    fn on_persistent_congestion(&mut self) {
+        self.before = None;
+        self.state.base.collapse();
+        self.state.w_max = None;
+        self.state.epoch = None;
+    }
+
+    /// Section 4.9.2. A window that is as large again meanwhile stays.
+    fn on_spurious_congestion(&mut self) {
+        let Some(before) = self.before.take() else {
+            return;
+        };
+        if before.base.window <= self.state.base.window {
+            return;
+        }
+        let mut base = self.state.base;
+        base.restore(&before.base);
+        self.state = State {
+            base,
+            last_ack: self.state.last_ack,
+            ..before
+        };
+    }
+
+    fn on_max_datagram_size(&mut self, size: Bytes) {
+        self.state.base.on_max_datagram_size(size);
+    }
+
+    fn set_slope(&mut self, bytes_per_round_trip: Option<i64>) {
+        self.state.base.set_slope(bytes_per_round_trip);
+    }
+
+    fn leave_slow_start(&mut self) {
+        self.state.base.leave_slow_start();
+        self.state.hystart.give_up();
+    }
+
+    fn window(&self) -> Bytes {
+        self.state.base.window
+    }
+
+    fn slow_start_threshold(&self) -> Option<Bytes> {
+        self.state.base.threshold
+    }
+
+    fn phase(&self) -> Phase {
+        self.state.base.phase()
+    }
+}
+
+#[cfg(test)]
+mod tests;

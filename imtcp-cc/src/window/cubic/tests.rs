@@ -1,0 +1,420 @@
+use super::*;
+use proptest::prelude::*;
+
+const DATAGRAM: Bytes = Bytes::new(1200);
+const SECOND: u64 = 1_000_000;
+
+fn at(micros: u64) -> Timestamp {
+    Timestamp::from_nanos(micros * 1000)
+}
+
+/// A packet over a path of 100 ms.
+fn acked(bytes: u64, now_us: u64) -> Acked {
+    Acked {
+        now: at(now_us),
+        size: Bytes::new(bytes),
+        sent: at(now_us - 100_000),
+        application_limited: false,
+        smoothed_rtt: Duration::from_millis(100),
+        latest_rtt: Duration::from_millis(100),
+    }
+}
+
+/// A window of 1000 datagrams in slow start, after a second.
+fn thousand() -> Cubic {
+    let mut law = Cubic::new(10, DATAGRAM);
+    law.on_ack(&acked(1_200_000 - 12_000, SECOND));
+    assert_eq!(law.window(), Bytes::new(1_200_000));
+    law
+}
+
+/// The same after congestion at two seconds: 700 datagrams, and W_max 1000.
+fn reduced() -> Cubic {
+    let mut law = thousand();
+    assert!(law.on_congestion(at(2 * SECOND), at(2 * SECOND - 100_000)));
+    law
+}
+
+fn near(window: Bytes, expected: u64) {
+    assert!(
+        window.get().abs_diff(expected) <= 2,
+        "{window}, not {expected}"
+    );
+}
+
+#[test]
+fn cube_roots_are_rounded_down() {
+    for (number, root) in [(0, 0), (1, 1), (7, 1), (8, 2), (26, 2), (27, 3)] {
+        assert_eq!(cube_root(number), root, "{number}");
+    }
+    assert_eq!(cube_root(u128::from(u32::MAX).pow(3)), u64::from(u32::MAX));
+    // cbrt(2^128) = 2^42.67
+    assert_eq!(cube_root(u128::MAX), 6_981_463_658_331);
+}
+
+#[test]
+fn k_is_the_cube_root_of_what_is_missing() {
+    // cbrt((1000 - 700) / 0.4) = cbrt(750) = 9.085603 s.
+    assert_eq!(k_us(Bytes::new(300 * 1200), DATAGRAM), 9_085_602);
+    // cbrt(0.4 / 0.4) = 1 s, whatever a datagram is.
+    assert_eq!(k_us(Bytes::new(400), Bytes::new(1000)), SECOND);
+    assert_eq!(k_us(Bytes::ZERO, DATAGRAM), 0);
+}
+
+#[test]
+fn the_curve_passes_the_reduced_window_w_max_and_what_lies_beyond() {
+    let window = Bytes::new(840_000);
+    let epoch = Epoch::new(at(0), Some(Bytes::new(1_200_000)), window, DATAGRAM);
+    let curve = |micros| epoch.w_cubic(Duration::from_micros(micros), DATAGRAM);
+    near(curve(0), 840_000);
+    near(curve(9_085_602), 1_200_000);
+    // 0.4 * 5^3 = 50 datagrams on both sides of K.
+    near(curve(9_085_602 + 5 * SECOND), 1_260_000);
+    near(curve(9_085_602 - 5 * SECOND), 1_140_000);
+}
+
+#[test]
+fn congestion_leaves_seven_tenths_once_per_round_trip() {
+    let mut law = reduced();
+    assert_eq!(law.window(), Bytes::new(840_000));
+    assert_eq!(law.slow_start_threshold(), Some(Bytes::new(840_000)));
+    assert_eq!(law.phase(), Phase::Recovery);
+    assert!(!law.on_congestion(at(2 * SECOND + 1), at(2 * SECOND)));
+    assert_eq!(law.window(), Bytes::new(840_000));
+    assert_eq!(law.state.w_max, Some(Bytes::new(1_200_000)));
+}
+
+#[test]
+fn fast_convergence_lowers_w_max_below_a_window_that_fell() {
+    let mut law = reduced();
+    assert!(law.on_congestion(at(3 * SECOND), at(2 * SECOND + 1)));
+    // 840000 * 1.7 / 2; 840000 * 0.7.
+    assert_eq!(law.state.w_max, Some(Bytes::new(714_000)));
+    assert_eq!(law.window(), Bytes::new(588_000));
+    assert_eq!(law.state.prior_window, Bytes::new(840_000));
+}
+
+#[test]
+fn a_window_that_came_back_has_a_w_max_of_its_own() {
+    let mut law = reduced();
+    law.state.base.window = Bytes::new(1_200_000);
+    assert!(law.on_congestion(at(3 * SECOND), at(2 * SECOND + 1)));
+    assert_eq!(law.state.w_max, Some(Bytes::new(1_200_000)));
+}
+
+#[test]
+fn a_whole_window_acknowledged_brings_it_to_the_target() {
+    let mut law = reduced();
+    let start = 2 * SECOND + 200_000;
+    // The stage begins. W_est gains 1200 * 1200 / 840000 * 9 / 17 = 0.9 bytes, no whole one; and
+    // W_cubic(0.1) = 1000 - 0.4 * 725.5071 = 709.7972 datagrams, 11756.6 bytes up: 16.8 of them.
+    law.on_ack(&acked(1200, start));
+    assert_eq!(law.window(), Bytes::new(840_016));
+    // 0.1 s into it. W_cubic(0.1) is above W_est; with x = cbrt(750):
+    // W_cubic(0.2) = 1000 - 0.4 (x - 0.2)^3 = 1000 - 0.4 * 701.5534 = 719.3786 datagrams.
+    law.on_ack(&acked(840_000, start + 100_000));
+    near(law.window(), 863_254);
+    // A half of the next: (W_cubic(0.3) - cwnd) / 2, W_cubic(0.3) = 1000 - 0.4 * 678.1326.
+    law.on_ack(&acked(863_254 / 2, start + 200_000));
+    near(law.window(), (863_254 + 874_496) / 2);
+}
+
+#[test]
+fn the_target_is_one_and_a_half_windows_at_most() {
+    let mut law = Cubic::new(10, DATAGRAM);
+    law.leave_slow_start();
+    law.on_ack(&acked(1200, SECOND));
+    // 20 s later W_cubic is 10 + 0.4 * 8000 datagrams.
+    let late = Acked {
+        sent: at(SECOND),
+        ..acked(12_000, 21 * SECOND)
+    };
+    let before = law.window().get();
+    law.on_ack(&late);
+    let most = before + before * 12_000 / before / 2;
+    assert!(
+        law.window().get() > before + 4000 && law.window().get() <= most,
+        "{}",
+        law.window()
+    );
+}
+
+/// Rounds of 10 ms that acknowledge the whole window.
+fn short_rounds(law: &mut Cubic, start_us: u64, rounds: u64) {
+    for round in 0..rounds {
+        law.on_ack(&Acked {
+            sent: at(start_us + 10_000 * round - 10_000),
+            smoothed_rtt: Duration::from_millis(10),
+            ..acked(law.window().get(), start_us + 10_000 * round)
+        });
+    }
+}
+
+#[test]
+fn where_the_path_is_short_it_grows_like_reno() {
+    // 20 datagrams, reduced to 14. K = cbrt(6 / 0.4) = 2.47 s: after 0.1 s W_cubic is at 14.7.
+    let mut law = Cubic::new(10, DATAGRAM);
+    law.on_ack(&acked(12_000, SECOND));
+    assert!(law.on_congestion(at(2 * SECOND), at(2 * SECOND - 10_000)));
+    assert_eq!(law.window(), Bytes::new(16_800));
+    // alpha of a datagram per round trip: 1200 * 9 / 17 = 635.3.
+    short_rounds(&mut law, 2 * SECOND + 20_000, 1);
+    assert_eq!(law.window(), Bytes::new(16_800 + 635));
+    short_rounds(&mut law, 2 * SECOND + 30_000, 10);
+    near(law.window(), 16_800 + 11 * 1200 * 9 / 17);
+    // The twelfth passes cwnd_prior, 24000; from then on a whole datagram.
+    short_rounds(&mut law, 2 * SECOND + 130_000, 1);
+    let before = law.window().get();
+    assert!(before > 24_000);
+    short_rounds(&mut law, 2 * SECOND + 140_000, 4);
+    near(law.window(), before + 4 * 1200);
+}
+
+#[test]
+fn slow_start_without_loss_ends_with_w_max_at_the_window() {
+    let mut law = thousand();
+    law.leave_slow_start();
+    law.on_ack(&acked(1200, SECOND));
+    let epoch = law.state.epoch.expect("congestion avoidance");
+    assert_eq!((epoch.k_us, epoch.w_max), (0, Bytes::new(1_200_000)));
+    // alpha is 1: W_est is a datagram per round trip.
+    let grown = epoch.estimate.get() * 17 * 1_200_000;
+    assert_eq!(grown / 17 / 1_200_000, 1_200_001);
+}
+
+#[test]
+fn time_in_which_the_application_limits_does_not_count() {
+    let start = 3 * SECOND;
+    let grown = |pause_us: u64, limited: bool| {
+        let mut law = reduced();
+        law.on_ack(&acked(1200, start));
+        law.on_ack(&acked(84_000, start + 100_000));
+        let before = law.window();
+        for part in 1..=10 {
+            law.on_ack(&Acked {
+                application_limited: true,
+                ..acked(
+                    1200,
+                    start + 100_000 + pause_us * part / 10 * u64::from(limited),
+                )
+            });
+        }
+        assert_eq!(law.window(), before, "not while it is limited");
+        law.on_ack(&acked(84_000, start + 200_000 + pause_us));
+        law.window()
+    };
+    assert_eq!(grown(0, true), grown(100 * SECOND, true));
+    // Silence: nothing is in flight for 100 s.
+    assert_eq!(grown(0, false), grown(100 * SECOND, false));
+    // It would matter.
+    let mut law = reduced();
+    law.on_ack(&acked(1200, start));
+    for second in 1..=100 {
+        law.on_ack(&acked(1, start + second * SECOND / 10));
+    }
+    law.on_ack(&acked(84_000, start + 10 * SECOND + 100_000));
+    assert!(law.window() > grown(0, true) + DATAGRAM);
+}
+
+#[test]
+fn the_first_slow_start_slows_down_and_ends_as_the_round_trip_grows() {
+    let mut law = Cubic::new(10, DATAGRAM);
+    let mut windows = Vec::new();
+    // Ten datagrams a round; 40 ms, then 60 ms.
+    for round in 1..=8_u64 {
+        let rtt = Duration::from_millis(if round == 1 { 40 } else { 60 });
+        for packet in 0..10 {
+            law.on_ack(&Acked {
+                sent: at(round * SECOND + packet),
+                latest_rtt: rtt,
+                ..acked(1200, (round + 1) * SECOND + packet)
+            });
+        }
+        windows.push(law.window().get());
+    }
+    // Ten; seven and three quarters of one; ten quarters in each of four rounds.
+    assert_eq!(
+        windows[..6],
+        [24_000, 33_300, 36_300, 39_300, 42_300, 45_300]
+    );
+    assert_eq!(law.phase(), Phase::CongestionAvoidance);
+    assert_eq!(law.slow_start_threshold(), Some(Bytes::new(45_300)));
+    assert_eq!(law.state.w_max, None, "no congestion was met");
+}
+
+#[test]
+fn a_spurious_congestion_is_undone_with_all_that_it_changed() {
+    let mut law = reduced();
+    for round in 0..20 {
+        law.on_ack(&acked(84_000, 3 * SECOND + round * 100_000));
+    }
+    let (mut undone, mut now) = (law.clone(), 5 * SECOND);
+    assert!(undone.on_congestion(at(now), at(now - 1)));
+    assert!(undone.window() < law.window());
+    undone.on_spurious_congestion();
+    for _ in 0..50 {
+        now += 100_000;
+        law.on_ack(&acked(84_000, now));
+        undone.on_ack(&acked(84_000, now));
+        assert_eq!(undone.state, law.state);
+    }
+    let window = undone.window();
+    undone.on_spurious_congestion();
+    assert_eq!(undone.window(), window, "once");
+}
+
+#[test]
+fn a_spurious_congestion_in_slow_start_leaves_slow_start_as_it_was() {
+    let mut law = reduced();
+    law.on_spurious_congestion();
+    assert_eq!(law.window(), Bytes::new(1_200_000));
+    assert_eq!(law.slow_start_threshold(), None);
+    assert_eq!(law.phase(), Phase::SlowStart);
+    assert_eq!(law.state, thousand().state);
+}
+
+#[test]
+fn a_window_that_has_grown_past_the_old_one_is_not_taken_back() {
+    let mut law = reduced();
+    law.state.base.window = Bytes::new(1_200_001);
+    law.on_spurious_congestion();
+    assert_eq!(law.window(), Bytes::new(1_200_001));
+    assert_eq!(law.slow_start_threshold(), Some(Bytes::new(840_000)));
+}
+
+#[test]
+fn persistent_congestion_restarts_slow_start_and_forgets_the_curve() {
+    let mut law = reduced();
+    law.on_persistent_congestion();
+    assert_eq!(law.window(), Bytes::new(2400));
+    assert_eq!(law.phase(), Phase::SlowStart);
+    law.on_spurious_congestion();
+    assert_eq!(law.window(), Bytes::new(2400), "it is no matter of doubt");
+    // Back at the threshold: K is 0 and W_max the window (section 4.8).
+    law.on_ack(&acked(837_600, 3 * SECOND));
+    assert_eq!(law.phase(), Phase::CongestionAvoidance);
+    law.on_ack(&acked(1200, 3 * SECOND));
+    let epoch = law.state.epoch.expect("congestion avoidance");
+    assert_eq!((epoch.k_us, epoch.w_max), (0, Bytes::new(840_000)));
+}
+
+#[test]
+fn the_window_never_falls_below_two_datagrams() {
+    let mut law = Cubic::new(2, DATAGRAM);
+    for round in 1..10 {
+        assert!(law.on_congestion(at(round * SECOND), at(round * SECOND - 1)));
+    }
+    assert_eq!(law.window(), Bytes::new(2400));
+    assert_eq!(law.slow_start_threshold(), Some(Bytes::new(2400)));
+    law.on_ack(&acked(2400, 20 * SECOND));
+    assert_eq!(law.phase(), Phase::CongestionAvoidance);
+}
+
+#[test]
+fn a_slope_takes_the_curves_place_and_gives_it_back_where_the_window_is() {
+    let mut law = reduced();
+    law.set_slope(Some(6 * 1200));
+    law.on_ack(&acked(840_000, 3 * SECOND));
+    assert_eq!(law.window(), Bytes::new(840_000 + 7200));
+    law.set_slope(Some(-84_720));
+    law.on_ack(&acked(847_200, 4 * SECOND));
+    assert_eq!(law.window(), Bytes::new(762_480));
+    assert_eq!(law.phase(), Phase::CongestionAvoidance);
+    law.set_slope(None);
+    law.on_ack(&acked(1200, 5 * SECOND));
+    let epoch = law.state.epoch.expect("a new stage");
+    assert_eq!(epoch.start, at(5 * SECOND));
+    // cbrt((1000 - 635.4) / 0.4) = 9.696 s
+    assert_eq!(epoch.k_us / 1000, 9_695);
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Ack(Acked),
+    Congestion(u64, u64),
+    Persistent,
+    Spurious,
+    Datagram(u64),
+    Slope(Option<i64>),
+    LeaveSlowStart,
+}
+
+fn any_ack() -> impl Strategy<Value = Acked> {
+    let bytes = prop_oneof![any::<u64>(), 0u64..100_000];
+    let times = (any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>());
+    (bytes, times, any::<bool>()).prop_map(
+        |(bytes, (now, sent, smoothed, latest), application_limited)| Acked {
+            now: Timestamp::from_nanos(now),
+            size: Bytes::new(bytes),
+            sent: Timestamp::from_nanos(sent),
+            application_limited,
+            smoothed_rtt: Duration::from_nanos(smoothed),
+            latest_rtt: Duration::from_nanos(latest),
+        },
+    )
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => any_ack().prop_map(Step::Ack),
+        2 => (any::<u64>(), any::<u64>()).prop_map(|(n, s)| Step::Congestion(n, s)),
+        1 => Just(Step::Persistent),
+        1 => Just(Step::Spurious),
+        1 => prop_oneof![any::<u64>(), 0u64..65_536].prop_map(Step::Datagram),
+        1 => any::<Option<i64>>().prop_map(Step::Slope),
+        1 => Just(Step::LeaveSlowStart),
+    ]
+}
+
+fn take(law: &mut Cubic, step: Step) {
+    let time = Timestamp::from_nanos;
+    match step {
+        Step::Ack(acked) => law.on_ack(&acked),
+        Step::Congestion(now, sent) => {
+            let _ = law.on_congestion(time(now), time(sent));
+        }
+        Step::Persistent => law.on_persistent_congestion(),
+        Step::Spurious => law.on_spurious_congestion(),
+        Step::Datagram(size) => law.on_max_datagram_size(Bytes::new(size)),
+        Step::Slope(slope) => law.set_slope(slope),
+        Step::LeaveSlowStart => law.leave_slow_start(),
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_window_holds_two_datagrams_whatever_happens(
+        steps in proptest::collection::vec(any_step(), 0..200), size: u64, packets: u32,
+    ) {
+        let mut law = Cubic::new(packets, Bytes::new(size));
+        for step in steps {
+            take(&mut law, step);
+            prop_assert!(law.window() >= law.state.base.minimum_window(), "after {step:?}");
+            prop_assert!(law.window() >= Bytes::new(2), "after {step:?}");
+        }
+    }
+
+    #[test]
+    fn by_itself_it_grows_no_faster_than_slow_start(
+        steps in proptest::collection::vec(any_step(), 0..200),
+    ) {
+        let mut law = Cubic::new(10, DATAGRAM);
+        let mut largest = law.window();
+        for step in steps {
+            let before = law.window();
+            match step {
+                Step::Slope(_) | Step::Datagram(_) => continue,
+                Step::Ack(acked) => {
+                    law.on_ack(&acked);
+                    prop_assert!(law.window() >= before, "after {step:?}");
+                    prop_assert!(law.window() <= before + acked.size, "after {step:?}");
+                }
+                _ => {
+                    take(&mut law, step);
+                    prop_assert!(law.window() <= largest, "after {step:?}");
+                }
+            }
+            largest = largest.max(law.window());
+        }
+    }
+}

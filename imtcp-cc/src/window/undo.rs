@@ -1,0 +1,120 @@
+//! Was a congestion event none? It was none once each packet that was declared lost in it has been
+//! acknowledged after all (RFC 9438, section 4.9.2).
+
+/// Follows the losses of the last congestion event, in constant memory: packets are numbered in the
+/// order in which they are sent, so an event owns a range of numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LossRecord {
+    largest_sent: u64,
+    /// The last event is about packets from this number on.
+    from: u64,
+    /// The next event is about packets from this number on: those sent after the last one began.
+    next_from: u64,
+    /// Packets of the last event that are lost as far as anybody knows.
+    missing: u64,
+    /// Packets of the next event that have been declared lost.
+    fresh: u64,
+    /// All the last event rests on are losses.
+    is_refutable: bool,
+}
+
+impl LossRecord {
+    /// A packet left.
+    pub fn on_sent(&mut self, number: u64) {
+        self.largest_sent = self.largest_sent.max(number);
+    }
+
+    /// A packet was declared lost. [`LossRecord::on_reaction`] follows.
+    pub fn on_lost(&mut self, number: u64) {
+        if number >= self.next_from {
+            self.fresh = self.fresh.saturating_add(1);
+        } else if number >= self.from {
+            self.missing = self.missing.saturating_add(1);
+        }
+    }
+
+    /// The window law has heard of the losses; `began` tells whether it reduced the window.
+    pub fn on_reaction(&mut self, began: bool) {
+        if began {
+            self.from = self.next_from;
+            self.next_from = self.largest_sent.saturating_add(1);
+            self.missing = 0;
+            self.is_refutable = true;
+        }
+        self.missing = self.missing.saturating_add(self.fresh);
+        self.fresh = 0;
+    }
+
+    /// The last event rests on more than losses: on a mark of ECN, or on persistent congestion.
+    pub fn on_proof(&mut self) {
+        self.is_refutable = false;
+    }
+
+    /// A packet that had been declared lost was acknowledged. True if it was the last one that the
+    /// last event rested on.
+    pub fn on_spurious(&mut self, number: u64) -> bool {
+        if !self.is_refutable || number < self.from || self.missing == 0 {
+            return false;
+        }
+        self.missing -= 1;
+        self.is_refutable = self.missing > 0;
+        !self.is_refutable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets 0 to 99 were sent, and 10, 11 and 12 declared lost.
+    fn three_lost() -> LossRecord {
+        let mut record = LossRecord::default();
+        record.on_sent(99);
+        for number in 10..13 {
+            record.on_lost(number);
+        }
+        record.on_reaction(true);
+        record
+    }
+
+    #[test]
+    fn the_last_of_the_lost_packets_refutes_the_event() {
+        let mut record = three_lost();
+        assert!(!record.on_spurious(12));
+        assert!(!record.on_spurious(10));
+        assert!(record.on_spurious(11));
+        assert!(!record.on_spurious(11), "once");
+    }
+
+    #[test]
+    fn packets_lost_later_in_the_same_event_count() {
+        let mut record = three_lost();
+        record.on_lost(50);
+        record.on_reaction(false);
+        assert!(![10, 11, 12].map(|n| record.on_spurious(n)).contains(&true));
+        assert!(record.on_spurious(50));
+    }
+
+    #[test]
+    fn an_older_event_is_no_longer_of_interest() {
+        let mut record = three_lost();
+        record.on_sent(120);
+        // One packet of each event.
+        record.on_lost(99);
+        record.on_lost(100);
+        record.on_reaction(true);
+        assert!(
+            ![10, 11, 12, 99]
+                .map(|n| record.on_spurious(n))
+                .contains(&true)
+        );
+        assert!(record.on_spurious(100));
+    }
+
+    #[test]
+    fn a_mark_is_not_refuted() {
+        let mut record = three_lost();
+        record.on_proof();
+        assert!(![10, 11, 12].map(|n| record.on_spurious(n)).contains(&true));
+    }
+}

@@ -1,0 +1,56 @@
+//! Paths that nobody chose, and what measuring costs on them.
+//!
+//! A [`Class`] is a kind of path. Each seed draws one path of it ([`Class::draw`]), and [`compare`] runs
+//! that path several times with the same draws: with the controller that measures, with the same
+//! controller not measuring, and with quiche's CUBIC. [`Paired`] holds what came of each, [`bars`] says
+//! what measuring may cost, and [`Tally`] sums up many seeds.
+
+pub mod bars;
+mod compare;
+mod draw;
+mod path;
+mod statements;
+mod steps;
+mod tally;
+
+pub use bars::Miss;
+pub use compare::{Outcome, Paired, Variant, compare};
+pub use path::{Facts, Path};
+pub use tally::Tally;
+
+use crate::scenario::ScenarioError;
+
+/// A kind of path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Capacity or cross traffic changes one to five times, by factors of 1.3 to 10.
+    Steps,
+}
+
+impl Class {
+    /// All of them.
+    pub const ALL: &[Self] = &[Self::Steps];
+
+    /// Its name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Steps => "steps",
+        }
+    }
+
+    /// The class of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.iter().copied();
+        all.find(|class| class.name() == name)
+    }
+
+    /// The path of this class that belongs to a seed.
+    ///
+    /// # Errors
+    /// None is known: what is drawn is a valid scenario.
+    pub fn draw(self, seed: u64) -> Result<Path, ScenarioError> {
+        match self {
+            Self::Steps => steps::draw(seed),
+        }
+    }
+}
