@@ -23,6 +23,10 @@ const HELD_DIVISOR: u64 = 200;
 /// one allowance.
 const MOST_MEASUREMENTS: u64 = 2;
 
+/// What was held back catches up at so many times the mean rate: all at once it would be a burst that
+/// the transfer would not have without measuring, and lose what bursts lose.
+const CATCH_UP: f64 = 2.0;
+
 /// What is to be decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
@@ -45,6 +49,8 @@ pub struct Held {
 #[derive(Debug, Default)]
 pub struct Guard {
     budget: Budget,
+    /// Keeps what was held back from leaving all at once.
+    catch_up: Budget,
     /// Since when the packet at the head of the queue could have left without measuring.
     since: Option<Timestamp>,
     /// More than one packet was ready at the last question.
@@ -58,9 +64,10 @@ impl Guard {
         Self::default()
     }
 
-    /// When the mean rate allows the next packet.
+    /// When the next packet may leave at the soonest: when the mean rate allows it, or a little later if
+    /// others were held back before it.
     pub fn due(&self) -> Timestamp {
-        self.budget.due()
+        self.budget.due().max(self.catch_up.due())
     }
 
     /// Time that may be made up for after a late timer.
@@ -87,6 +94,7 @@ impl Guard {
     /// The caller asks whether the next packet may leave; data and window would let it.
     pub fn on_question(&mut self, now: Timestamp, held: &Held) {
         self.budget.on_question(now);
+        self.catch_up.on_question(now);
         self.account.advance(now, held);
         self.since.get_or_insert(now.max(self.budget.due()));
         self.more = held.packets > 1;
@@ -95,6 +103,7 @@ impl Guard {
     /// Nothing could leave now, whatever measuring wants.
     pub fn on_nothing_ready(&mut self, now: Timestamp) {
         self.budget.on_question(now);
+        self.catch_up.on_question(now);
         self.since = None;
         self.account.release();
     }
@@ -120,22 +129,26 @@ impl Guard {
             _ if since <= now => held.ready,
             _ => Bytes::ZERO,
         });
-        self.budget.on_answer(match answer {
+        let told = match answer {
             Release::At(due) => Some(due),
             _ => None,
-        });
+        };
+        self.budget.on_answer(told);
+        self.catch_up.on_answer(told);
         answer
     }
 
     /// A packet left that did not ask: a probe after a timeout, or frames of the transport's own.
     pub fn on_unasked(&mut self, now: Timestamp, size: Bytes, rate: Bandwidth) {
         self.budget.on_sent(now, size, rate);
+        self.catch_up.on_sent(now, size, rate.scaled(CATCH_UP));
     }
 
     /// A packet left that had been let go.
     pub fn on_sent(&mut self, now: Timestamp, size: Bytes, rate: Bandwidth) {
         let since = self.since.take().unwrap_or(now).min(now);
         self.budget.on_sent(since, size, rate);
+        self.catch_up.on_sent(now, size, rate.scaled(CATCH_UP));
         if self.more {
             self.since = Some(since.max(self.budget.due()));
         }
@@ -241,6 +254,32 @@ mod tests {
             .filter(|pair| pair[1] - pair[0] > 1)
             .count();
         assert!(late < 20, "held back {late} times");
+    }
+
+    #[test]
+    fn what_was_held_back_catches_up_without_a_burst() {
+        let (mut guard, held) = (Guard::new(), backlog(false));
+        let mut times = Vec::new();
+        for us in (1_000_000..1_030_000).step_by(100) {
+            let now = Timestamp::from_nanos(us * 1000);
+            loop {
+                guard.on_question(now, &held);
+                // Held back for 8 ms, and then as soon as may be.
+                let wanted = match now.max(guard.due()).max(at_ms(1008)) {
+                    due if due > now => Release::At(due),
+                    _ => Release::Now,
+                };
+                if guard.bound(now, wanted, &held) != Release::Now {
+                    break;
+                }
+                guard.on_sent(now, PACKET, RATE);
+                times.push(us - 1_000_000);
+            }
+        }
+        let burst = times.iter().filter(|us| **us == 8_000).count();
+        assert!(burst <= 3, "{burst} packets at once: a timer's credit, no more");
+        // 1 a ms from 0 on, but for the eight that were late and came after by twice that pace.
+        assert!((29..=31).contains(&times.len()), "{times:?}");
     }
 
     #[test]

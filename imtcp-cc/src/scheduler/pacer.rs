@@ -37,6 +37,8 @@ pub struct PacingPlan {
     pub rate: Bandwidth,
     /// Most packets of a train; 1 spaces all packets evenly.
     pub train_packets: u32,
+    /// Packets that go by themselves after each train.
+    pub singles: u32,
     /// Packets that a train waits for when the window is what holds them back.
     pub train_fill: u32,
     /// From packet to packet at the head of a train, which builds a short queue at the tight link,
@@ -74,6 +76,8 @@ pub struct Pacer {
     /// Packets that it has sent.
     train_sent: u32,
     trains: u32,
+    /// Packets that still go by themselves.
+    singles_left: u32,
     /// Since when a train waits to be filled.
     filling_since: Option<Timestamp>,
     /// Packets that do not wait for a second one.
@@ -107,7 +111,7 @@ impl Pacer {
             return Pace::At(due);
         }
         self.next_at = now;
-        if plan.train_packets <= 1 {
+        if plan.train_packets <= 1 || self.singles_left > 0 {
             return Pace::Now;
         }
         // Where the window leaves room the mean rate is no bound, and trains that followed each other at
@@ -142,6 +146,7 @@ impl Pacer {
         }
         self.filling_since = None;
         self.train_left = plan.train_packets.min(backlog.ready.max(1));
+        self.singles_left = plan.singles;
         self.train_sent = 0;
         self.trains = self.trains.wrapping_add(1);
         Pace::Now
@@ -192,6 +197,9 @@ impl Pacer {
         } else {
             self.next_at.min(now).max(now - credit)
         };
+        if self.train_left == 0 {
+            self.singles_left = self.singles_left.saturating_sub(1);
+        }
         self.train_left = self.train_left.saturating_sub(1);
         self.train_sent = self.train_sent.saturating_add(1);
     }
@@ -227,6 +235,7 @@ mod tests {
             rate: Bandwidth::from_mbps(10),
             train_packets,
             train_fill: train_packets,
+            singles: 0,
             head_gap: Duration::from_micros(100),
             tail_gap: Duration::from_micros(200),
             rushed_gap: Duration::from_micros(85),
