@@ -345,6 +345,7 @@ impl ImTcp {
             packet: self.on_wire(self.max_datagram),
             longest_hold: self.longest_hold(&rtt),
             cadence: self.probe_cadence(),
+            covered: self.link_covered && self.window_limited,
             costly: self.ack_policy.is_understood(),
             allowed: self.window.phase() != Phase::Recovery,
         }

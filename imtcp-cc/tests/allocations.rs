@@ -180,7 +180,8 @@ fn watch_all_paths(estimator: EstimatorKind, source: Source) {
         // The paper's own driver sends no trains, and may never learn the capacity.
         expected.push("statistical estimates");
     }
-    if source == Source::Bulk {
+    if source == Source::Bulk && estimator == EstimatorKind::Classic {
+        // Beside the default estimator streams are too few on a full path to meet a loss for certain.
         expected.push("measurements abandoned");
     }
     for cross_mbps in [0, 20] {

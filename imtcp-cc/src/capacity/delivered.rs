@@ -47,7 +47,9 @@ impl Delivered {
     /// there are so many.
     pub fn over(&self, window: Duration) -> Option<Bandwidth> {
         let wanted = window.as_nanos().div_ceil(SPAN.as_nanos()).max(1);
-        let count = u64::try_from(wanted).unwrap_or(u64::MAX).min(SPANS as u64 - 1);
+        let count = u64::try_from(wanted)
+            .unwrap_or(u64::MAX)
+            .min(SPANS as u64 - 1);
         let oldest = self.present.checked_sub(count)?;
         // The first span began somewhere in its middle.
         if self.first? >= oldest {
@@ -86,7 +88,11 @@ mod tests {
     fn the_mean_is_over_whole_spans() {
         let mut delivered = Delivered::default();
         deliver(&mut delivered, 1010, 1130);
-        assert_eq!(delivered.over(Duration::from_millis(100)), None, "begun inside");
+        assert_eq!(
+            delivered.over(Duration::from_millis(100)),
+            None,
+            "begun inside"
+        );
         deliver(&mut delivered, 1130, 2010);
         for ms in [1, 50, 60, 500] {
             let rate = delivered.over(Duration::from_millis(ms));
@@ -102,6 +108,9 @@ mod tests {
         let rate = delivered.over(Duration::from_millis(500));
         assert_eq!(rate, Some(Bandwidth::from_mbps(5)));
         deliver(&mut delivered, 60_000, 60_001);
-        assert_eq!(delivered.over(Duration::from_secs(4)), Some(Bandwidth::ZERO));
+        assert_eq!(
+            delivered.over(Duration::from_secs(4)),
+            Some(Bandwidth::ZERO)
+        );
     }
 }

@@ -220,6 +220,7 @@ impl ControlUnit {
                         limit,
                     };
                 } else if waited >= limit {
+                    self.lower_to(ready.packets);
                     self.miss(plan, limit);
                 } else {
                     return Some(Verdict::At(started + limit));
@@ -272,6 +273,14 @@ impl ControlUnit {
                 };
                 None
             }
+        }
+    }
+
+    /// T brought so many packets and no more: the next stream begins with as many, and may find the others
+    /// on its way.
+    fn lower_to(&mut self, packets: u32) {
+        if self.policy == StoreTarget::Dynamic {
+            self.store_target = self.store_target.min(packets.max(LEAST_STORE_TARGET));
         }
     }
 

@@ -277,7 +277,10 @@ mod tests {
             }
         }
         let burst = times.iter().filter(|us| **us == 8_000).count();
-        assert!(burst <= 3, "{burst} packets at once: a timer's credit, no more");
+        assert!(
+            burst <= 3,
+            "{burst} packets at once: a timer's credit, no more"
+        );
         // 1 a ms from 0 on, but for the eight that were late and came after by twice that pace.
         assert!((29..=31).contains(&times.len()), "{times:?}");
     }
