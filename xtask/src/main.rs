@@ -7,6 +7,8 @@ mod downstream;
 mod fuzz;
 mod harm;
 mod quiche_tests;
+mod real_path;
+mod testbed;
 mod workspace;
 
 use std::process::ExitCode;
@@ -27,6 +29,9 @@ enum Chore {
     QuicheTests(quiche_tests::Arguments),
     Downstream(downstream::Arguments),
     DemoReal(demo_real::Arguments),
+    RealPath(real_path::Arguments),
+    #[command(hide = true)]
+    PathEmulator(real_path::EmulatorArguments),
     Determinism(determinism::Arguments),
     Fuzz(fuzz::Arguments),
     Harm(harm::Arguments),
@@ -38,6 +43,8 @@ fn main() -> ExitCode {
         Chore::QuicheTests(arguments) => quiche_tests::run(&arguments),
         Chore::Downstream(arguments) => downstream::run(&arguments),
         Chore::DemoReal(arguments) => demo_real::run(&arguments),
+        Chore::RealPath(arguments) => real_path::run(&arguments),
+        Chore::PathEmulator(arguments) => real_path::emulate(&arguments),
         Chore::Determinism(arguments) => determinism::run(&arguments),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Harm(arguments) => harm::run(&arguments),

@@ -1,54 +1,14 @@
-//! The server's file of estimates, and what it says in a few figures.
+//! What the server's file of estimates says, in a few figures.
 
-use std::fs;
-use std::path::Path;
+use anyhow::{Result, ensure};
 
-use anyhow::{Context, Result, ensure};
+use crate::testbed::estimates::Estimate;
 
-/// The estimator that the controller itself goes by.
-pub const DEFAULT_ESTIMATOR: &str = "statistical";
 /// The paper's.
 pub const CLASSIC_ESTIMATOR: &str = "classic";
 
 /// Estimates before this time stand apart: slow start and its losses.
 const SETTLED_SECONDS: f64 = 2.0;
-
-/// One line of the file; rates in bit/s.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Estimate {
-    /// Since the server's start.
-    pub seconds: f64,
-    /// Who made it.
-    pub estimator: String,
-    /// The value.
-    pub available: f64,
-    /// Lower end of its 95 % interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
-/// Reads the file.
-pub fn read(path: &Path) -> Result<Vec<Estimate>> {
-    let text = fs::read_to_string(path)
-        .with_context(|| format!("cannot read the estimates in {}", path.display()))?;
-    text.lines()
-        .skip(1)
-        .map(|line| parse(line).with_context(|| format!("not an estimate: `{line}`")))
-        .collect()
-}
-
-fn parse(line: &str) -> Option<Estimate> {
-    let mut fields = line.split(',').skip(1);
-    let mut field = || fields.next();
-    Some(Estimate {
-        seconds: field()?.parse().ok()?,
-        estimator: field()?.to_owned(),
-        available: field()?.parse().ok()?,
-        low: field()?.parse().ok()?,
-        high: field()?.parse().ok()?,
-    })
-}
 
 /// The estimates of one estimator in a few figures, all in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,19 +57,29 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testbed::estimates::DEFAULT_ESTIMATOR;
+
+    fn estimate(seconds: f64, estimator: &str, mbps: [f64; 3]) -> Estimate {
+        let [available, low, high] = mbps.map(|rate| rate * 1e6);
+        Estimate {
+            seconds,
+            estimator: estimator.to_owned(),
+            available,
+            low,
+            high,
+        }
+    }
 
     #[test]
     fn the_first_seconds_and_the_other_estimator_do_not_count() {
-        let lines = [
-            "1,0.5,statistical,90000000,80000000,95000000,0.1,",
-            "1,2.4,statistical,70000000,60000000,80000000,4.0,",
-            "1,2.6,statistical,20000000,19000000,21000000,4.0,",
-            "1,2.7,classic,14000000,13000000,15000000,0.1,out_of_range",
-            "1,2.8,statistical,22000000,19000000,23000000,4.0,",
-            "1,2.9,statistical,21000000,16000000,25000000,4.0,",
+        let estimates = [
+            estimate(0.5, DEFAULT_ESTIMATOR, [90.0, 80.0, 95.0]),
+            estimate(2.4, DEFAULT_ESTIMATOR, [70.0, 60.0, 80.0]),
+            estimate(2.6, DEFAULT_ESTIMATOR, [20.0, 19.0, 21.0]),
+            estimate(2.7, CLASSIC_ESTIMATOR, [14.0, 13.0, 15.0]),
+            estimate(2.8, DEFAULT_ESTIMATOR, [22.0, 19.0, 23.0]),
+            estimate(2.9, DEFAULT_ESTIMATOR, [21.0, 16.0, 25.0]),
         ];
-        let estimates: Vec<_> = lines.iter().filter_map(|line| parse(line)).collect();
-        assert_eq!(estimates.len(), lines.len());
         let summary = Summary::of(&estimates, DEFAULT_ESTIMATOR).expect("three are left");
         let expected = Summary {
             count: 3,

@@ -6,28 +6,22 @@
 //! without measuring. And two beside TCP flows: one that is promised more than its share, one that is not.
 
 mod estimates;
-mod network;
-mod process;
 mod promise;
 mod report;
 mod slots;
 mod transfer;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::path::PathBuf;
+use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
-use nix::unistd::Uid;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use anyhow::Result;
 
-use crate::workspace;
-use network::Network;
-use process::Launcher;
+use crate::testbed::{self, Launcher, Network};
 use report::Comparison;
 use transfer::{Bench, Transfer};
+
+/// The tight link's rate in Mbit/s, of Ethernet frames.
+const LINK_MBPS: u32 = 20;
 
 /// Measures a path of 20 Mbit/s between two network namespaces, with and without cross traffic; then
 /// requires more than a fair share of it beside 16 TCP flows.
@@ -49,18 +43,11 @@ pub struct Arguments {
 
 /// Builds, measures, cleans up; fails when an estimate is too far off, or a promise too seldom kept.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let binaries = match &arguments.binaries {
-        Some(folder) => folder.clone(),
-        None => build()?,
-    };
-    demand_root(&binaries)?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&interrupted))
-            .context("cannot watch for signals")?;
-    }
-    let scratch = scratch()?;
-    let network = Network::create()?;
+    let binaries = testbed::binaries(arguments.binaries.as_deref())?;
+    testbed::demand_root("demo-real", &binaries)?;
+    let interrupted = testbed::interruption()?;
+    let scratch = testbed::scratch("demo")?;
+    let network = Network::create("demo", LINK_MBPS)?;
     let launcher = Launcher::new(binaries, !arguments.ordinary_priority, interrupted);
     println!("{network}\n{launcher}\n");
 
@@ -96,49 +83,4 @@ fn verdict(comparisons: &[Comparison], contest: &promise::Verdict) -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
-}
-
-/// A folder outside the target folder, in which nothing should belong to root. It must be new: root
-/// does not write where somebody else has prepared the ground.
-fn scratch() -> Result<PathBuf> {
-    let folder = std::env::temp_dir().join(format!("imtcp-demo-{}", std::process::id()));
-    fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    Ok(folder)
-}
-
-fn build() -> Result<PathBuf> {
-    let mut cargo = workspace::cargo(&workspace::root());
-    workspace::run(cargo.args(["build", "--release", "--package", "imtcp-examples"]))?;
-    Ok(workspace::target().join("release"))
-}
-
-/// Building needs no root, so that nothing in the target folder belongs to it.
-fn demand_root(binaries: &Path) -> Result<()> {
-    if Uid::effective().is_root() {
-        return Ok(());
-    }
-    let own = std::env::current_exe().context("cannot tell where this program is")?;
-    bail!(
-        "only root can make network namespaces; everything is built, now run\n  sudo {} demo-real --binaries {}",
-        own.display(),
-        binaries.display()
-    );
-}
-
-/// Runs a system tool that says nothing when all is well.
-fn tool(line: &str) -> Result<()> {
-    let mut words = line.split_whitespace();
-    let name = words.next().unwrap_or_default();
-    let output = match Command::new(name).args(words).output() {
-        Ok(output) => output,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            bail!("`{name}` is not installed; on Debian: apt-get install iproute2")
-        }
-        Err(error) => return Err(error).with_context(|| format!("cannot start `{line}`")),
-    };
-    if !output.status.success() {
-        let reason = String::from_utf8_lossy(&output.stderr);
-        bail!("`{line}` failed: {}", reason.trim());
-    }
-    Ok(())
 }

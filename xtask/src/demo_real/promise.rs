@@ -8,10 +8,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::network::{LINK_MBPS, Network};
-use super::process::Running;
+use super::LINK_MBPS;
 use super::slots::{self, Slot};
-use super::transfer::{Bench, parse};
+use super::transfer::Bench;
+use crate::testbed::{Network, Running, parse};
 
 /// What is required, and the same as numbers. An equal share would be a 17th of the link, 1.2 Mbit/s.
 const PROMISE: &str = "6 Mbit/s per 2 s";

@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 
-use super::estimates::{CLASSIC_ESTIMATOR, DEFAULT_ESTIMATOR, Summary};
-use super::network::LINK_MBPS;
+use super::LINK_MBPS;
+use super::estimates::{CLASSIC_ESTIMATOR, Summary};
 use super::transfer::{Outcome, Timing};
+use crate::testbed::estimates::DEFAULT_ESTIMATOR;
 
 /// How far the median estimate may be from the configured rate.
 pub const TOLERANCE_PERCENT: f64 = 15.0;

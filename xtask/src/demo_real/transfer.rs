@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
-use super::estimates::{self, Estimate};
-use super::network::{LINK_MBPS, Network};
-use super::process::{Launcher, Running};
+use super::LINK_MBPS;
+use crate::testbed::estimates::{self, Estimate};
+use crate::testbed::{Launcher, Network, Running, parse};
 
 /// A path slower than expected by this factor has failed.
 const SLOWEST: u32 = 3;
@@ -250,9 +249,4 @@ impl CrossTraffic {
         let frame_bits = f64::from((CROSS_PAYLOAD + HEADERS) * 8);
         Ok(tally.datagrams as f64 * frame_bits / tally.seconds)
     }
-}
-
-/// What a program has printed.
-pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
-    serde_json::from_str(text).with_context(|| format!("a program printed `{}`", text.trim()))
 }

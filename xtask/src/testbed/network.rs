@@ -1,20 +1,19 @@
 //! Two namespaces, a veth pair between them, and the tight link.
 
 use std::fmt;
-use std::process;
 
 use anyhow::Result;
 
-use super::tool;
+use super::{Namespace, tool};
 
-/// The tight link's rate in Mbit/s. The token bucket counts Ethernet frames without their checksum:
-/// 14 bytes more than the IP packet.
-pub const LINK_MBPS: u32 = 20;
-
-/// The smallest bucket that sustains the rate. A full frame (1514 bytes) has to fit; what is left
+/// The smallest bucket that sustains 20 Mbit/s. A full frame (1514 bytes) has to fit; what is left
 /// are 34 µs that the kernel's timer may be late without losing capacity. A larger bucket would
 /// sustain the rate a little better, and let short bursts pass as if the link were faster.
-const BURST_BYTES: u32 = 1600;
+const LEAST_BURST_BYTES: u32 = 1600;
+
+/// What the bucket holds where the rate is so high that it is more: the kernel's timer may be late by
+/// this. In microseconds.
+const BURST_US: u32 = 100;
 
 /// How long the queue in front of the link is.
 const QUEUE_MS: u32 = 100;
@@ -26,25 +25,7 @@ const INTERFACE: &str = "veth0";
 pub struct Network {
     server: Namespace,
     client: Namespace,
-}
-
-/// A network namespace; dropping it removes it, with the interfaces inside.
-struct Namespace(String);
-
-impl Namespace {
-    fn create(role: &str) -> Result<Self> {
-        let name = format!("imtcp-demo-{}-{role}", process::id());
-        tool(&format!("ip netns add {name}"))?;
-        Ok(Self(name))
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        if let Err(error) = tool(&format!("ip netns delete {}", self.0)) {
-            eprintln!("error: {error:#}");
-        }
-    }
+    rate_mbps: u32,
 }
 
 impl Network {
@@ -53,11 +34,12 @@ impl Network {
     /// The client's.
     pub const CLIENT: &str = "198.18.0.2";
 
-    /// Makes both namespaces and what joins them.
-    pub fn create() -> Result<Self> {
-        let server = Namespace::create("server")?;
-        let client = Namespace::create("client")?;
-        let (near, far) = (&server.0, &client.0);
+    /// Makes both namespaces and what joins them. The bucket's rate counts Ethernet frames without
+    /// their checksum: 14 bytes more than the IP packet.
+    pub fn create(chore: &str, rate_mbps: u32) -> Result<Self> {
+        let server = Namespace::create(chore, "server")?;
+        let client = Namespace::create(chore, "client")?;
+        let (near, far) = (server.name(), client.name());
         tool(&format!(
             "ip link add {INTERFACE} netns {near} type veth peer name {INTERFACE} netns {far}"
         ))?;
@@ -67,29 +49,42 @@ impl Network {
             ))?;
             tool(&format!("ip -n {namespace} link set {INTERFACE} up"))?;
         }
+        let network = Self {
+            server,
+            client,
+            rate_mbps,
+        };
+        let burst = network.burst_bytes();
         tool(&format!(
-            "tc -n {near} qdisc add dev {INTERFACE} root tbf rate {LINK_MBPS}mbit burst {BURST_BYTES} latency {QUEUE_MS}ms"
+            "tc -n {} qdisc add dev {INTERFACE} root tbf rate {rate_mbps}mbit burst {burst} latency {QUEUE_MS}ms",
+            network.server()
         ))?;
-        Ok(Self { server, client })
+        Ok(network)
+    }
+
+    fn burst_bytes(&self) -> u32 {
+        LEAST_BURST_BYTES.max(self.rate_mbps * BURST_US / 8)
     }
 
     /// The namespace before the tight link.
     pub fn server(&self) -> &str {
-        &self.server.0
+        self.server.name()
     }
 
     /// The namespace behind it.
     pub fn client(&self) -> &str {
-        &self.client.0
+        self.client.name()
     }
 }
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = self.rate_mbps;
+        let burst = self.burst_bytes();
         write!(
             f,
             "A veth pair between two namespaces; on the server's side a token bucket (tbf):\n\
-             {LINK_MBPS} Mbit/s of Ethernet frames, burst {BURST_BYTES} bytes, queue {QUEUE_MS} ms. No delay besides: the round trip time is\n\
+             {rate} Mbit/s of Ethernet frames, burst {burst} bytes, queue {QUEUE_MS} ms. No delay besides: the round trip time is\n\
              the queue's own. Rates count frames as the bucket does; goodput counts the file's bytes."
         )
     }

@@ -27,6 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A priority above all that is not of real time, and below the kernel's own threads.
 const REAL_TIME_PRIORITY: &str = "10";
 
+/// The priority of a link that is emulated: a late sender is part of what is measured, a late link is
+/// an error.
+const FIRST_PRIORITY: &str = "20";
+
 /// Starts programs.
 pub struct Launcher {
     binaries: PathBuf,
@@ -54,6 +58,49 @@ impl Launcher {
         if self.real_time {
             command.args(["chrt", "--fifo", REAL_TIME_PRIORITY]);
         }
+        command.arg(self.binaries.join(name)).args(arguments);
+        self.launch(name, log, command)
+    }
+
+    /// Complains if Ctrl-C or its like came.
+    pub fn ensure_not_interrupted(&self) -> Result<()> {
+        ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
+        Ok(())
+    }
+
+    /// Starts a program outside of all namespaces.
+    pub fn start_outside(&self, log: &Path, program: &[&str]) -> Result<Running> {
+        let [name, arguments @ ..] = program else {
+            bail!("no program to start");
+        };
+        let mut command = Command::new(self.binaries.join(name));
+        command.args(arguments);
+        self.launch(name, log, command)
+    }
+
+    /// Starts a program of the system's, outside of all namespaces.
+    pub fn start_tool(&self, log: &Path, program: &[&str]) -> Result<Running> {
+        let mut command = Command::new(program[0]);
+        command.args(&program[1..]);
+        self.launch(program[0], log, command)
+    }
+
+    /// Starts this program with other arguments, outside of all namespaces, before all others that
+    /// want the processor.
+    pub fn start_own(&self, log: &Path, arguments: &[&str]) -> Result<Running> {
+        let own = std::env::current_exe().context("cannot tell where this program is")?;
+        let mut command = if has_real_time() {
+            let mut command = Command::new("chrt");
+            command.args(["--fifo", FIRST_PRIORITY]).arg(own);
+            command
+        } else {
+            Command::new(own)
+        };
+        command.args(arguments);
+        self.launch(arguments[0], log, command)
+    }
+
+    fn launch(&self, name: &str, log: &Path, mut command: Command) -> Result<Running> {
         let create = |extension: &str| {
             let path = log.with_extension(extension);
             let file = File::create(&path);
@@ -61,15 +108,13 @@ impl Launcher {
         };
         // `ip` and `chrt` become the program, so its id is the child's.
         let child = command
-            .arg(self.binaries.join(name))
-            .args(arguments)
             .stdin(Stdio::null())
             .stdout(create("out")?)
             .stderr(create("err")?)
             .spawn()
             .with_context(|| format!("cannot start {name}"))?;
         Ok(Running {
-            name: (*name).to_owned(),
+            name: name.to_owned(),
             log: log.to_owned(),
             child,
             interrupted: Arc::clone(&self.interrupted),
@@ -114,6 +159,16 @@ impl Running {
         Ok(())
     }
 
+    /// The system's number for it.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has printed so far.
+    pub fn printed(&self) -> String {
+        self.said("out")
+    }
+
     /// Complains if it has ended already.
     pub fn ensure_it_runs(&mut self) -> Result<()> {
         if let Some(status) = self.exit_status()? {
@@ -153,6 +208,17 @@ impl Running {
     pub fn stop(self) -> Result<String> {
         self.signal(Signal::SIGTERM)?;
         self.wait_until_it_ends(PATIENCE)
+    }
+
+    /// Tells it to end, and does not mind how it does.
+    pub fn end(mut self) -> Result<()> {
+        self.signal(Signal::SIGTERM)?;
+        let give_up = Instant::now() + PATIENCE;
+        while self.exit_status()?.is_none() {
+            ensure!(Instant::now() < give_up, "{} does not end", self.name);
+            self.glance()?;
+        }
+        Ok(())
     }
 
     fn signal(&self, signal: Signal) -> Result<()> {

@@ -147,7 +147,9 @@ fn settings(algorithm: &str) -> QuicSettings {
 async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     register()?;
 
-    let folder = std::env::var("CERTIFICATES")?;
+    let folder = std::env::args()
+        .nth(1)
+        .ok_or("usage: two-lines FOLDER-OF-CERTIFICATES")?;
     let (certificate, key) = (format!("{folder}/cert.pem"), format!("{folder}/key.pem"));
     let paths = TlsCertificatePaths {
         cert: &certificate,

@@ -1,0 +1,222 @@
+//! The cells of the grid: a path, who else is on it, and what the client tells of arrivals.
+
+use std::fmt;
+
+use clap::ValueEnum;
+
+/// Of the two extensions about acknowledgements, what the client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Extensions {
+    /// Few acknowledgements where the server asks for it, and times of arrival.
+    Both,
+    /// Few acknowledgements alone.
+    AckFrequency,
+    /// Times of arrival alone.
+    ReceiveTimestamps,
+    /// Neither, as most clients.
+    None,
+}
+
+impl Extensions {
+    /// What `fetch` has to be told.
+    pub fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Both => &[],
+            Self::AckFrequency => &["--no-receive-timestamps"],
+            Self::ReceiveTimestamps => &["--no-ack-frequency"],
+            Self::None => &["--no-ack-frequency", "--no-receive-timestamps"],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Both => "both",
+            Self::AckFrequency => "ack-frequency",
+            Self::ReceiveTimestamps => "receive-timestamps",
+            Self::None => "none",
+        }
+    }
+}
+
+/// One cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// The link's rate in Mbit/s, of IP packets.
+    pub rate_mbps: u32,
+    /// The round trip without queueing, in milliseconds.
+    pub rtt_ms: u32,
+    /// The queue, in bandwidth-delay products.
+    pub queue_bdp: f64,
+    /// Packets come out of the path at multiples of so many microseconds only; 0 lets each come by
+    /// itself.
+    pub tick_us: u32,
+    /// How many of the kernel's CUBIC flows are on the path as well.
+    pub rivals: u16,
+    /// What the client speaks.
+    pub extensions: Extensions,
+}
+
+impl Cell {
+    /// The link's rate in bit/s.
+    pub fn rate_bps(&self) -> u64 {
+        u64::from(self.rate_mbps) * 1_000_000
+    }
+
+    /// The delay of each direction, in microseconds.
+    pub fn delay_us(&self) -> u64 {
+        u64::from(self.rtt_ms) * 1000 / 2
+    }
+
+    /// The queue in bytes.
+    pub fn queue_bytes(&self) -> u64 {
+        let bdp = self.rate_bps() as f64 / 8.0 * f64::from(self.rtt_ms) / 1000.0;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "neither negative nor beyond what a queue can be"
+        )]
+        let bytes = (bdp * self.queue_bdp).round() as u64;
+        bytes
+    }
+}
+
+/// The name in tables and files, without blanks.
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            rate_mbps,
+            rtt_ms,
+            queue_bdp,
+            tick_us,
+            rivals,
+            extensions,
+        } = self;
+        write!(f, "{rate_mbps}mbit-{rtt_ms}ms-{queue_bdp}bdp-")?;
+        if *tick_us > 0 {
+            write!(f, "{tick_us}us-")?;
+        }
+        match rivals {
+            0 => f.write_str("alone")?,
+            rivals => write!(f, "beside{rivals}")?,
+        }
+        write!(f, "-{}", extensions.name())
+    }
+}
+
+/// The axes of the grid, each as the command line has it.
+#[derive(clap::Args)]
+pub struct Axes {
+    /// The link's rates in Mbit/s, of IP packets.
+    #[arg(long = "rate", value_name = "MBPS", value_delimiter = ',', default_values_t = [5, 40, 200], value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rates: Vec<u32>,
+
+    /// The round trips without queueing, in ms.
+    #[arg(long = "rtt", value_name = "MS", value_delimiter = ',', default_values_t = [10, 100], value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rtts: Vec<u32>,
+
+    /// The queues, in bandwidth-delay products.
+    #[arg(long = "queue", value_name = "BDP", value_delimiter = ',', default_values_t = [0.5, 2.0])]
+    queues: Vec<f64>,
+
+    /// Let packets come out of the path at multiples of so many microseconds only, in batches, as to a
+    /// host whose network card or timers bunch them; 0 lets each come by itself.
+    #[arg(long = "tick", value_name = "MICROSECONDS", value_delimiter = ',', default_values_t = [0, 1000], value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    ticks: Vec<u32>,
+
+    /// Beside how many of the kernel's CUBIC flows; 0 is alone.
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [0, 1, 4], value_parser = clap::value_parser!(u16).range(0..=100))]
+    rivals: Vec<u16>,
+
+    /// What the client speaks. Unless this is given, everything alone, and both extensions beside rivals.
+    #[arg(long, value_enum, value_name = "WHICH", value_delimiter = ',')]
+    extensions: Vec<Extensions>,
+}
+
+impl Axes {
+    /// A few cells in which most goes wrong that can go wrong.
+    pub fn quick() -> Self {
+        Self {
+            rates: vec![40],
+            rtts: vec![10, 100],
+            queues: vec![2.0],
+            ticks: vec![0, 1000],
+            rivals: vec![0, 1],
+            extensions: Vec::new(),
+        }
+    }
+
+    /// All cells: those alone first, the slowest rates first.
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = vec![Cell {
+            rate_mbps: 0,
+            rtt_ms: 0,
+            queue_bdp: 0.0,
+            tick_us: 0,
+            rivals: 0,
+            extensions: Extensions::Both,
+        }];
+        spread(&mut cells, &self.rivals, |cell| &mut cell.rivals);
+        spread(&mut cells, &self.rates, |cell| &mut cell.rate_mbps);
+        spread(&mut cells, &self.rtts, |cell| &mut cell.rtt_ms);
+        spread(&mut cells, &self.queues, |cell| &mut cell.queue_bdp);
+        spread(&mut cells, &self.ticks, |cell| &mut cell.tick_us);
+        let with_extensions = cells.into_iter().flat_map(|cell| {
+            let all = self.extensions(cell.rivals).iter();
+            all.map(move |&extensions| Cell { extensions, ..cell })
+        });
+        with_extensions.collect()
+    }
+
+    fn extensions(&self, rivals: u16) -> &[Extensions] {
+        match (self.extensions.is_empty(), rivals) {
+            (false, _) => &self.extensions,
+            (true, 0) => Extensions::value_variants(),
+            (true, _) => &[Extensions::Both],
+        }
+    }
+}
+
+/// Gives each cell every value of an axis.
+fn spread<T: Copy>(cells: &mut Vec<Cell>, values: &[T], place: fn(&mut Cell) -> &mut T) {
+    let of_cell = |cell: &Cell| {
+        let cell = *cell;
+        values.iter().map(move |value| {
+            let mut cell = cell;
+            *place(&mut cell) = *value;
+            cell
+        })
+    };
+    *cells = cells.iter().flat_map(of_cell).collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_and_delays_come_of_rate_and_round_trip() {
+        let cell = Cell {
+            rate_mbps: 40,
+            rtt_ms: 30,
+            queue_bdp: 0.5,
+            tick_us: 1000,
+            rivals: 1,
+            extensions: Extensions::AckFrequency,
+        };
+        assert_eq!(cell.queue_bytes(), 75_000, "half of 150 000 bytes");
+        assert_eq!(cell.delay_us(), 15_000);
+        assert_eq!(
+            cell.to_string(),
+            "40mbit-30ms-0.5bdp-1000us-beside1-ack-frequency"
+        );
+    }
+
+    #[test]
+    fn rivals_are_met_with_both_extensions_unless_others_are_asked_for() {
+        let mut axes = Axes::quick();
+        let beside = |axes: &Axes| axes.cells().iter().filter(|cell| cell.rivals == 1).count();
+        assert_eq!((axes.cells().len(), beside(&axes)), (20, 4));
+        axes.extensions = vec![Extensions::Both, Extensions::None];
+        assert_eq!((axes.cells().len(), beside(&axes)), (16, 8));
+    }
+}

@@ -1,0 +1,123 @@
+//! What each transfer came to, one line of JSON each, written as it ends: whoever is interrupted goes
+//! on where it was.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::accuracy::Accuracy;
+use super::emulator::Report;
+
+/// One transfer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Row {
+    /// The cell's name.
+    pub cell: String,
+    /// The server's controller.
+    pub controller: String,
+    /// Counted from 1. Rows of one cell and run are compared with each other.
+    pub run: u32,
+    /// Bits of the file per second; 0 if the transfer failed.
+    pub goodput_bps: f64,
+    /// What the rivals got, in bits of data per second, all of them together.
+    pub rivals_bps: f64,
+    /// Packets that the server sent and lost.
+    pub packets: Option<Packets>,
+    /// How good the estimates were, where the controller makes any and the truth is known.
+    pub accuracy: Option<Accuracy>,
+    /// What the path says of itself.
+    pub path: Option<Report>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// What `serve --stats --json` prints, as far as it is of interest here.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Packets {
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Packets lost.
+    pub lost_packets: u64,
+}
+
+/// All rows, and the file in which they are.
+pub struct Results {
+    file: File,
+    rows: Vec<Row>,
+}
+
+impl Results {
+    /// Opens the file and reads what is there from an earlier time.
+    pub fn open(path: &Path) -> Result<Self> {
+        let failed = || format!("cannot use the file of results, {}", path.display());
+        let file = OpenOptions::new()
+            .create(true)
+            .read(true)
+            .append(true)
+            .open(path)
+            .with_context(failed)?;
+        let mut rows = Vec::new();
+        for line in BufReader::new(&file).lines() {
+            let line = line.with_context(failed)?;
+            let row = serde_json::from_str(&line);
+            rows.push(row.with_context(|| format!("{}: not a result: `{line}`", path.display()))?);
+        }
+        Ok(Self { file, rows })
+    }
+
+    /// Whether a transfer has been made.
+    pub fn has(&self, cell: &str, controller: &str, run: u32) -> bool {
+        self.rows
+            .iter()
+            .any(|row| row.cell == cell && row.controller == controller && row.run == run)
+    }
+
+    /// Keeps a row.
+    pub fn add(&mut self, row: Row) -> Result<()> {
+        let line = serde_json::to_string(&row)?;
+        writeln!(self.file, "{line}").context("cannot write a result")?;
+        self.rows.push(row);
+        Ok(())
+    }
+
+    /// All rows.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter()
+    }
+
+    /// The rows of a cell.
+    pub fn of<'a>(&'a self, cell: &'a str) -> impl Iterator<Item = &'a Row> {
+        self.rows.iter().filter(move |row| row.cell == cell)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_there_the_next_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("results.jsonl");
+        let row = Row {
+            cell: "one".to_owned(),
+            controller: "cubic".to_owned(),
+            run: 3,
+            goodput_bps: 1.5e6,
+            rivals_bps: 0.0,
+            packets: None,
+            accuracy: None,
+            path: None,
+            error: None,
+        };
+        let mut results = Results::open(&path).expect("new");
+        assert!(!results.has("one", "cubic", 3));
+        results.add(row).expect("written");
+        let again = Results::open(&path).expect("old");
+        assert!(again.has("one", "cubic", 3) && !again.has("one", "cubic", 4));
+        assert_eq!(again.of("one").count(), 1);
+    }
+}

@@ -1,0 +1,160 @@
+//! One transfer over an emulated path, and what both ends and the path say of it.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "estimates carry the time since the server's start, which is real time"
+)]
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use super::accuracy::Accuracy;
+use super::cells::Cell;
+use super::emulator::Report;
+use super::results::{Packets, Row};
+use super::rivals::Rivals;
+use crate::testbed::estimates;
+use crate::testbed::{Launcher, Namespace, Running, parse};
+
+/// Beyond the transfer itself: the handshake, and the end.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The file that is served, more than any transfer takes. It has no blocks on the disk.
+const FILE: &str = "big";
+const FILE_BYTES: u64 = 64 << 30;
+
+/// Where transfers are made.
+pub struct Bench<'a> {
+    launcher: &'a Launcher,
+    server: Namespace,
+    client: Namespace,
+    /// For files and logs; what is served is in the folder `root` below it.
+    scratch: &'a Path,
+    seconds: u32,
+}
+
+/// What `fetch --json` prints, as far as it is of interest here.
+#[derive(Deserialize)]
+struct Fetched {
+    goodput_bps: f64,
+}
+
+impl<'a> Bench<'a> {
+    /// The server's address, from a block for tests between networks (RFC 2544).
+    pub const SERVER: &'static str = "198.18.0.1";
+    /// The client's.
+    pub const CLIENT: &'static str = "198.18.0.2";
+
+    /// Transfers of so many seconds, with files and logs in `scratch`.
+    pub fn new(launcher: &'a Launcher, scratch: &'a Path, seconds: u32) -> Result<Self> {
+        let root = scratch.join("root");
+        fs::create_dir_all(&root).with_context(|| format!("cannot make {}", root.display()))?;
+        let path = root.join(FILE);
+        let file = File::create(&path);
+        let file = file.with_context(|| format!("cannot create {}", path.display()))?;
+        file.set_len(FILE_BYTES)?;
+        Ok(Self {
+            launcher,
+            server: Namespace::create("path", "server")?,
+            client: Namespace::create("path", "client")?,
+            scratch,
+            seconds,
+        })
+    }
+
+    /// Makes one transfer. What goes wrong in it is a result too.
+    pub fn run(&self, cell: &Cell, controller: &str, run: u32) -> Result<Row> {
+        let mut row = Row {
+            cell: cell.to_string(),
+            controller: controller.to_owned(),
+            run,
+            goodput_bps: 0.0,
+            rivals_bps: 0.0,
+            packets: None,
+            accuracy: None,
+            path: None,
+            error: None,
+        };
+        let emulator = self.emulator(cell)?;
+        if let Err(error) = self.transfer(cell, &mut row) {
+            self.launcher.ensure_not_interrupted()?;
+            row.error = Some(format!("{error:#}"));
+        }
+        row.path = Some(parse::<Report>(&emulator.stop()?)?);
+        Ok(row)
+    }
+
+    fn transfer(&self, cell: &Cell, row: &mut Row) -> Result<()> {
+        let rivals = Rivals::start(
+            self.launcher,
+            &self.server,
+            &self.client,
+            cell,
+            &self.log("rivals"),
+        )?;
+        let estimates = self.scratch.join("estimates.csv");
+        let server = self.serve(&row.controller, &estimates)?;
+        let listened = Instant::now();
+        let client = self.fetch(cell)?;
+        let patience = Duration::from_secs(self.seconds.into()) + PATIENCE;
+        let fetched: Fetched = parse(&client.wait_until_it_ends(patience)?)?;
+        let took = listened.elapsed().as_secs_f64();
+        row.goodput_bps = fetched.goodput_bps;
+        row.rivals_bps = rivals.map_or(Ok(0.0), Rivals::stop)?;
+        row.packets = Some(parse::<Packets>(&server.stop()?)?);
+        if cell.rivals == 0 && row.controller.starts_with("imtcp") {
+            let begin = took - f64::from(self.seconds);
+            let estimates = estimates::read(&estimates)?;
+            let truth = cell.rate_bps() as f64;
+            row.accuracy = Some(Accuracy::of(&estimates, truth, begin, took));
+        }
+        Ok(())
+    }
+
+    fn emulator(&self, cell: &Cell) -> Result<Running> {
+        let numbers = [cell.rate_bps(), cell.delay_us(), cell.queue_bytes()];
+        let [rate, delay, queue] = numbers.map(|number| number.to_string());
+        let (server, client) = (self.server.name(), self.client.name());
+        let mut line = vec!["path-emulator"];
+        line.extend(["--left", server, Self::SERVER]);
+        line.extend(["--right", client, Self::CLIENT]);
+        line.extend(["--rate-bps", &rate, "--delay-us", &delay]);
+        line.extend(["--queue-bytes", &queue]);
+        let tick = cell.tick_us.to_string();
+        line.extend(["--tick-us", &tick]);
+        let mut emulator = self.launcher.start_own(&self.log("path"), &line)?;
+        emulator.wait_until_it_listens()?;
+        Ok(emulator)
+    }
+
+    fn serve(&self, controller: &str, estimates: &Path) -> Result<Running> {
+        let listen = format!("{}:4433", Self::SERVER);
+        let root = self.scratch.join("root");
+        let (root, estimates) = (root.to_string_lossy(), estimates.to_string_lossy());
+        let mut line = vec!["serve", "--root", &root, "--listen", &listen];
+        line.extend(["--controller", controller, "--estimates", &estimates]);
+        line.extend(["--stats", "--json"]);
+        let log = self.log("serve");
+        let mut server = self.launcher.start(self.server.name(), &log, &line)?;
+        server.wait_until_it_listens()?;
+        Ok(server)
+    }
+
+    fn fetch(&self, cell: &Cell) -> Result<Running> {
+        let url = format!("https://{}:4433/{FILE}", Self::SERVER);
+        let seconds = self.seconds.to_string();
+        let mut line = vec!["fetch", &url, "--insecure", "--json", "--seconds", &seconds];
+        line.extend(cell.extensions.options());
+        self.launcher
+            .start(self.client.name(), &self.log("fetch"), &line)
+    }
+
+    /// The logs of the latest transfer; what matters of them is in its row.
+    fn log(&self, what: &str) -> PathBuf {
+        self.scratch.join(what)
+    }
+}

@@ -1,0 +1,91 @@
+//! Programs of this workspace in network namespaces: what every chore that measures on real sockets
+//! shares.
+
+pub mod estimates;
+mod median;
+mod namespace;
+mod network;
+mod process;
+
+pub use median::median;
+pub use namespace::Namespace;
+pub use network::Network;
+pub use process::{Launcher, Running};
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, bail};
+use nix::unistd::Uid;
+use serde::de::DeserializeOwned;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::workspace;
+
+/// The folder of the example programs: the one that is named, or one where they have just been
+/// built.
+pub fn binaries(named: Option<&Path>) -> Result<PathBuf> {
+    if let Some(folder) = named {
+        return Ok(folder.to_owned());
+    }
+    let mut cargo = workspace::cargo(&workspace::root());
+    workspace::run(cargo.args(["build", "--release", "--package", "imtcp-examples"]))?;
+    Ok(workspace::target().join("release"))
+}
+
+/// Building needs no root, so that nothing in the target folder belongs to it.
+pub fn demand_root(chore: &str, binaries: &Path) -> Result<()> {
+    if Uid::effective().is_root() {
+        return Ok(());
+    }
+    let own = std::env::current_exe().context("cannot tell where this program is")?;
+    bail!(
+        "only root can make network namespaces; everything is built, now run\n  sudo {} {chore} --binaries {}",
+        own.display(),
+        binaries.display()
+    );
+}
+
+/// A flag that Ctrl-C and its like set, so that everything ends in order.
+pub fn interruption() -> Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))
+            .context("cannot watch for signals")?;
+    }
+    Ok(interrupted)
+}
+
+/// A folder outside the target folder, in which nothing should belong to root. It must be new: root
+/// does not write where somebody else has prepared the ground.
+pub fn scratch(chore: &str) -> Result<PathBuf> {
+    let folder = std::env::temp_dir().join(format!("imtcp-{chore}-{}", std::process::id()));
+    fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Runs a system tool that says nothing when all is well.
+pub fn tool(line: &str) -> Result<()> {
+    let mut words = line.split_whitespace();
+    let name = words.next().unwrap_or_default();
+    let output = match Command::new(name).args(words).output() {
+        Ok(output) => output,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            bail!("`{name}` is not installed; on Debian: apt-get install iproute2")
+        }
+        Err(error) => return Err(error).with_context(|| format!("cannot start `{line}`")),
+    };
+    if !output.status.success() {
+        let reason = String::from_utf8_lossy(&output.stderr);
+        bail!("`{line}` failed: {}", reason.trim());
+    }
+    Ok(())
+}
+
+/// What a program has printed.
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_str(text).with_context(|| format!("a program printed `{}`", text.trim()))
+}
