@@ -215,3 +215,33 @@ fn the_demo_shows_every_second_and_compares() {
             .exists()
     );
 }
+
+#[test]
+fn a_survey_writes_every_path_and_knows_its_classes() {
+    let out = folder("survey");
+    let json = out.join("survey.json");
+    std::fs::create_dir_all(&out).expect("the folder for test files can be made");
+    let (folder, file) = (out.display().to_string(), json.display().to_string());
+    // Whether bars are kept is the controller's matter; the files are there in any case.
+    let seeds = ["--seeds", "10..11", "--repeats", "0"];
+    let mut arguments = vec!["survey", "steps", "--out", &folder, "--json", &file];
+    arguments.extend(seeds);
+    let output = imtcp_sim(&arguments);
+    let text = std::fs::read_to_string(out.join("steps.csv")).expect("the CSV file is written");
+    assert_eq!(text.lines().count(), 3, "a header and two paths: {text}");
+    let text = std::fs::read_to_string(json).expect("the JSON file is written");
+    let classes: Value = serde_json::from_str(&text).expect("the JSON parses");
+    assert_eq!(classes[0]["class"], "steps");
+    assert_eq!(classes[0]["paths"][1]["seed"], 11);
+    let kept = classes[0]["tally"]["missed"] == serde_json::json!([0, 0, 0])
+        && classes[0]["tally"]["of_not_measuring"].as_f64() >= Some(0.995);
+    assert_eq!(output.status.success(), kept, "{classes:#}");
+
+    let output = imtcp_sim(&["survey", "hills"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(
+        errors.contains("no class `hills`; known: steps"),
+        "{errors}"
+    );
+}

@@ -1,8 +1,10 @@
 //! Endpoints on machines as they are.
 
+use imtcp_sim::network::FlowId;
 use imtcp_sim::result::{FlowResult, RunResult};
 use imtcp_sim::run::RunOptions;
-use imtcp_sim::scenario::{Controller, Scenario};
+use imtcp_sim::scenario::Scenario;
+use imtcp_sim::simulation::Simulation;
 
 /// The flow of a built-in scenario, cut to so many seconds, with some keys changed.
 fn flow(name: &str, seconds: u32, keys: &[(&str, &str)], seed: u64) -> FlowResult {
@@ -11,12 +13,17 @@ fn flow(name: &str, seconds: u32, keys: &[(&str, &str)], seed: u64) -> FlowResul
 }
 
 fn run(name: &str, seconds: u32, keys: &[(&str, &str)], seed: u64) -> RunResult {
-    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-    let mut overrides: Vec<_> = keys.iter().map(owned).collect();
-    overrides.push(("duration".to_owned(), format!("{seconds} s")));
-    let scenario = Scenario::load(name, &overrides).unwrap_or_else(|error| panic!("{error}"));
-    let result = scenario.run(seed, RunOptions::default());
+    let duration = format!("{seconds} s");
+    let mut keys = keys.to_vec();
+    keys.push(("duration", &duration));
+    let result = load(name, &keys).run(seed, RunOptions::default());
     result.unwrap_or_else(|error| panic!("{name} seed {seed}: {error}"))
+}
+
+fn load(name: &str, keys: &[(&str, &str)]) -> Scenario {
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    let overrides: Vec<_> = keys.iter().map(owned).collect();
+    Scenario::load(name, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The measuring controller meets these machines in `tests/harm.rs`.
@@ -49,26 +56,33 @@ fn a_packet_a_millisecond_is_all_that_a_host_can_send_which_needs_one_for_each()
 
 #[test]
 fn ticks_hold_back_what_nothing_else_lets_go() {
-    // Datagrams every 2.5 ms that the client does not acknowledge for a second: only ticks wake the
-    // server.
-    let scenario = |tick: &str| {
+    // A datagram is due every 10 ms. Besides ticks only acknowledgements wake the server, one for ten
+    // of them.
+    let departures = |tick: &str| {
         let host = format!("{{ timer_tick = \"{tick}\" }}");
-        let application = "{ kind = \"datagrams\", rate = \"3.2 Mbit/s\", size = \"1000 B\" }";
+        let application = "{ kind = \"datagrams\", rate = \"0.8 Mbit/s\", size = \"1000 B\" }";
         let keys = [
             CUBIC,
+            ("duration", "3 s"),
             ("flow.main.application", application),
             (
                 "flow.main.receiver",
-                "{ acknowledge = \"timer\", delay = \"1 s\" }",
+                "{ acknowledge = 10, delay = \"1 s\" }",
             ),
             ("flow.main.host", host.as_str()),
         ];
-        let flow = flow("goodput-alone", 3, &keys, 1);
-        // A batch of packets waits for the one before it at 50 Mbit/s.
-        flow.rtt_ms.expect("round trips").p95
+        let scenario = load("goodput-alone", &keys);
+        let mut simulation = Simulation::new(&scenario, 1).expect("it can be set up");
+        simulation.watch_departures(FlowId(0));
+        simulation.advance(scenario.end());
+        let departures = simulation.pairs()[0].departures().expect("watched");
+        let mut instants: Vec<_> = departures.list().iter().map(|d| d.at).collect();
+        instants.dedup();
+        instants.len()
     };
-    let (exact, ticking) = (scenario("1 us"), scenario("100 ms"));
-    assert!(ticking > exact + 4.0, "{ticking} ms, ideal {exact} ms");
+    let (exact, ticking) = (departures("1 us"), departures("100 ms"));
+    assert!(exact > 180, "{exact} instants in 3 s");
+    assert!(ticking < 70, "{ticking} instants in 3 s");
 }
 
 #[test]
@@ -93,12 +107,7 @@ fn other_controllers_fill_the_path_on_all_of_them() {
         ("host-batches-100", 100.0),
         ("host-path-both", 40.0),
     ] {
-        let mut scenario = Scenario::load(name, &[]).unwrap_or_else(|error| panic!("{error}"));
-        scenario.duration = std::time::Duration::from_secs(8);
-        scenario.flows[0].controller = Controller::Cubic;
-        let result = scenario.run(1, RunOptions::default());
-        let result = result.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let share = result.flows[0].goodput_bps as f64 / (mbps * 1e6);
+        let share = flow(name, 8, &[CUBIC], 1).goodput_bps as f64 / (mbps * 1e6);
         assert!((0.88..0.99).contains(&share), "{name}: {share} of the link");
     }
 }

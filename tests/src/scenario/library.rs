@@ -43,7 +43,7 @@ pub(super) fn source(
     file: &str,
     built_in: fn() -> Vec<Listed>,
 ) -> Result<(String, String), ScenarioError> {
-    if !Path::new(file).exists()
+    if !Path::new(file).is_file()
         && let Some(listed) = built_in().into_iter().find(|listed| listed.name == file)
     {
         return Ok((format!("{file}.toml"), listed.text.to_owned()));
