@@ -4,11 +4,15 @@
 mod ack_frequency;
 mod allocations;
 mod choice;
+mod control;
 mod controller;
+mod credit;
 mod determinism;
+mod ecn;
 mod feedback;
 mod gate;
 mod liveness;
+mod paths;
 #[cfg(feature = "qlog")]
 mod qlog;
 mod receive_timestamps;
