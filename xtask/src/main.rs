@@ -6,6 +6,7 @@ mod doctor;
 mod downstream;
 mod fuzz;
 mod quiche_tests;
+mod series;
 mod workspace;
 
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ struct Arguments {
 enum Chore {
     Doctor(doctor::Arguments),
     QuicheTests(quiche_tests::Arguments),
+    Series(series::Arguments),
     Downstream(downstream::Arguments),
     DemoReal(demo_real::Arguments),
     Determinism(determinism::Arguments),
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
         Chore::Doctor(arguments) => doctor::run(&arguments),
         Chore::QuicheTests(arguments) => quiche_tests::run(&arguments),
+        Chore::Series(arguments) => series::run(&arguments),
         Chore::Downstream(arguments) => downstream::run(&arguments),
         Chore::DemoReal(arguments) => demo_real::run(&arguments),
         Chore::Determinism(arguments) => determinism::run(&arguments),

@@ -68,7 +68,7 @@ struct Crates {
 impl Crates {
     fn make() -> Result<Self> {
         let seam = workspace::root().join("quiche");
-        let source = published_source(&seam.join("pristine/Cargo.toml"))?;
+        let source = published_source(&seam.join("pristine/Cargo.toml"), None)?;
         let scratch = workspace::scratch("quiche-tests")?;
 
         let patched = scratch.join("patched");

@@ -23,6 +23,8 @@ const LOSS_REDUCTION_DIVISOR: u64 = 2;
 /// The initial window is limited to this, or to the minimum window if that is larger (RFC 9002,
 /// section 7.2).
 const INITIAL_WINDOW_LIMIT: Bytes = Bytes::new(14_720);
+/// The same section: an initial window of ten datagrams is recommended.
+const RECOMMENDED_PACKETS: u32 = 10;
 
 /// The window of RFC 9002.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +45,8 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// A window of `initial_window_packets` datagrams, within the limit of RFC 9002, section 7.2.
+    /// A window of `initial_window_packets` datagrams: within the limit of RFC 9002, section 7.2, but for
+    /// those who ask for more than the ten that it recommends.
     pub fn new(initial_window_packets: u32, max_datagram_size: Bytes) -> Self {
         let mut law = Self {
             window: Bytes::ZERO,
@@ -62,10 +65,14 @@ impl Reno {
     }
 
     fn initial_window(&self) -> Bytes {
-        self.max_datagram_size
-            .times(u64::from(self.initial_window_packets))
-            .min(INITIAL_WINDOW_LIMIT)
-            .max(self.minimum_window())
+        let wanted = self
+            .max_datagram_size
+            .times(u64::from(self.initial_window_packets));
+        match self.initial_window_packets > RECOMMENDED_PACKETS {
+            true => wanted,
+            false => wanted.min(INITIAL_WINDOW_LIMIT),
+        }
+        .max(self.minimum_window())
     }
 
     fn minimum_window(&self) -> Bytes {
