@@ -18,4 +18,5 @@ mod qlog;
 mod receive_timestamps;
 mod stall;
 mod timers;
+mod under_load;
 mod world;
