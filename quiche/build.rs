@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use quiche_patcher::{assemble, includable, published_source, Series};
+use quiche_patcher::{assemble, includable, published_source, Series, SOURCE_VARIABLE};
 
 fn main() {
     if let Err(error) = run() {
@@ -19,11 +19,13 @@ fn main() {
 fn run() -> Result<(), Box<dyn Error>> {
     let here =
         PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?);
-    let target = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?).join("quiche");
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    let target = out.join("quiche");
     for input in ["build.rs", "patches", "pristine", "src"] {
         println!("cargo::rerun-if-changed={}", here.join(input).display());
     }
-    let published = published_source(&here.join("pristine/Cargo.toml"))?;
+    println!("cargo::rerun-if-env-changed={SOURCE_VARIABLE}");
+    let published = published_source(&here.join("pristine/Cargo.toml"), Some(&out))?;
     // Cargo's registry cache can be emptied; the file is missing then and this runs again.
     println!(
         "cargo::rerun-if-changed={}",

@@ -47,7 +47,8 @@ pub struct Config {
     measurement_interval_rtts: u32,
     minimum_range: Bandwidth,
     header_overhead: Bytes,
-    initial_window_packets: u32,
+    initial_window_packets: Option<u32>,
+    initial_rtt: Option<Duration>,
     window: Window,
     promise: Option<Requirement>,
     promise_ceiling: f64,
@@ -123,9 +124,28 @@ impl Config {
         self.ack_frequency
     }
 
-    /// The initial congestion window in full datagrams (RFC 9002, section 7.2: 10).
+    /// The initial congestion window in full datagrams. Unless set it is the transport's
+    /// (`initial_congestion_window_packets` of quiche and tokio-quiche), else 10 (RFC 9002, section 7.2).
     pub fn initial_window_packets(&self) -> u32 {
         self.initial_window_packets
+            .unwrap_or(DEFAULT_INITIAL_WINDOW)
+    }
+
+    /// What the round trip is taken for before it is measured. Unless set it is the transport's.
+    ///
+    /// The first flight leaves at once whatever it is; only the rate that qlog shows meanwhile follows
+    /// from it. quiche's own timers take its `initial_rtt`.
+    pub fn initial_rtt(&self) -> Option<Duration> {
+        self.initial_rtt
+    }
+
+    /// The transport's settings, where this has none of its own.
+    #[must_use]
+    pub fn or_transport(mut self, initial_window_packets: u32, initial_rtt: Duration) -> Self {
+        self.initial_window_packets
+            .get_or_insert(initial_window_packets);
+        self.initial_rtt.get_or_insert(initial_rtt);
+        self
     }
 
     /// Which law the congestion window follows.
@@ -187,7 +207,8 @@ impl Default for ConfigBuilder {
                 measurement_interval_rtts: 1,
                 minimum_range: Bandwidth::ZERO,
                 header_overhead: Bytes::new(28),
-                initial_window_packets: 10,
+                initial_window_packets: None,
+                initial_rtt: None,
                 window: Window::Cubic,
                 promise: None,
                 promise_ceiling: 0.5,
@@ -211,6 +232,9 @@ macro_rules! setters {
     };
 }
 
+/// RFC 9002, section 7.2.
+const DEFAULT_INITIAL_WINDOW: u32 = 10;
+
 impl ConfigBuilder {
     setters! {
         /// See [`Config::measurement`].
@@ -231,8 +255,6 @@ impl ConfigBuilder {
         minimum_range: Bandwidth,
         /// See [`Config::header_overhead`]; at most 200 bytes.
         header_overhead: Bytes,
-        /// See [`Config::initial_window_packets`]; 2 to 100.
-        initial_window_packets: u32,
         /// See [`Config::window`]; CUBIC unless set.
         window: Window,
         /// See [`Config::promise`].
@@ -249,6 +271,20 @@ impl ConfigBuilder {
         longest_hold: Duration,
     }
 
+    /// See [`Config::initial_window_packets`]; 2 to 100.
+    #[must_use]
+    pub fn initial_window_packets(mut self, packets: u32) -> Self {
+        self.config.initial_window_packets = Some(packets);
+        self
+    }
+
+    /// See [`Config::initial_rtt`]; above 0.
+    #[must_use]
+    pub fn initial_rtt(mut self, initial_rtt: Duration) -> Self {
+        self.config.initial_rtt = Some(initial_rtt);
+        self
+    }
+
     /// Checks every setting.
     ///
     /// # Errors
@@ -263,7 +299,10 @@ impl ConfigBuilder {
             1,
             1000,
         )?;
-        within("initial_window_packets", c.initial_window_packets, 2, 100)?;
+        within("initial_window_packets", c.initial_window_packets(), 2, 100)?;
+        if c.initial_rtt.is_some_and(|rtt| rtt.is_zero()) {
+            return Err(ConfigError::new("initial_rtt", "0 s".to_owned(), "above 0"));
+        }
         if let StoreTarget::Fixed(m) = c.store_target {
             within("store_target", m, 2, c.stream_packets)?;
         }
@@ -376,5 +415,21 @@ mod tests {
             .build()
             .expect_err("out of range");
         assert_eq!(error.to_string(), "store_target is 6; it must be 2 to 5");
+    }
+
+    #[test]
+    fn an_own_setting_wins_over_the_transports() {
+        let rtt = Duration::from_millis(70);
+        let theirs = Config::default().or_transport(32, rtt);
+        assert_eq!(
+            (theirs.initial_window_packets(), theirs.initial_rtt()),
+            (32, Some(rtt))
+        );
+        let ours = Config::builder().initial_window_packets(10);
+        let ours = ours
+            .build()
+            .expect("within its range")
+            .or_transport(32, rtt);
+        assert_eq!(ours.initial_window_packets(), 10);
     }
 }

@@ -7,8 +7,12 @@ mod downstream;
 mod fuzz;
 mod harm;
 mod quiche_tests;
+<<<<<<< HEAD
 mod real_path;
 mod testbed;
+=======
+mod series;
+>>>>>>> seam
 mod workspace;
 
 use std::process::ExitCode;
@@ -27,6 +31,7 @@ struct Arguments {
 enum Chore {
     Doctor(doctor::Arguments),
     QuicheTests(quiche_tests::Arguments),
+    Series(series::Arguments),
     Downstream(downstream::Arguments),
     DemoReal(demo_real::Arguments),
     RealPath(real_path::Arguments),
@@ -41,6 +46,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
         Chore::Doctor(arguments) => doctor::run(&arguments),
         Chore::QuicheTests(arguments) => quiche_tests::run(&arguments),
+        Chore::Series(arguments) => series::run(&arguments),
         Chore::Downstream(arguments) => downstream::run(&arguments),
         Chore::DemoReal(arguments) => demo_real::run(&arguments),
         Chore::RealPath(arguments) => real_path::run(&arguments),

@@ -12,7 +12,7 @@ use quiche::cc::{
     SendContext,
 };
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The controller of one path, as quiche sees it. Reach it through
 /// [`quiche::Connection::congestion_controller`].
@@ -20,6 +20,8 @@ use std::time::Instant;
 pub struct Controller {
     core: ImTcp,
     origin: Origin,
+    /// The round trip until one is measured.
+    initial_rtt: Duration,
     /// Packets marked by congested routers, as last reported.
     congestion_marks: u64,
 }
@@ -31,7 +33,11 @@ impl Controller {
         subscriber: Option<Arc<dyn Subscriber>>,
     ) -> Self {
         let max_datagram = Bytes::from_usize(path.max_datagram_size);
+        let packets = u32::try_from(path.initial_window_packets).unwrap_or(u32::MAX);
+        let config = config.or_transport(packets, path.initial_rtt);
+        let initial_rtt = config.initial_rtt().unwrap_or(path.initial_rtt);
         Self {
+            initial_rtt,
             core: ImTcp::new(config, max_datagram, subscriber),
             origin: Origin(path.now),
             congestion_marks: 0,
@@ -182,7 +188,9 @@ impl CongestionController for Controller {
     }
 
     fn pacing_rate(&self) -> Option<u64> {
-        self.core.pacing_rate().map(Bandwidth::as_bps)
+        let unmeasured = || Bandwidth::from_bytes_over(self.core.cwnd(), self.initial_rtt);
+        let rate = self.core.pacing_rate().or_else(unmeasured);
+        rate.map(Bandwidth::as_bps)
     }
 
     #[cfg(feature = "qlog")]

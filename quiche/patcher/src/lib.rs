@@ -13,7 +13,7 @@ mod series;
 pub use assemble::{assemble, copy_tree};
 pub use error::{Conflict, Error};
 pub use included::includable;
-pub use published::published_source;
+pub use published::{SOURCE_VARIABLE, published_source};
 pub use series::Series;
 
 /// The result of every step.

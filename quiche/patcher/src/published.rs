@@ -6,18 +6,32 @@ use serde_json::Value;
 
 use crate::{Error, Result};
 
-/// The folder of the published quiche in cargo's registry cache, as pinned by `manifest` and the
-/// lock file beside it. Cargo fetches it when it is not there.
+/// Names the folder of the published source, where cargo cannot find it.
+pub const SOURCE_VARIABLE: &str = "QUICHE_PUBLISHED_SOURCE";
+
+/// The folder of the published quiche as pinned by `manifest` and the lock file beside it: in cargo's
+/// registry cache, or in a vendored copy of it. Cargo fetches it when it is not there.
+///
+/// Cargo is run in `config_from`, whose `.cargo/config.toml` it reads, and those of the folders above. A
+/// build script's `OUT_DIR` lies below the program's own, with the sources that `cargo vendor` put in
+/// the registry's place.
 ///
 /// # Errors
 /// Cargo cannot be run, or does not find the crate.
-pub fn published_source(manifest: &Path) -> Result<PathBuf> {
+pub fn published_source(manifest: &Path, config_from: Option<&Path>) -> Result<PathBuf> {
+    if let Some(folder) = std::env::var_os(SOURCE_VARIABLE) {
+        return Ok(PathBuf::from(folder));
+    }
     let fail = |reason: String| Error::Metadata {
         manifest: manifest.to_owned(),
         reason,
     };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let output = Command::new(cargo)
+    let mut metadata = Command::new(cargo);
+    if let Some(folder) = config_from {
+        metadata.current_dir(folder);
+    }
+    let output = metadata
         .args([
             "metadata",
             "--locked",

@@ -31,8 +31,8 @@ pub trait CongestionController: Debug + Send + Sync + Any {
     ///
     /// Asked for each packet, when application data is queued and the window has room for it. A
     /// packet that fills less than the path allows only because the window is nearly full is not
-    /// asked for: quiche waits until it fits. Acknowledgements, probe packets after a timeout, the
-    /// handshake and the close of the connection leave without asking.
+    /// asked for: quiche waits until it fits. Nor is one that the caller's buffer would cut short,
+    /// unless the caller has no larger buffer. Everything but application data leaves without asking.
     fn next_release(&mut self, context: &SendContext) -> Release;
 
     /// The largest size of the next packet in bytes, for packets of equal size; `None` for what
@@ -56,7 +56,8 @@ pub trait CongestionController: Debug + Send + Sync + Any {
     /// The probe timer ran out for the `count`-th time in a row. No packet is lost by that.
     fn on_pto(&mut self, _now: Instant, _count: u32) {}
 
-    /// The keys of a space are gone: `bytes` in flight will neither be acknowledged nor lost.
+    /// The keys of a space are gone, or the connection leaves the path: `bytes` in flight will neither be
+    /// acknowledged nor lost.
     fn on_space_discarded(&mut self, _now: Instant, _space: PacketSpace, _bytes: usize) {}
 
     /// The path takes datagrams of this size from now on.

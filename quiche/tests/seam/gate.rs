@@ -293,12 +293,17 @@ fn probes_of_the_path_mtu_wait_with_the_data_and_only_validated_sizes_are_report
         controller.sent.iter().any(|packet| packet.size > link_mtu),
         "probes were sent"
     );
-    let established = controller.datagram_sizes.iter().skip(1);
-    let sizes: Vec<_> = established.copied().collect();
+    // The first is the configured one, before the path is known to be probed.
+    let sizes = &controller.datagram_sizes[1..];
+    assert_eq!(sizes.first(), Some(&1_200), "what every path carries");
     assert!(
-        !sizes.is_empty() && sizes.iter().all(|size| *size <= link_mtu),
+        sizes.len() > 1 && sizes.iter().all(|size| *size <= link_mtu),
         "{sizes:?}"
     );
+    for packet in &controller.sent {
+        let is_probe = packet.size > link_mtu;
+        assert!(!(is_probe && packet.released), "{packet:?} is a probe");
+    }
     let released: Vec<_> = controller.released().map(|packet| packet.now).collect();
     for pair in released.windows(2) {
         assert_eq!(

@@ -4,14 +4,19 @@
 mod ack_frequency;
 mod allocations;
 mod choice;
+mod control;
 mod controller;
+mod credit;
 mod determinism;
+mod ecn;
 mod feedback;
 mod gate;
 mod liveness;
+mod paths;
 #[cfg(feature = "qlog")]
 mod qlog;
 mod receive_timestamps;
 mod stall;
 mod timers;
+mod under_load;
 mod world;

@@ -58,8 +58,10 @@ pub struct World {
     pub expects_errors: bool,
     /// How the server's event loop sends.
     pub sending: Sending,
-    /// Where the server sees the client, behind an address translation; the path back follows.
-    pub seen_as: SocketAddr,
+    /// Where the server sees the client, behind an address translation.
+    seen_as: SocketAddr,
+    /// Where it saw it before: nothing goes through any more.
+    forgotten: Vec<SocketAddr>,
     /// The server has received something, or a timer of its ran out, since it sent last.
     pub server_is_woken: bool,
     on_the_way: BTreeMap<(Instant, u64), (RecvInfo, Side, Vec<u8>)>,
@@ -133,6 +135,7 @@ impl World {
             expects_errors: false,
             sending: Sending::default(),
             seen_as: client_address,
+            forgotten: Vec::new(),
             server_is_woken: false,
             on_the_way: BTreeMap::new(),
             count: 0,
@@ -151,6 +154,12 @@ impl World {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
         }
+    }
+
+    /// The address translation gives the client another port.
+    pub fn rebind(&mut self, port: u16) {
+        self.forgotten.push(self.seen_as);
+        self.seen_as.set_port(port);
     }
 
     /// Nothing is on its way, in either direction.

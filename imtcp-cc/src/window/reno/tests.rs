@@ -29,6 +29,8 @@ fn the_initial_window_is_ten_datagrams_within_the_limit() {
     // 10 * 1500 is above 14720; 2 * 9000 is above that limit.
     assert_eq!(Reno::new(10, Bytes::new(1500)).window(), Bytes::new(14_720));
     assert_eq!(Reno::new(10, Bytes::new(9000)).window(), Bytes::new(18_000));
+    // Who asks for more than is recommended gets it.
+    assert_eq!(Reno::new(32, Bytes::new(1200)).window(), Bytes::new(38_400));
 }
 
 #[test]

@@ -104,12 +104,11 @@ impl World {
             Fate::Delay(extra) => extra,
             Fate::Drop => return,
         };
-        let (client, seen_as) = (address(Side::Client), self.seen_as);
+        let client = address(Side::Client);
         match from {
-            Side::Client if info.from == client => info.from = seen_as,
-            Side::Server if info.to == seen_as => info.to = client,
-            // The translation has forgotten the old one.
-            Side::Server if info.to.ip() == client.ip() => return,
+            Side::Client if info.from == client => info.from = self.seen_as,
+            Side::Server if info.to == self.seen_as => info.to = client,
+            Side::Server if self.forgotten.contains(&info.to) => return,
             _ => {}
         }
         self.count += 1;

@@ -8,6 +8,7 @@
 #![warn(clippy::all, missing_docs)]
 
 mod ack_requests;
+mod departure;
 mod dispatch;
 mod gate;
 mod hold;

@@ -211,6 +211,9 @@ impl RecoveryOps for PluginRecovery {
     fn on_path_change(&mut self, epoch: Epoch, now: Instant, trace_id: &str) -> (usize, usize) {
         let outcome = self.inner.on_path_change(epoch, now, trace_id);
         self.report_losses(epoch, now);
+        if epoch == Epoch::Application {
+            self.leave_path(epoch, now);
+        }
         outcome
     }
 

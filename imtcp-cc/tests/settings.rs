@@ -1,0 +1,39 @@
+//! quiche's own settings reach the controller, unless it has settings of its own.
+#![cfg(feature = "quiche")]
+
+use imtcp_cc::Config;
+use imtcp_cc::quiche::Factory;
+use quiche::cc::{Factory as _, PathContext};
+use std::time::{Duration, Instant};
+
+fn path(initial_window_packets: usize) -> PathContext {
+    PathContext {
+        #[expect(clippy::disallowed_methods, reason = "a path begins at some instant")]
+        now: Instant::now(),
+        max_datagram_size: 1_200,
+        initial_window_packets,
+        initial_rtt: Duration::from_millis(100),
+    }
+}
+
+#[test]
+fn the_initial_window_of_quiche_is_the_controllers() {
+    let factory = Factory::new(Config::default());
+    for packets in [4, 10, 32] {
+        assert_eq!(factory.build(&path(packets)).cwnd(), packets * 1_200);
+    }
+}
+
+#[test]
+fn a_window_of_the_controllers_own_wins() {
+    let config = Config::builder().initial_window_packets(20).build();
+    let factory = Factory::new(config.expect("within its range"));
+    assert_eq!(factory.build(&path(4)).cwnd(), 20 * 1_200);
+}
+
+#[test]
+fn until_a_round_trip_is_measured_the_rate_follows_from_quiches() {
+    let controller = Factory::new(Config::default()).build(&path(10));
+    // 12 000 bytes in 100 ms.
+    assert_eq!(controller.pacing_rate(), Some(960_000));
+}
