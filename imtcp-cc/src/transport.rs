@@ -17,8 +17,8 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// The last sample without the delay that the peer says it added, which cannot make it less than
-    /// the least one (adjusted_rtt of RFC 9002, section 5.3).
+    /// The last sample without the delay that the peer says it added, which cannot make it less
+    /// than the least one (adjusted_rtt of RFC 9002, section 5.3).
     pub fn latest_without(&self, ack_delay: Duration) -> Duration {
         self.latest.saturating_sub(ack_delay).max(self.min)
     }

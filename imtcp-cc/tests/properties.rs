@@ -7,6 +7,7 @@ use imtcp_cc::event::{Event, Recorder};
 use imtcp_cc::promise::{Demand, Requirement};
 use imtcp_cc::transport::{AckInfo, AckedPacket, LossInfo, RoundTrip, SendRequest, SentPacket};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
+use imtcp_cc::window::Window;
 use imtcp_cc::{Config, EstimatorKind, ImTcp};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -24,10 +25,11 @@ fn any_config() -> impl Strategy<Value = Config> {
         2u32..=6,
         any::<bool>(),
         0u64..=40,
+        prop_oneof![Just(Window::Cubic), Just(Window::Reno)],
         proptest::option::of((8_000u64..100_000_000, 1u64..5_000, any::<bool>())),
     )
         .prop_map(
-            |(measurement, classic, packets, ranges, fixed, timer_ms, promise)| {
+            |(measurement, classic, packets, ranges, fixed, timer_ms, window, promise)| {
                 let estimator = if classic {
                     EstimatorKind::Classic
                 } else {
@@ -55,6 +57,7 @@ fn any_config() -> impl Strategy<Value = Config> {
                 Config::builder()
                     .promise(promise)
                     .measurement(measurement)
+                    .window(window)
                     .estimator(estimator)
                     .stream_packets(packets)
                     .sub_ranges(ranges)
@@ -165,6 +168,7 @@ enum Call {
         sent: u64,
         persistent: bool,
     },
+    Spurious(u64),
     Datagram(u64),
     Limited,
 }
@@ -214,6 +218,7 @@ fn any_call() -> impl Strategy<Value = Call> {
                 persistent,
             }
         }),
+        n().prop_map(Call::Spurious),
         n().prop_map(Call::Datagram),
         Just(Call::Limited),
     ]
@@ -292,6 +297,7 @@ fn make(core: &mut ImTcp, now: Timestamp, call: &Call) {
             };
             core.on_loss(now, &info, first..first.saturating_add(count));
         }
+        Call::Spurious(number) => core.on_spurious_loss(number),
         Call::Datagram(size) => core.on_max_datagram(Bytes::new(size)),
         Call::Limited => core.on_application_limited(),
     }

@@ -24,6 +24,9 @@ pub struct Arguments {
     /// Folder for a CSV file with every path, and the scenarios of those that miss a bar.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// How many times more to run a path that misses; a miss stands if it is no chance.
+    #[arg(long, default_value_t = 16)]
+    repeats: u32,
     /// Show as well how much differs by chance alone.
     #[arg(long)]
     placebo: bool,
@@ -39,7 +42,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     command
         .args(["run", "--quiet", "--release", "--package", "imtcp-sim"])
         .args(["--", "survey", "steps", "--seeds", &arguments.seeds])
-        .args(["--jobs", &arguments.jobs.to_string()]);
+        .args(["--jobs", &arguments.jobs.to_string()])
+        .args(["--repeats", &arguments.repeats.to_string()]);
     // Files are named as seen from where this was started.
     for (option, file) in [("--json", &arguments.json), ("--out", &arguments.out)] {
         if let Some(file) = file {

@@ -47,6 +47,12 @@ const AGREE_FINE: u32 = 8;
 /// After a contradiction fine echoes are not tried again for this long.
 const DISTRUST: Duration = Duration::from_secs(30);
 
+/// Once echoes are read coarsely they are so for this long at least, and for twice as long each time that
+/// a return to fine reading did not last ten times as long: nothing can be learnt from echoes that are
+/// read now in this way and now in that.
+const COARSE_FOR: Duration = Duration::from_secs(1);
+const RELAPSE_FACTOR: u32 = 10;
+
 /// The share of displacements that the jitter covers: all but this part of a block.
 const BEYOND: usize = BLOCK / 20;
 
@@ -82,6 +88,9 @@ pub struct EchoClock {
     distrusted_until: Timestamp,
     /// What the timing is until then.
     distrusted: EchoTiming,
+    /// How long echoes were to be read coarsely when that last began, and when it ends at the soonest.
+    coarse_for: Duration,
+    coarse_until: Timestamp,
 }
 
 impl Default for EchoClock {
@@ -94,6 +103,8 @@ impl Default for EchoClock {
             against: 0,
             distrusted_until: Timestamp::ZERO,
             distrusted: EchoTiming::Own,
+            coarse_for: Duration::ZERO,
+            coarse_until: Timestamp::ZERO,
         }
     }
 }
@@ -162,6 +173,9 @@ impl EchoClock {
             self.against = 0;
             return;
         }
+        if seen == EchoTiming::Own && now < self.coarse_until {
+            return;
+        }
         self.against += 1;
         let enough = if seen == EchoTiming::Own {
             AGREE_FINE
@@ -169,9 +183,22 @@ impl EchoClock {
             AGREE_COARSE
         };
         if self.against >= enough {
+            if self.timing == EchoTiming::Own {
+                self.begin_coarse(now);
+            }
             self.timing = seen;
             self.against = 0;
         }
+    }
+
+    fn begin_coarse(&mut self, now: Timestamp) {
+        let relapse = now < self.coarse_until + self.coarse_for * RELAPSE_FACTOR;
+        self.coarse_for = if relapse {
+            (self.coarse_for * 2).min(DISTRUST)
+        } else {
+            COARSE_FOR
+        };
+        self.coarse_until = now + self.coarse_for;
     }
 
     fn block_timing(&self, now: Timestamp) -> EchoTiming {
@@ -230,9 +257,18 @@ mod tests {
     }
 
     fn feed(clock: &mut EchoClock, echoes: usize, gap: impl Fn(usize) -> (i64, i64, u32)) {
+        feed_at(clock, Timestamp::ZERO, echoes, gap);
+    }
+
+    fn feed_at(
+        clock: &mut EchoClock,
+        now: Timestamp,
+        echoes: usize,
+        gap: impl Fn(usize) -> (i64, i64, u32),
+    ) {
         for i in 0..echoes {
             let (arrival, departure, packets) = gap(i);
-            clock.on_echo(Timestamp::ZERO, us(arrival), us(departure), packets);
+            clock.on_echo(now, us(arrival), us(departure), packets);
         }
     }
 
@@ -257,10 +293,33 @@ mod tests {
         feed(&mut clock, BLOCK, aggregate);
         assert_eq!(clock.timing(), EchoTiming::Clumped);
         assert_eq!(clock.jitter(), Duration::from_micros(3600));
+        feed(&mut clock, 100 * BLOCK, |_| (400, 400, 1));
+        assert!(clock.is_coarse(), "no time has passed");
+        clock.coarse_until = Timestamp::ZERO;
         feed(&mut clock, 7 * BLOCK, |_| (400, 400, 1));
         assert!(clock.is_coarse());
         feed(&mut clock, BLOCK, |_| (400, 400, 1));
         assert!(!clock.is_coarse());
+    }
+
+    #[test]
+    fn echoes_that_become_coarse_again_stay_so_for_longer() {
+        let mut clock = EchoClock::default();
+        let aggregate = |i: usize| (if i.is_multiple_of(10) { 4000 } else { 0 }, 400, 1);
+        let mut spans = Vec::new();
+        let mut now = Timestamp::from_origin(Duration::from_secs(1));
+        for _ in 0..4 {
+            while !clock.is_coarse() {
+                feed_at(&mut clock, now, BLOCK, aggregate);
+            }
+            let began = now;
+            while clock.is_coarse() {
+                now = now + Duration::from_millis(100);
+                feed_at(&mut clock, now, 8 * BLOCK, |_| (400, 400, 1));
+            }
+            spans.push((now - began).as_secs_f64());
+        }
+        assert_eq!(spans, [1.0, 2.0, 4.0, 8.0]);
     }
 
     #[test]

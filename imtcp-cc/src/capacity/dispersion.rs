@@ -8,7 +8,7 @@
 //! is the biggest: under heavy even traffic it is not).
 
 use crate::ack::EchoGap;
-use crate::units::Bandwidth;
+use crate::units::{Bandwidth, Bytes};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
@@ -59,7 +59,7 @@ const OUTLIVED_DIVISOR: f64 = 4.0;
 
 /// A first gap counts as dispersed by the link, before any capacity is known, if the echoes came at
 /// least this many times further apart than the packets were sent.
-const STRETCH: u128 = 2;
+const STRETCH: u32 = 2;
 
 /// Once a capacity is known, only packets count that were sent at most this much further apart than
 /// it serves them, in per cent.
@@ -69,6 +69,11 @@ const CLOSE_PERCENT: u32 = 110;
 /// came at the pace of any slower link, so they speak against a capacity that is too high, whatever
 /// it is: one beyond the host's own pace would otherwise be out of reach of all evidence.
 const BACK_TO_BACK: Duration = Duration::from_micros(50);
+
+/// Dispersions are read over this time at least, and so over several packets where the link is fast. Hosts
+/// tell times apart by some microseconds, and one that wakes late finds several packets at once: what
+/// is between those is its own pace.
+const RESOLUTION: Duration = Duration::from_micros(50);
 
 /// Follows the capacity of the tight link. Rates are on the wire (IP layer).
 #[derive(Debug)]
@@ -81,6 +86,17 @@ pub struct DispersionCapacity {
     /// Gaps in a row that were too long.
     too_long: u32,
     stretch: Stretch,
+    run: Run,
+}
+
+/// Gaps that follow each other, until they are long enough to be read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    /// The packet that ends it.
+    end: Option<u64>,
+    bytes: Bytes,
+    sent: Duration,
+    arrived: Duration,
 }
 
 /// Gaps that were sent as fast as the capacity serves, or faster, or back to back.
@@ -108,6 +124,7 @@ impl DispersionCapacity {
             capacity: None,
             too_long: 0,
             stretch: Stretch::default(),
+            run: Run::default(),
         }
     }
 
@@ -122,6 +139,7 @@ impl DispersionCapacity {
         self.unseen = 0;
         self.capacity = None;
         self.stretch = Stretch::default();
+        self.run = Run::default();
     }
 
     /// Whether the packets that came at the capacity's pace took longer than any traffic of others
@@ -158,15 +176,11 @@ impl DispersionCapacity {
             return None;
         }
         self.stretch(gap, arrival);
-        let arrival = arrival.as_nanos();
-        if arrival == 0 || !self.can_tell(gap, arrival) {
-            return None;
-        }
+        let nanos_per_byte = self.read(gap, arrival)?;
         if self.dispersions.len() == MEMORY {
             self.dispersions.pop_front();
         }
-        self.dispersions
-            .push_back(arrival as f64 / gap.bytes.as_f64().max(1.0));
+        self.dispersions.push_back(nanos_per_byte);
         self.unseen += 1;
         let due = if self.capacity.is_none() {
             1
@@ -190,16 +204,34 @@ impl DispersionCapacity {
         self.too_long <= SPARSE_AFTER || packets > MOST_PACKETS_SPARSE
     }
 
+    /// The dispersion of the run that this gap completes, in nanoseconds per byte.
+    ///
     /// Packets that were sent further apart than the link serves them have foreign packets between
     /// them sooner or later, and then say nothing against a capacity that others have shown.
-    fn can_tell(&self, gap: &EchoGap, arrival_ns: u128) -> bool {
-        let sent = gap.sent_gap();
-        match self.capacity {
-            None => arrival_ns > STRETCH * sent.as_nanos(),
-            Some(capacity) => {
-                gap.link.is_busy() && sent <= capacity.time_for(gap.bytes) * CLOSE_PERCENT / 100
-            }
+    fn read(&mut self, gap: &EchoGap, arrival: Duration) -> Option<f64> {
+        let close = self.capacity.is_none_or(|capacity| {
+            let served = capacity.time_for(gap.bytes);
+            gap.link.is_busy() && gap.sent_gap() <= served * CLOSE_PERCENT / 100
+        });
+        if !close {
+            self.run = Run::default();
+            return None;
         }
+        let mut run = self.run;
+        if run.end != Some(gap.from.number) {
+            run = Run::default();
+        }
+        run.end = Some(gap.to.number);
+        run.bytes += gap.bytes;
+        run.sent += gap.sent_gap();
+        run.arrived += arrival;
+        if run.arrived < RESOLUTION {
+            self.run = run;
+            return None;
+        }
+        self.run = Run::default();
+        let tells = self.capacity.is_some() || run.arrived > run.sent * STRETCH;
+        tells.then(|| run.arrived.as_nanos() as f64 / run.bytes.as_f64().max(1.0))
     }
 
     /// The rate of the least pile that is big enough.

@@ -131,10 +131,10 @@ mod tests {
     use crate::ack::LinkState;
     use crate::units::Timestamp;
 
-    /// A full packet at 100 Mbit/s, and an acknowledgement of 64 bytes.
+    /// A full packet at 20 Mbit/s, and an acknowledgement of 150 bytes.
     const PACKET: Bytes = Bytes::new(1378);
-    const SERVED: Duration = Duration::from_nanos(110_240);
-    const PRESSED: Duration = Duration::from_nanos(5_120);
+    const SERVED: Duration = Duration::from_nanos(551_200);
+    const PRESSED: Duration = Duration::from_nanos(60_000);
 
     /// Packets that left back to back, echoed `arrival` apart.
     fn gap(arrival: Duration) -> EchoGap {
@@ -176,12 +176,12 @@ mod tests {
         for arrival in [SERVED, PRESSED, PRESSED, SERVED] {
             let _ = capacity.on_gap(&gap(arrival), false);
         }
-        assert_eq!(megabits(&capacity), Some(2153.0));
+        assert_eq!(megabits(&capacity), Some(184.0));
         assert!(!until_dropped(&mut capacity, |_| SERVED));
         for _ in 0..600 {
             assert!(!capacity.on_gap(&gap(SERVED), false).contradiction);
         }
-        assert_eq!(megabits(&capacity), Some(100.0));
+        assert_eq!(megabits(&capacity), Some(20.0));
     }
 
     #[test]

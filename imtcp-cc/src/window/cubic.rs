@@ -27,8 +27,8 @@ const BETA: Ratio = (7, 10);
 /// (1 + beta_cubic) / 2 of fast convergence (section 4.7).
 const FAST_CONVERGENCE: Ratio = (17, 20);
 
-/// alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic) = 0.9 / 1.7 (section 4.3), and its value from
-/// cwnd_prior on, 1, over the same divisor.
+/// alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic) = 0.9 / 1.7 (section 4.3), and 1, its value
+/// from cwnd_prior on, over the same divisor.
 const ALPHA: u128 = 9;
 const ALPHA_FROM_PRIOR: u128 = 17;
 const ALPHA_DIVISOR: u128 = 17;
@@ -238,7 +238,7 @@ impl WindowLaw for Cubic {
         }
     }
 
-    /// Sections 4.6 and 4.7, with cwnd for the flight size: a window that is not used does not grow.
+    /// Sections 4.6 and 4.7, with cwnd for the flight size: an unused window does not grow.
     fn on_congestion(&mut self, now: Timestamp, sent: Timestamp) -> bool {
         if self.state.base.was_sent_before_recovery(sent) {
             return false;

@@ -8,9 +8,10 @@
 //!       +-----------------------------------------------+
 //! ```
 //!
-//! Only the first slow start is like this (section 4.3). L is infinite, since packets are paced. A round
-//! ends with the acknowledgement of a packet that was sent after it began. A sample is counted for each
-//! packet, not for each acknowledgement: a peer may acknowledge so many together that no round had eight.
+//! Only the first slow start is like this (section 4.3). L is infinite, since packets are paced. A
+//! round ends with the acknowledgement of a packet that was sent after it began. A sample is
+//! counted for each packet, not for each acknowledgement: a peer may acknowledge so many packets
+//! together that no round has eight acknowledgements.
 
 use super::Acked;
 use crate::units::Timestamp;

@@ -1,8 +1,8 @@
 //! The congestion window: how many bytes may be in flight.
 //!
-//! [`Cubic`] is RFC 9438 with HyStart++ (RFC 9406); [`Reno`] is the law of RFC 9002, section 7. Both
-//! stand behind [`WindowLaw`]. A law sees bytes and times, never packets, and does not decide when a
-//! packet leaves.
+//! [`Cubic`] is RFC 9438 with HyStart++ (RFC 9406); [`Reno`] is the law of RFC 9002, section 7.
+//! Both stand behind [`WindowLaw`]. A law sees bytes and times, never packets, and does not decide
+//! when a packet leaves.
 
 mod base;
 mod cubic;
@@ -68,23 +68,24 @@ pub trait WindowLaw: Debug + Send + Sync {
     fn on_ack(&mut self, acked: &Acked);
 
     /// Packets were lost or marked (RFC 9002, sections 7.3.1 and 7.1); `sent` is when the latest
-    /// of them was sent. Losses of packets sent before the last reaction belong to that one; true if
-    /// this is another one.
+    /// of them was sent. Losses of packets sent before the last reaction belong to that one; true
+    /// if this is another one.
     fn on_congestion(&mut self, now: Timestamp, sent: Timestamp) -> bool;
 
     /// Nothing got through for the period of persistent congestion (RFC 9002, section 7.6). Comes
     /// after [`WindowLaw::on_congestion`] for the same losses.
     fn on_persistent_congestion(&mut self);
 
-    /// Nothing was lost in the last congestion: what [`WindowLaw::on_congestion`] did may be undone.
+    /// Nothing was lost in the last congestion: what [`WindowLaw::on_congestion`] did may be
+    /// undone.
     fn on_spurious_congestion(&mut self);
 
     /// The largest datagram changed its size, as path MTU discovery finds.
     fn on_max_datagram_size(&mut self, size: Bytes);
 
-    /// Grow by this many bytes per round trip in congestion avoidance instead of what the law itself
-    /// has, shrink if it is negative; `None` gives it back to the law. Slow start, the reaction to
-    /// congestion and the minimum window stay the law's.
+    /// Grow by this many bytes per round trip in congestion avoidance instead of what the law
+    /// itself has, shrink if it is negative; `None` gives it back to the law. Slow start, the
+    /// reaction to congestion and the minimum window stay the law's.
     fn set_slope(&mut self, bytes_per_round_trip: Option<i64>);
 
     /// The window is large enough: from slow start, if it is in it, to congestion avoidance.

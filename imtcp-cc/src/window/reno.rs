@@ -34,7 +34,7 @@ impl Reno {
 }
 
 impl WindowLaw for Reno {
-    /// OnPacketAcked of appendix B.5: the slope of congestion avoidance is a datagram per round trip.
+    /// OnPacketAcked of appendix B.5: the slope of avoidance is a datagram per round trip.
     fn on_ack(&mut self, acked: &Acked) {
         match self.base.on_ack(acked) {
             Growth::None => {}

@@ -93,9 +93,9 @@ pub struct PacketSent {
     pub ack_eliciting: bool,
     /// It carries stream or datagram frames.
     pub app_data: bool,
-    /// It left because the controller answered [`Release::Now`]. False for the packets that do not
-    /// ask: acknowledgements, probes after a timeout, the handshake, control frames on an idle
-    /// connection, the close.
+    /// It left because the controller answered [`Release::Now`], and carries application data. False for
+    /// the packets that do not ask: acknowledgements, probes after a timeout, the handshake, control
+    /// frames, the close; and for a probe of the path MTU, which takes the place of a released packet.
     pub released: bool,
     /// Bytes in flight with this packet.
     pub bytes_in_flight: usize,
@@ -146,7 +146,8 @@ pub struct AckReceived<'a> {
     pub rtt: Rtt,
     /// Bytes in flight without these packets, and without those declared lost by the same frame.
     pub bytes_in_flight: usize,
-    /// The peer's running count of packets that arrived with the ECN mark CE, where it reports one.
+    /// The peer's running count of packets that arrived with the ECN mark CE, where it reports one that
+    /// can be believed (RFC 9000, section 13.4.2.1). quiche marks no packets, so it is `None` today.
     pub ecn_ce: Option<u64>,
     /// When packets of `acked` arrived, by ascending packet number and each once; empty when the peer
     /// reports none. Packets may be missing: the peer reports what it can and what has room.

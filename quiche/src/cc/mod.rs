@@ -15,9 +15,12 @@
 //!   ACK frame ---> quiche's loss detection ---> on_loss, on_ack
 //! ```
 //!
-//! The gate stands in front of packets with application data only. Acknowledgements, probe packets
-//! after a timeout, the handshake, control frames on an otherwise idle connection and the close of
-//! the connection pass it.
+//! The gate stands in front of application data only: stream and datagram frames, and probes of the
+//! path MTU, which leave in their place. Everything else leaves without asking: acknowledgements, probe
+//! packets after a timeout, the handshake, path validation, all other control frames, and the close of
+//! the connection. What counts as in flight is bound by the window, as upstream.
+//!
+//! Data that is held has a timer, always: the release time, or quiche's timer of loss detection.
 //!
 //! A release time is part of [`Connection::timeout_instant()`](crate::Connection::timeout_instant),
 //! so an event loop that sleeps until then, calls `on_timeout()` and then `send()` paces without
@@ -33,6 +36,8 @@
 mod acks;
 mod config;
 mod controller;
+#[doc(hidden)]
+pub mod ecn;
 mod event;
 mod registry;
 

@@ -8,8 +8,10 @@ mod controller;
 mod determinism;
 mod feedback;
 mod gate;
+mod liveness;
 #[cfg(feature = "qlog")]
 mod qlog;
 mod receive_timestamps;
+mod stall;
 mod timers;
 mod world;

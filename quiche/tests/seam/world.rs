@@ -10,6 +10,10 @@ use quiche::{Config, Connection, ConnectionId, Error, RecvInfo};
 
 use crate::controller::{factory, Script, Scripted};
 
+mod sending;
+
+pub use sending::Sending;
+
 /// One way.
 pub const DELAY: Duration = Duration::from_millis(20);
 /// No test needs more events; one that does has stalled in a loop.
@@ -52,6 +56,12 @@ pub struct World {
     /// Errors of `recv()`. They end the test unless they are expected.
     pub errors: Vec<(Side, Error)>,
     pub expects_errors: bool,
+    /// How the server's event loop sends.
+    pub sending: Sending,
+    /// Where the server sees the client, behind an address translation; the path back follows.
+    pub seen_as: SocketAddr,
+    /// The server has received something, or a timer of its ran out, since it sent last.
+    pub server_is_woken: bool,
     on_the_way: BTreeMap<(Instant, u64), (RecvInfo, Side, Vec<u8>)>,
     count: u64,
     scratch: Vec<u8>,
@@ -121,6 +131,9 @@ impl World {
             client_is_mute: false,
             errors: Vec::new(),
             expects_errors: false,
+            sending: Sending::default(),
+            seen_as: client_address,
+            server_is_woken: false,
             on_the_way: BTreeMap::new(),
             count: 0,
             scratch: vec![0; 65_536],
@@ -140,60 +153,13 @@ impl World {
         }
     }
 
+    /// Nothing is on its way, in either direction.
+    pub fn is_quiet(&self) -> bool {
+        self.on_the_way.is_empty()
+    }
+
     pub fn elapsed(&self) -> Duration {
         self.now - self.start
-    }
-
-    /// Sends everything that may leave now.
-    pub fn flush(&mut self) {
-        quiche::clock::set(Some(self.now));
-        for side in [Side::Client, Side::Server] {
-            if side == Side::Client && self.client_is_mute {
-                continue;
-            }
-            while let Some((size, info)) = self.send_one(side) {
-                self.hand_to_link(side, size, info);
-            }
-        }
-    }
-
-    fn send_one(&mut self, side: Side) -> Option<(usize, RecvInfo)> {
-        let connection = match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
-        };
-        match connection.send(&mut self.scratch) {
-            Ok((size, sent)) => {
-                let info = RecvInfo {
-                    from: sent.from,
-                    to: sent.to,
-                };
-                Some((size, info))
-            }
-            Err(Error::Done) => None,
-            // quiche cannot send the very first packet of a connection in the Handshake space, which
-            // is what it does on an error in the client's first flight: the AEAD refuses number 0.
-            Err(Error::CryptoFail) if self.expects_errors => None,
-            Err(error) => panic!("{side:?} cannot send: {error}"),
-        }
-    }
-
-    fn hand_to_link(&mut self, from: Side, size: usize, info: RecvInfo) {
-        let passage = Passage {
-            from,
-            at: self.elapsed(),
-            size,
-        };
-        self.trace.push(passage);
-        let extra = match (self.link)(&passage) {
-            Fate::Deliver => Duration::ZERO,
-            Fate::Delay(extra) => extra,
-            Fate::Drop => return,
-        };
-        self.count += 1;
-        let arrival = (self.now + DELAY + extra, self.count);
-        self.on_the_way
-            .insert(arrival, (info, from, self.scratch[..size].to_vec()));
     }
 
     /// The time of the next arrival or timer.
@@ -212,15 +178,19 @@ impl World {
     /// Sends what may leave, then moves on to the next event, but not beyond `deadline`.
     fn step(&mut self, deadline: Instant) {
         self.flush();
+        self.advance(deadline);
+    }
+
+    /// Moves on to the next event, but not beyond `deadline`.
+    pub fn advance(&mut self, deadline: Instant) {
         let next = self.next_event().unwrap_or(deadline).min(deadline);
         self.now = self.now.max(next);
         quiche::clock::set(Some(self.now));
-        for connection in [&mut self.client, &mut self.server] {
-            if connection
-                .timeout_instant()
-                .is_some_and(|due| due <= self.now)
-            {
+        for side in [Side::Client, Side::Server] {
+            let (now, connection) = (self.now, self.side(side));
+            if connection.timeout_instant().is_some_and(|due| due <= now) {
                 connection.on_timeout();
+                self.server_is_woken |= side == Side::Server;
             }
         }
         while let Some(entry) = self.on_the_way.first_entry() {
@@ -237,6 +207,7 @@ impl World {
             Side::Client => (&mut self.server, Side::Server),
             Side::Server => (&mut self.client, Side::Client),
         };
+        self.server_is_woken |= to == Side::Server;
         let mut received = Ok(0);
         let counted = allocation_counter::measure(|| received = connection.recv(datagram, info));
         if to == Side::Server {

@@ -91,6 +91,11 @@ struct SurveyArguments {
     /// Folder for a CSV file with every path, and the scenarios of those that miss a bar.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// How many times more to run a path that misses goodput or age, with measuring and without, begun
+    /// a millisecond later each time. A miss stands if the means miss by more than chance. 0 judges
+    /// the first pair of runs.
+    #[arg(long, default_value_t = 16)]
+    repeats: u32,
     /// Run each path once more, not measuring and begun a millisecond later: how much differs by
     /// chance alone.
     #[arg(long)]

@@ -4,7 +4,7 @@ use super::pool::{self, Failure};
 use super::{SurveyArguments, create};
 use imtcp_sim::output;
 use imtcp_sim::survey::bars::{AGE_ABOVE_MS, GOODPUT_EACH, GOODPUT_MEDIAN};
-use imtcp_sim::survey::{Class, Miss, Paired, Path, Tally, compare};
+use imtcp_sim::survey::{Class, Extent, Mean, Miss, Paired, Path, Tally, compare};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::error::Error;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,9 +47,13 @@ fn survey(class: Class, arguments: &SurveyArguments) -> Result<Vec<Paired>, Box<
         .iter()
         .map(|seed| class.draw(*seed))
         .collect::<Result<_, _>>()?;
+    let extent = Extent {
+        placebo: arguments.placebo,
+        repeats: arguments.repeats,
+    };
     let clock = Clock::new(class, seeds.len());
     let one = |index: usize| -> Result<Paired, Failure> {
-        let paired = compare(&paths[index], seeds[index], arguments.placebo)?;
+        let paired = compare(&paths[index], seeds[index], extent)?;
         clock.one_more();
         Ok(paired)
     };
@@ -109,10 +113,10 @@ fn row(paired: &Paired) -> [String; 11] {
         path,
         sends,
         number(Some(paired.measuring.goodput_bps / 1e6), 2),
-        number(Some(paired.of_not_measuring() * 100.0), 1),
+        share_with_repeats(paired),
         number(Some(paired.of_cubic() * 100.0), 1),
         number(paired.measuring.age_p95_ms, 1),
-        number(paired.age_above_ms(), 1),
+        age_with_repeats(paired, number(paired.age_above_ms(), 1)),
         format!(
             "{}, {}, {}",
             paired.measuring.lost_packets,
@@ -124,10 +128,35 @@ fn row(paired: &Paired) -> [String; 11] {
     ]
 }
 
+/// The first pair of runs, and all of them where there were more.
+fn share_with_repeats(paired: &Paired) -> String {
+    let first = format!("{:.1}", paired.of_not_measuring() * 100.0);
+    let Some(repeats) = &paired.repeats else {
+        return first;
+    };
+    let Mean { mean, error } = repeats.goodput;
+    let (mean, error) = (mean * 100.0, error * 100.0);
+    format!("{first}; {mean:.1} +- {error:.1} of {}", repeats.pairs)
+}
+
+fn age_with_repeats(paired: &Paired, first: String) -> String {
+    let Some(repeats) = &paired.repeats else {
+        return first;
+    };
+    let Mean { mean, error } = repeats.age_above_ms;
+    format!("{first}; {mean:.1} +- {error:.1}")
+}
+
 fn sums(tally: &Tally) -> String {
     let [goodput, age, silence] = tally.missed;
     let [measuring, not_measuring, cubic] = tally.lost;
     let paths = tally.paths;
+    let chance = match tally.by_chance {
+        0 => String::new(),
+        paths => format!(
+            "{paths} more paths missed in the first pair of runs, and by chance: not over many.\n"
+        ),
+    };
     let placebo = match tally.placebo_missed {
         None => String::new(),
         Some([goodput, age]) => format!(
@@ -140,7 +169,7 @@ fn sums(tally: &Tally) -> String {
          {paths} paths. Of CUBIC: median {:.2} %.\n\
          Age p95 above by more than a round trip or {AGE_ABOVE_MS:.0} ms on {age} paths.\n\
          Nothing said within 1 s of a step on {silence} paths.\n\
-         Packets lost: {measuring}, not measuring {not_measuring}, CUBIC {cubic}.\n{placebo}",
+         Packets lost: {measuring}, not measuring {not_measuring}, CUBIC {cubic}.\n{chance}{placebo}",
         tally.of_not_measuring * 100.0,
         GOODPUT_MEDIAN * 100.0,
         GOODPUT_EACH * 100.0,

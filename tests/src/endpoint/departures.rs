@@ -172,11 +172,16 @@ mod tests {
         ))
     }
 
-    fn left(departures: &Departures) -> Vec<(u64, u64, u64)> {
-        let millis = |span: Duration| span.as_millis() as u64;
+    /// When, how old, how many.
+    fn left(departures: &Departures) -> Vec<(Timestamp, Duration, u64)> {
         let list = departures.list().into_iter();
-        list.map(|d| (d.at.as_nanos() / 1_000_000, millis(d.age), d.bytes))
-            .collect()
+        list.map(|d| (d.at, d.age, d.bytes)).collect()
+    }
+
+    fn each(expected: &[(u64, u64, u64)]) -> Vec<(Timestamp, Duration, u64)> {
+        let departure =
+            |(at, age, bytes): &(u64, u64, u64)| (ms(*at), Duration::from_millis(*age), *bytes);
+        expected.iter().map(departure).collect()
     }
 
     #[test]
@@ -202,7 +207,7 @@ mod tests {
             departures.write_all(text.as_bytes()).expect("it takes all");
         }
         let expected = [(20, 10, 1000), (20, 5, 500), (40, 25, 1500)];
-        assert_eq!(left(&departures), expected);
+        assert_eq!(left(&departures), each(&expected));
     }
 
     #[test]
@@ -218,6 +223,6 @@ mod tests {
             let text = sent(frame);
             departures.write_all(text.as_bytes()).expect("it takes all");
         }
-        assert_eq!(left(&departures), [(5, 4, 1000), (5, 3, 1000)]);
+        assert_eq!(left(&departures), each(&[(5, 4, 1000), (5, 3, 1000)]));
     }
 }

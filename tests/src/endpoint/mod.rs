@@ -2,8 +2,9 @@
 //! client, which is quiche or another stack and acknowledges.
 //!
 //! A datagram that arrives is given to its connection at once; then the connection is asked for
-//! datagrams until it has none, and its timer is armed. Nothing waits in a socket buffer and no
-//! scheduler delays anything, so what the connections see of time is the path's doing alone.
+//! datagrams until it has none, and its timer is armed. On an ideal host nothing waits in a socket
+//! buffer and no scheduler delays anything, so what the connections see of time is the path's doing
+//! alone; other hosts are a scenario's choice.
 
 mod alarm;
 mod client;
@@ -15,13 +16,15 @@ mod host;
 mod pair;
 mod pool;
 mod server;
+mod surroundings;
 mod tap;
 
 pub use clock::VirtualClock;
 pub use delivery::Delivery;
 pub use departures::{Departure, Departures};
-pub use pair::{Outbox, Pair, PairError, Side, Surroundings};
+pub use pair::Pair;
 pub use pool::Pool;
+pub use surroundings::{Outbox, PairError, Side, Surroundings};
 pub use tap::{Said, Tap};
 
 use crate::network::FlowId;

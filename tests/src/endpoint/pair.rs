@@ -4,9 +4,10 @@ use super::client::{self, Client, Dial};
 use super::delivery::Delivery;
 use super::host::Host;
 use super::server::Server;
-use super::{CLIENT, Departures, Moment, Pool, SERVER, Tap, VirtualClock, config, connection_id};
+use super::surroundings::{PairError, Side, Surroundings};
+use super::{CLIENT, Departures, Moment, SERVER, Tap, config, connection_id};
 use crate::application::{Driver, Progress};
-use crate::network::{Datagram, Direction, FlowId, Owner, Packet, Stamp};
+use crate::network::{Datagram, FlowId, Owner, Packet, Stamp};
 use crate::random::Random;
 use crate::scenario::{Controller, Flow, Stack};
 use imtcp_cc::units::{Bytes, Timestamp};
@@ -15,86 +16,6 @@ use std::sync::Arc;
 
 /// What IPv4 and UDP add to a QUIC datagram.
 const HEADERS: Bytes = Bytes::new(28);
-
-/// One end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// Sends the data.
-    Server,
-    /// Acknowledges it.
-    Client,
-}
-
-impl Side {
-    /// The way that this side's datagrams take.
-    pub fn sends(self) -> Direction {
-        match self {
-            Self::Server => Direction::Forward,
-            Self::Client => Direction::Reverse,
-        }
-    }
-}
-
-/// What a pair wants done: datagrams to put on the path, and when to wake which side.
-#[derive(Debug, Default)]
-pub struct Outbox {
-    /// Packets, with the direction in which they leave, and when.
-    pub packets: Vec<(Direction, Timestamp, Packet)>,
-    /// Wake-ups.
-    pub wakes: Vec<(Side, Timestamp)>,
-}
-
-/// What a pair needs of its surroundings.
-pub struct Surroundings<'a> {
-    /// Virtual time.
-    pub now: Timestamp,
-    /// What the connections read as time.
-    pub clock: &'a VirtualClock,
-    /// Buffers.
-    pub pool: &'a mut Pool,
-    /// Where the results go.
-    pub outbox: &'a mut Outbox,
-}
-
-impl<'a> Surroundings<'a> {
-    fn moment(&self) -> Moment<'a> {
-        Moment {
-            now: self.now,
-            clock: self.clock,
-        }
-    }
-}
-
-/// A flow that cannot be set up.
-#[derive(Debug, thiserror::Error)]
-#[error("flow {flow}: {stack} refuses its configuration: {error}")]
-pub struct PairError {
-    flow: String,
-    stack: &'static str,
-    error: Box<dyn std::error::Error + Send + Sync>,
-}
-
-impl PairError {
-    /// The client's stack refused.
-    pub(super) fn client<E: std::error::Error + Send + Sync + 'static>(
-        flow: &Flow,
-        error: E,
-    ) -> Self {
-        Self::of(flow, flow.receiver.stack, error)
-    }
-
-    fn of<E: std::error::Error + Send + Sync + 'static>(
-        flow: &Flow,
-        stack: Stack,
-        error: E,
-    ) -> Self {
-        Self {
-            flow: flow.name.clone(),
-            stack: stack.name(),
-            error: Box::new(error),
-        }
-    }
-}
 
 /// Server and client of a flow.
 pub struct Pair {

@@ -58,7 +58,7 @@ pub fn survey_files(
     Ok(())
 }
 
-const HEADER: [&str; 27] = [
+const HEADER: [&str; 32] = [
     "seed",
     "path",
     "sends",
@@ -85,6 +85,11 @@ const HEADER: [&str; 27] = [
     "lost_not_measuring",
     "lost_cubic",
     "longest_wait_s",
+    "pairs",
+    "pairs_of_not_measuring",
+    "pairs_of_not_measuring_error",
+    "pairs_age_above_ms",
+    "pairs_age_above_ms_error",
     "misses",
 ];
 
@@ -98,9 +103,9 @@ fn table(all: &[Paired], file: &std::path::Path) -> Result<(), csv::Error> {
     Ok(())
 }
 
-fn line(paired: &Paired) -> [String; 27] {
+fn line(paired: &Paired) -> [String; 32] {
     let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.6}"));
-    let facts = &paired.facts;
+    let (facts, pairs) = (&paired.facts, paired.repeats.as_ref());
     let [path, sends] = facts.in_words();
     let misses: Vec<String> = paired.misses.iter().map(|miss| miss.in_words()).collect();
     [
@@ -130,6 +135,11 @@ fn line(paired: &Paired) -> [String; 27] {
         paired.not_measuring.lost_packets.to_string(),
         paired.cubic.lost_packets.to_string(),
         number(paired.longest_wait_s()),
+        pairs.map_or(1, |pairs| pairs.pairs).to_string(),
+        number(pairs.map(|pairs| pairs.goodput.mean)),
+        number(pairs.map(|pairs| pairs.goodput.error)),
+        number(pairs.map(|pairs| pairs.age_above_ms.mean)),
+        number(pairs.map(|pairs| pairs.age_above_ms.error)),
         misses.join(" "),
     ]
 }

@@ -81,3 +81,59 @@ fn range(text: &str) -> Result<Range, Complaint> {
     }
     Ok(Range { from, to })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    fn host(keys: &str) -> Result<(Host, Host), String> {
+        let text = format!(
+            "name = \"a\"\ntitle = \"a\"\nduration = \"1 s\"\n[[link]]\nname = \"l\"\n\
+             rate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nqueue = \"9 KB\"\n[[flow]]\nname = \"main\"\n\
+             controller = \"reno\"\napplication = {{ kind = \"bulk\" }}\nhost = {{ {keys} }}\n\
+             receiver = {{ host = {{ {keys} }} }}\n"
+        );
+        let scenario = Scenario::parse("host.toml", &text, &[]).map_err(|e| e.to_string())?;
+        let flow = &scenario.flows[0];
+        Ok((flow.host, flow.receiver.host))
+    }
+
+    #[test]
+    fn both_machines_are_read_alike_and_ideal_without_a_word() {
+        assert_eq!(host(""), Ok((Host::default(), Host::default())));
+        let keys = "timer_late = \"10 us to 4 ms\", timer_tick = \"1 ms\", send_takes = \"6 us\", \
+                    line_rate = \"10 Gbit/s\", receive_late = \"100 us\", receive_packets = 64, \
+                    receive_spacing = \"3 us to 6 us\"";
+        let us = Duration::from_micros;
+        let range = |from, to| {
+            let (from, to) = (us(from), us(to));
+            Some(Range { from, to })
+        };
+        let expected = Host {
+            timer_late: range(10, 4000),
+            timer_tick: Some(us(1000)),
+            send_takes: us(6),
+            line_rate: Some(Bandwidth::from_mbps(10_000)),
+            receive_late: range(100, 100),
+            receive_packets: Some(64),
+            receive_spacing: range(3, 6),
+        };
+        assert_eq!(host(keys), Ok((expected, expected)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (keys, expected) in [
+            ("timer_late = \"4 ms to 10 us\"", "ends before it begins"),
+            ("timer_late = \"4\"", "has no unit"),
+            ("timer_tick = \"0 ms\"", "above zero"),
+            ("receive_packets = 4", "add receive_late"),
+            ("receive_spacing = \"3 us\"", "add receive_late"),
+            ("recieve_late = \"3 us\"", "did you mean `receive_late`?"),
+        ] {
+            let error = host(keys).expect_err(keys);
+            assert!(error.contains(expected), "{keys}: {error}");
+        }
+    }
+}

@@ -33,11 +33,22 @@ pub enum Miss {
 pub(super) fn misses(paired: &Paired) -> Vec<Miss> {
     let mut misses = Vec::new();
     let share = paired.of_not_measuring();
-    if share < GOODPUT_EACH {
+    let (share, less) = match &paired.repeats {
+        None => (share, share < GOODPUT_EACH),
+        Some(repeats) => (repeats.goodput.mean, repeats.has_less_than(GOODPUT_EACH)),
+    };
+    if less {
         misses.push(Miss::Goodput(share));
     }
     let allowed_ms = AGE_ABOVE_MS.min(paired.facts.rtt_ms);
-    if let Some(above_ms) = paired.age_above_ms().filter(|above| *above > allowed_ms) {
+    let above = match &paired.repeats {
+        None => paired.age_above_ms().filter(|above| *above > allowed_ms),
+        Some(repeats) => {
+            let older = repeats.is_older_by_more_than(allowed_ms);
+            older.then_some(repeats.age_above_ms.mean)
+        }
+    };
+    if let Some(above_ms) = above {
         misses.push(Miss::Age {
             above_ms,
             allowed_ms,
@@ -53,6 +64,11 @@ pub(super) fn misses(paired: &Paired) -> Vec<Miss> {
 }
 
 impl Miss {
+    /// Whether another run could come out otherwise by chance.
+    pub(super) fn may_be_chance(&self) -> bool {
+        matches!(self, Self::Goodput(_) | Self::Age { .. })
+    }
+
     /// In few words, for tables.
     pub fn in_words(&self) -> String {
         match self {

@@ -2,6 +2,7 @@
 
 use super::bars::{self, Miss};
 use super::path::{Facts, Path};
+use super::repeats::Repeats;
 use super::statements::{self, Wait};
 use crate::endpoint::{Departure, Pair};
 use crate::network::FlowId;
@@ -32,14 +33,27 @@ pub enum Variant {
 
 impl Variant {
     fn overrides(self) -> &'static [(&'static str, &'static str)] {
-        const NOT_MEASURING: (&str, &str) = ("flow.main.imtcp.measurement", "false");
         match self {
             Self::Measuring => &[],
-            Self::NotMeasuring => &[NOT_MEASURING],
+            Self::NotMeasuring | Self::Placebo => &[("flow.main.imtcp.measurement", "false")],
             Self::Cubic => &[("flow.main.controller", "cubic")],
-            Self::Placebo => &[NOT_MEASURING, ("flow.main.start", "1 ms")],
         }
     }
+
+    /// When its flow begins, unless it is repeated.
+    fn start_ms(self) -> u32 {
+        u32::from(self == Self::Placebo)
+    }
+}
+
+/// How much is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Each path with [`Variant::Placebo`], too.
+    pub placebo: bool,
+    /// A path that misses goodput or age is run so many times more, with measuring and without; fewer
+    /// times where it carries much.
+    pub repeats: u32,
 }
 
 /// What came of one run.
@@ -74,24 +88,22 @@ pub struct Paired {
     pub cubic: Outcome,
     /// Not measuring, begun a little later; where it was asked for.
     pub placebo: Option<Outcome>,
+    /// What many pairs of runs come to, where the first missed something and more were asked for.
+    pub repeats: Option<Repeats>,
     /// What measuring cost too much.
     pub misses: Vec<Miss>,
 }
+
+/// A path that cannot be run.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Runs a path with its seed in all variants.
 ///
 /// # Errors
 /// A flow cannot be set up.
-pub fn compare(
-    path: &Path,
-    seed: u64,
-    placebo: bool,
-) -> Result<Paired, Box<dyn std::error::Error + Send + Sync>> {
-    let run = |variant: Variant| -> Result<Outcome, Box<dyn std::error::Error + Send + Sync>> {
-        let scenario = path.scenario(variant.overrides())?;
-        Ok(run(&scenario, &path.steps, seed)?)
-    };
-    let placebo = match placebo {
+pub fn compare(path: &Path, seed: u64, extent: Extent) -> Result<Paired, Failure> {
+    let run = |variant: Variant| run_one(path, seed, variant, variant.start_ms());
+    let placebo = match extent.placebo {
         true => Some(run(Variant::Placebo)?),
         false => None,
     };
@@ -102,10 +114,41 @@ pub fn compare(
         not_measuring: run(Variant::NotMeasuring)?,
         cubic: run(Variant::Cubic)?,
         placebo,
+        repeats: None,
         misses: Vec::new(),
     };
     paired.misses = bars::misses(&paired);
+    let may_be_chance = paired.misses.iter().any(Miss::may_be_chance);
+    if may_be_chance && extent.repeats > 0 {
+        paired.repeats = Some(repeat(path, &paired, extent.repeats)?);
+        paired.misses = bars::misses(&paired);
+    }
     Ok(paired)
+}
+
+/// Runs the pair again, begun a millisecond later each time.
+fn repeat(path: &Path, paired: &Paired, most: u32) -> Result<Repeats, Failure> {
+    /// Paths that carry more than this are repeated less often, down to the least.
+    const MEGABITS: f64 = 1500.0;
+    const LEAST: f64 = 6.0;
+    let carried = path.facts.carried_megabits().max(MEGABITS);
+    let times = (f64::from(most) * MEGABITS / carried).max(LEAST);
+    let mut pairs = vec![(paired.measuring.clone(), paired.not_measuring.clone())];
+    for start_ms in (1..=most).take_while(|count| f64::from(*count) <= times) {
+        let run = |variant: Variant| run_one(path, paired.seed, variant, start_ms);
+        pairs.push((run(Variant::Measuring)?, run(Variant::NotMeasuring)?));
+    }
+    Ok(Repeats::of(&pairs))
+}
+
+fn run_one(path: &Path, seed: u64, variant: Variant, start_ms: u32) -> Result<Outcome, Failure> {
+    let start = format!("{start_ms} ms");
+    let mut overrides = variant.overrides().to_vec();
+    if start_ms > 0 {
+        overrides.push(("flow.main.start", &start));
+    }
+    let scenario = path.scenario(&overrides)?;
+    Ok(run(&scenario, &path.steps, seed)?)
 }
 
 fn run(

@@ -9,13 +9,15 @@ pub mod bars;
 mod compare;
 mod draw;
 mod path;
+mod repeats;
 mod statements;
 mod steps;
 mod tally;
 
 pub use bars::Miss;
-pub use compare::{Outcome, Paired, Variant, compare};
+pub use compare::{Extent, Outcome, Paired, Variant, compare};
 pub use path::{Facts, Path};
+pub use repeats::{Mean, Repeats};
 pub use tally::Tally;
 
 use crate::scenario::ScenarioError;

@@ -50,6 +50,12 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// About how much the link carries of flows, in megabits.
+    pub(super) fn carried_megabits(&self) -> f64 {
+        let mean = self.left_mbps.iter().sum::<f64>() / self.left_mbps.len() as f64;
+        mean * self.duration_s
+    }
+
     /// The path, and what the flow sends beside whom, for tables.
     pub fn in_words(&self) -> [String; 2] {
         let capacities = self.capacity_mbps.iter().zip(&self.left_mbps);

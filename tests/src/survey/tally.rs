@@ -19,6 +19,8 @@ pub struct Tally {
     pub lost: [u64; 3],
     /// Paths that miss the bar of goodput, of age, of statements.
     pub missed: [usize; 3],
+    /// Paths that missed goodput or age in the first pair of runs, and not over many: by chance.
+    pub by_chance: usize,
     /// Of the placebo: paths that would miss the bar of goodput, and of age; where it was run.
     pub placebo_missed: Option<[usize; 2]>,
 }
@@ -47,6 +49,10 @@ impl Tally {
                 missed(|miss| matches!(miss, Miss::Age { .. })),
                 missed(|miss| matches!(miss, Miss::Silence(_))),
             ],
+            by_chance: all
+                .iter()
+                .filter(|paired| paired.missed_by_chance())
+                .count(),
             placebo_missed: placebo(all),
         }
     }
@@ -73,6 +79,10 @@ fn placebo(all: &[Paired]) -> Option<[usize; 2]> {
 }
 
 impl Paired {
+    fn missed_by_chance(&self) -> bool {
+        self.repeats.is_some() && !self.misses.iter().any(Miss::may_be_chance)
+    }
+
     /// Worst first: misses before all else, goodput before age before silence, the greater miss before
     /// the lesser; then by goodput.
     pub fn worse_first(&self, other: &Self) -> Ordering {

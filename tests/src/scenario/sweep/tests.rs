@@ -104,6 +104,11 @@ fn what_is_wrong_with_columns_is_said() {
             "this is about no flow",
         ),
         (
+            "value = \"lost\"",
+            "value = \"goodput ratio\"",
+            "a ratio to which flow?",
+        ),
+        (
             "baseline = \"off\"",
             "baseline = \"of\"",
             "did you mean `off`?",

@@ -40,11 +40,11 @@ impl PluginRecovery {
 
     /// Whether the packet being built is to be acknowledged at once.
     pub(super) fn wants_immediate_ack(&mut self) -> bool {
-        if self.released && !self.ack_requests.immediate {
+        if self.hold.is_released() && !self.ack_requests.immediate {
             self.ack_requests.immediate = self.controller.immediate_ack();
             self.mirror_window();
         }
-        self.released && self.ack_requests.immediate
+        self.hold.is_released() && self.ack_requests.immediate
     }
 
     pub(super) fn on_ack_requests_sent(&mut self, packet: &Sent) {

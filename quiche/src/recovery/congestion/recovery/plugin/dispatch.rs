@@ -4,26 +4,37 @@
 use std::cmp;
 use std::time::Instant;
 
+use super::Allowance;
 use super::PacketRequest;
+use crate::cc::ecn;
 use crate::cc::AckFrequency;
 use crate::cc::CongestionController;
 use crate::cc::ReceiveTime;
+use crate::frame::EcnCounts;
 use crate::recovery::Recovery;
 use crate::recovery::RecoveryOps;
 
 impl Recovery {
-    /// The bytes that the next packet may take, header and tag included.
-    pub(crate) fn send_allowance(&mut self, request: &PacketRequest) -> usize {
+    /// What the next packet may carry.
+    pub(crate) fn send_allowance(&mut self, request: &PacketRequest) -> Allowance {
         match self {
             Self::Plugin(plugin) => plugin.send_allowance(request),
-            _ => self.cwnd_available(),
+            _ => Allowance::anything(self.cwnd_available()),
+        }
+    }
+
+    /// Whether a DATA_BLOCKED frame for this limit may be in a packet with or without data.
+    pub(crate) fn may_say_blocked(&self, limit: u64, with_data: bool) -> bool {
+        match self {
+            Self::Plugin(plugin) => plugin.may_say_blocked(limit, with_data),
+            _ => true,
         }
     }
 
     /// The earlier of loss timer and release time.
     pub(crate) fn next_timer(&self) -> Option<Instant> {
         let release = match self {
-            Self::Plugin(plugin) => plugin.release_timer(),
+            Self::Plugin(plugin) => plugin.hold.timer(),
             _ => None,
         };
         match (self.loss_detection_timer(), release) {
@@ -35,21 +46,25 @@ impl Recovery {
     /// Clears a release time that has come.
     pub(crate) fn on_release_timeout(&mut self, now: Instant) {
         if let Self::Plugin(plugin) = self {
-            plugin.on_release_timeout(now);
+            plugin.hold.on_timeout(now);
         }
     }
 
-    /// Nothing was left to send when the connection last looked.
-    pub(crate) fn on_nothing_to_send(&mut self, now: Instant) {
+    /// `send()` ends with so many bytes of application data unsent.
+    pub(crate) fn on_send_done(&mut self, now: Instant, queued_bytes: usize) {
         if let Self::Plugin(plugin) = self {
-            plugin.on_nothing_to_send(now);
+            plugin.on_send_done(now, queued_bytes);
         }
     }
 
     /// The ECN counts of the ACK frame that comes next.
-    pub(crate) fn on_ecn_ce_count(&mut self, count: Option<u64>) {
+    pub(crate) fn on_ecn_counts(&mut self, counts: Option<&EcnCounts>) {
         if let Self::Plugin(plugin) = self {
-            plugin.ecn_ce = count;
+            plugin.ecn_counts = counts.map(|counts| ecn::Counts {
+                ect0: counts.ect0_count,
+                ect1: counts.ect1_count,
+                ce: counts.ecn_ce_count,
+            });
         }
     }
 
@@ -61,19 +76,35 @@ impl Recovery {
         }
     }
 
-    /// Makes room for a probe of the path MTU, which is no change of the datagram size yet.
-    pub(crate) fn prepare_mtu_probe(&mut self, size: usize) {
+    /// Makes room for a probe of the path MTU. It is no change of the datagram size, which is
+    /// `validated`, before it is acknowledged.
+    pub(crate) fn prepare_mtu_probe(&mut self, size: usize, validated: usize) {
         match self {
-            Self::Plugin(plugin) => plugin.inner.max_datagram_size = size,
+            Self::Plugin(plugin) => {
+                plugin.set_datagram_size(validated);
+                plugin.inner.max_datagram_size = size;
+            }
             _ => self.pmtud_update_max_datagram_size(size),
         }
     }
 
-    /// The bytes of `queued` that are held back by release times and so use up send capacity.
-    pub(crate) fn held_bytes(&self, queued: usize) -> usize {
+    /// How much more the application may write: `window` is what congestion control leaves of it,
+    /// `flow` what the peer's flow control leaves. Data that waits to be released counts against the
+    /// window alone: flow control has counted it when it was written.
+    pub(crate) fn send_capacity(
+        &self,
+        window: u64,
+        flow: u64,
+        factor: f64,
+        queued: usize,
+    ) -> usize {
+        let scaled = |bytes: u64| (bytes as usize as f64 * factor).ceil() as usize;
         match self {
-            Self::Plugin(_) => queued,
-            _ => 0,
+            Self::Plugin(_) => {
+                let unheld = scaled(window).saturating_sub(queued);
+                cmp::min(unheld, usize::try_from(flow).unwrap_or(usize::MAX))
+            }
+            _ => scaled(cmp::min(window, flow)),
         }
     }
 

@@ -10,11 +10,13 @@
 mod ack_requests;
 mod dispatch;
 mod gate;
+mod hold;
 mod observed;
 mod persistent;
 mod recovery_ops;
 mod silent;
 
+pub(crate) use gate::Allowance;
 pub(crate) use gate::PacketRequest;
 pub(crate) use observed::Observed;
 
@@ -24,6 +26,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use super::LegacyRecovery;
+use crate::cc::ecn;
 use crate::cc::AckReceived;
 use crate::cc::AckedPacket;
 use crate::cc::CongestionController;
@@ -36,6 +39,7 @@ use crate::recovery::RecoveryConfig;
 use crate::recovery::MINIMUM_WINDOW_PACKETS;
 use crate::CongestionControlAlgorithm;
 use ack_requests::AckRequests;
+use hold::Hold;
 use persistent::Fate;
 
 pub(crate) struct PluginRecovery {
@@ -43,17 +47,18 @@ pub(crate) struct PluginRecovery {
     controller: Box<dyn CongestionController>,
     /// The datagram size that the controller knows.
     max_datagram_size: usize,
-    /// When the gate wants to be asked again.
-    release_timer: Option<Instant>,
-    /// The packet being built was released by the controller.
-    released: bool,
+    hold: Hold,
+    /// The connection's limit that the last DATA_BLOCKED frame named.
+    blocked_at: Option<u64>,
     /// Bytes of lost frames that no packet has carried since. An upper bound: part of them may have
     /// been acknowledged meanwhile, or belong to a stream that was reset.
     retransmission_bytes: usize,
     /// When the first round trip was measured.
     first_rtt_sample: Option<Instant>,
-    /// The count of CE marks of the ACK frame being processed.
-    ecn_ce: Option<u64>,
+    /// The ECN counts of the ACK frame being processed.
+    ecn_counts: Option<ecn::Counts>,
+    /// Whether they can be believed, for each packet number space.
+    ecn: [ecn::Validation; Epoch::count()],
     ack_requests: AckRequests,
     /// Newly acknowledged packets, kept for its memory.
     acked: Vec<AckedPacket>,
@@ -85,11 +90,12 @@ impl PluginRecovery {
             inner,
             controller,
             max_datagram_size: config.max_send_udp_payload_size,
-            release_timer: None,
-            released: false,
+            hold: Hold::default(),
+            blocked_at: None,
             retransmission_bytes: 0,
             first_rtt_sample: None,
-            ecn_ce: None,
+            ecn_counts: None,
+            ecn: Default::default(),
             ack_requests: AckRequests::default(),
             acked: Vec::new(),
             receive_times: Vec::new(),
@@ -103,6 +109,16 @@ impl PluginRecovery {
     fn mirror_window(&mut self) {
         let floor = self.max_datagram_size * MINIMUM_WINDOW_PACKETS;
         self.inner.congestion.congestion_window = cmp::max(self.controller.cwnd(), floor);
+    }
+
+    /// The path takes datagrams of this size.
+    fn set_datagram_size(&mut self, size: usize) {
+        self.inner.max_datagram_size = size;
+        if size != self.max_datagram_size {
+            self.max_datagram_size = size;
+            self.controller.on_max_datagram_size(size);
+        }
+        self.mirror_window();
     }
 
     fn rtt(&self) -> Rtt {
@@ -154,7 +170,14 @@ impl PluginRecovery {
     }
 
     /// Tells the controller which packets an ACK frame acknowledged for the first time.
-    fn report_acks(&mut self, epoch: Epoch, largest_acked: u64, ack_delay: Duration, now: Instant) {
+    fn report_acks(
+        &mut self,
+        epoch: Epoch,
+        largest_acked: u64,
+        ack_delay: Duration,
+        ecn_ce: Option<u64>,
+        now: Instant,
+    ) {
         if self.inner.newly_acked.is_empty() {
             return;
         }
@@ -178,7 +201,7 @@ impl PluginRecovery {
             acked: &self.acked,
             rtt: self.rtt(),
             bytes_in_flight: self.inner.bytes_in_flight.get(),
-            ecn_ce: self.ecn_ce,
+            ecn_ce,
             receive_times: &self.receive_times,
         });
         self.mirror_window();

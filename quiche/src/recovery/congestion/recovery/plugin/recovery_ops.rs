@@ -8,6 +8,7 @@ use std::time::Instant;
 use qlog::events::EventData;
 
 use super::PluginRecovery;
+use crate::cc::ecn;
 use crate::cc::PacketSent;
 use crate::frame::Frame;
 use crate::packet::Epoch;
@@ -94,7 +95,7 @@ impl RecoveryOps for PluginRecovery {
         fn delivery_rate_update_app_limited(&mut self, v: bool);
         fn update_max_ack_delay(&mut self, max_ack_delay: Duration);
         // Called by quiche for some of the packets that carry no data, and never when no packet is
-        // built at all; the controller is told by `on_nothing_to_send` instead.
+        // built at all; the controller is told by `on_send_done` instead.
         fn on_app_limited(&mut self);
         #[cfg(test)]
         fn inc_loss_probes(&mut self, epoch: Epoch);
@@ -119,6 +120,8 @@ impl RecoveryOps for PluginRecovery {
         trace_id: &str,
     ) {
         let stream_bytes = stream_bytes(&packet);
+        let app_data = stream_bytes.is_some() || has_datagram(&packet);
+        self.note_blocked(&packet);
         self.on_ack_requests_sent(&packet);
         let mut sent = PacketSent {
             now,
@@ -127,8 +130,9 @@ impl RecoveryOps for PluginRecovery {
             size: packet.size,
             in_flight: packet.in_flight,
             ack_eliciting: packet.ack_eliciting,
-            app_data: stream_bytes.is_some() || has_datagram(&packet),
-            released: std::mem::take(&mut self.released),
+            app_data,
+            // A packet that was released may have come to carry something else.
+            released: self.hold.take_release(app_data),
             bytes_in_flight: 0,
         };
         self.inner
@@ -163,7 +167,9 @@ impl RecoveryOps for PluginRecovery {
         self.report_losses(epoch, now);
         if let Some(largest_acked) = ranges.last() {
             let ack_delay = Duration::from_micros(ack_delay);
-            self.report_acks(epoch, largest_acked, ack_delay, now);
+            let counts = self.ecn_counts.take();
+            let ecn_ce = self.ecn[epoch].on_ack(largest_acked, counts, ecn::Marked::default());
+            self.report_acks(epoch, largest_acked, ack_delay, ecn_ce, now);
         }
         Ok(outcome)
     }
@@ -209,22 +215,18 @@ impl RecoveryOps for PluginRecovery {
     }
 
     fn pmtud_update_max_datagram_size(&mut self, size: usize) {
-        self.inner.max_datagram_size = size;
-        if size != self.max_datagram_size {
-            self.max_datagram_size = size;
-            self.controller.on_max_datagram_size(size);
-        }
-        self.mirror_window();
+        self.set_datagram_size(size);
     }
 
     fn update_max_datagram_size(&mut self, size: usize) {
-        self.pmtud_update_max_datagram_size(size.min(self.max_datagram_size));
+        self.set_datagram_size(size.min(self.max_datagram_size));
     }
 
     fn get_next_release_time(&self) -> ReleaseDecision {
         ReleaseDecision {
             time: self
-                .release_timer
+                .hold
+                .timer()
                 .map_or(ReleaseTime::Immediate, ReleaseTime::At),
             allow_burst: false,
         }
@@ -264,10 +266,17 @@ impl RecoveryOps for PluginRecovery {
 }
 
 impl PluginRecovery {
-    pub(super) fn on_nothing_to_send(&mut self, now: Instant) {
-        if self.inner.cwnd_available() >= self.max_datagram_size {
-            self.controller.on_app_limited(now);
-            self.mirror_window();
+    /// Whether a DATA_BLOCKED frame may leave. quiche queues one for each write that is cut short, so
+    /// while data is held there would be one for each time that the application is woken.
+    pub(super) fn may_say_blocked(&self, limit: u64, with_data: bool) -> bool {
+        with_data || self.blocked_at != Some(limit)
+    }
+
+    fn note_blocked(&mut self, packet: &Sent) {
+        for frame in &packet.frames {
+            if let Frame::DataBlocked { limit } = frame {
+                self.blocked_at = Some(*limit);
+            }
         }
     }
 }
