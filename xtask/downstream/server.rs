@@ -4,6 +4,7 @@
 //!
 //! server ADDRESS:PORT CONTROLLER FOLDER-OF-CERTIFICATES
 
+#[allow(dead_code, reason = "not all that a README shows is needed here")]
 mod readme;
 
 use futures::{SinkExt, StreamExt};
