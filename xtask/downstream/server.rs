@@ -1,20 +1,20 @@
 //! A server as a stranger to this project would write it, on tokio-quiche as it is published:
 //! `GET /BYTES` is answered with so many bytes, and what is posted is taken. Every 100 ms it prints
-//! what the controller says of the path.
+//! what the controller says of the path, with the code in the README of the library.
 //!
 //! server ADDRESS:PORT CONTROLLER FOLDER-OF-CERTIFICATES
 
-use std::time::Duration;
+#[allow(dead_code, reason = "not all that a README shows is needed here")]
+mod readme;
 
 use futures::{SinkExt, StreamExt};
-use imtcp_cc::quiche::{Controller, register};
+use imtcp_cc::quiche::register;
 use tokio::net::UdpSocket;
 use tokio_quiche::http3::driver::{
     InboundFrame, IncomingH3Headers, OutboundFrame, ServerH3Controller, ServerH3Event,
 };
 use tokio_quiche::http3::settings::Http3Settings;
 use tokio_quiche::metrics::DefaultMetrics;
-use tokio_quiche::quic::{QuicCommand, QuicheConnection};
 use tokio_quiche::quiche::h3::{Header, NameValue};
 use tokio_quiche::settings::{CertificateKind, Hooks, QuicSettings, TlsCertificatePaths};
 use tokio_quiche::{ConnectionParams, QuicResult, ServerH3Driver, listen};
@@ -54,16 +54,7 @@ async fn main() -> QuicResult<()> {
 }
 
 async fn serve(mut controller: ServerH3Controller) {
-    let commands = controller.cmd_sender();
-    tokio::spawn(async move {
-        // Fails when the connection is gone.
-        while commands
-            .send(QuicCommand::Custom(Box::new(print_estimate)))
-            .is_ok()
-        {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    });
+    readme::watch(&controller);
     while let Some(event) = controller.event_receiver_mut().recv().await {
         if let ServerH3Event::Headers {
             incoming_headers, ..
@@ -71,14 +62,6 @@ async fn serve(mut controller: ServerH3Controller) {
         {
             tokio::spawn(answer(incoming_headers));
         }
-    }
-}
-
-/// Runs between two packets of the connection, on its task.
-fn print_estimate(connection: &mut QuicheConnection) {
-    let controller = connection.congestion_controller::<Controller>();
-    if let Some(estimate) = controller.and_then(|controller| controller.core().estimate()) {
-        println!("estimate {}", estimate.available.as_bps());
     }
 }
 

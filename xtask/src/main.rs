@@ -7,12 +7,9 @@ mod downstream;
 mod fuzz;
 mod harm;
 mod quiche_tests;
-<<<<<<< HEAD
 mod real_path;
-mod testbed;
-=======
 mod series;
->>>>>>> seam
+mod testbed;
 mod workspace;
 
 use std::process::ExitCode;

@@ -10,6 +10,8 @@ const MINIMUM_WINDOW_DATAGRAMS: u64 = 2;
 /// The initial window is limited to this, or to the minimum window if that is larger (RFC 9002,
 /// section 7.2).
 const INITIAL_WINDOW_LIMIT: Bytes = Bytes::new(14_720);
+/// The same section: an initial window of ten datagrams is recommended.
+const RECOMMENDED_PACKETS: u32 = 10;
 
 /// What an acknowledged packet lets a law do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +44,8 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// A window of `initial_window_packets` datagrams, within the limit of RFC 9002, section 7.2.
+    /// A window of `initial_window_packets` datagrams: within the limit of RFC 9002, section 7.2, but for
+    /// those who ask for more than the ten that it recommends.
     pub(super) fn new(initial_window_packets: u32, max_datagram_size: Bytes) -> Self {
         let mut base = Self {
             window: Bytes::ZERO,
@@ -61,10 +64,13 @@ impl Base {
     }
 
     fn initial_window(&self) -> Bytes {
-        self.max_datagram_size
-            .times(u64::from(self.initial_window_packets))
-            .min(INITIAL_WINDOW_LIMIT)
-            .max(self.minimum_window())
+        let packets = u64::from(self.initial_window_packets);
+        let wanted = self.max_datagram_size.times(packets);
+        let window = match self.initial_window_packets > RECOMMENDED_PACKETS {
+            true => wanted,
+            false => wanted.min(INITIAL_WINDOW_LIMIT),
+        };
+        window.max(self.minimum_window())
     }
 
     pub(super) fn minimum_window(&self) -> Bytes {

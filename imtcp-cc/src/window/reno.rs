@@ -18,15 +18,6 @@ use crate::units::{Bytes, Timestamp};
 /// kLossReductionFactor is one half (RFC 9002, appendix B.1).
 const LOSS_REDUCTION_DIVISOR: u64 = 2;
 
-<<<<<<< HEAD
-=======
-/// The initial window is limited to this, or to the minimum window if that is larger (RFC 9002,
-/// section 7.2).
-const INITIAL_WINDOW_LIMIT: Bytes = Bytes::new(14_720);
-/// The same section: an initial window of ten datagrams is recommended.
-const RECOMMENDED_PACKETS: u32 = 10;
-
->>>>>>> seam
 /// The window of RFC 9002.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reno {
@@ -34,75 +25,11 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// A window of `initial_window_packets` datagrams: within the limit of RFC 9002, section 7.2, but for
-    /// those who ask for more than the ten that it recommends.
+    /// A window of `initial_window_packets` datagrams, within the limit of RFC 9002, section 7.2.
     pub fn new(initial_window_packets: u32, max_datagram_size: Bytes) -> Self {
-<<<<<<< HEAD
         Self {
             base: Base::new(initial_window_packets, max_datagram_size),
         }
-=======
-        let mut law = Self {
-            window: Bytes::ZERO,
-            threshold: None,
-            recovery_start: None,
-            in_recovery: false,
-            credit: 0,
-            slope: None,
-            // A datagram of no bytes would let the window close for good.
-            max_datagram_size: max_datagram_size.max(Bytes::new(1)),
-            initial_window_packets,
-            is_initial: true,
-        };
-        law.window = law.initial_window();
-        law
-    }
-
-    fn initial_window(&self) -> Bytes {
-        let wanted = self
-            .max_datagram_size
-            .times(u64::from(self.initial_window_packets));
-        match self.initial_window_packets > RECOMMENDED_PACKETS {
-            true => wanted,
-            false => wanted.min(INITIAL_WINDOW_LIMIT),
-        }
-        .max(self.minimum_window())
-    }
-
-    fn minimum_window(&self) -> Bytes {
-        self.max_datagram_size.times(MINIMUM_WINDOW_DATAGRAMS)
-    }
-
-    /// InCongestionRecovery of appendix B.5 and B.6.
-    fn was_sent_before_recovery(&self, sent: Timestamp) -> bool {
-        self.recovery_start.is_some_and(|start| sent <= start)
-    }
-
-    fn is_below_threshold(&self) -> bool {
-        self.threshold
-            .is_none_or(|threshold| self.window < threshold)
-    }
-
-    /// cwnd += slope * acked / cwnd in whole bytes; what is left over counts next time. Reno's slope
-    /// is a datagram per round trip (appendix B.5).
-    fn avoid_congestion(&mut self, acked: Bytes) {
-        let window = i128::from(self.window.get().max(1));
-        let reno = i128::from(self.max_datagram_size.get());
-        let slope = self.slope.map_or(reno, i128::from);
-        self.credit = self
-            .credit
-            .saturating_add(slope.saturating_mul(i128::from(acked.get())));
-        let growth = self.credit.div_euclid(window);
-        self.credit = self.credit.rem_euclid(window);
-        let window = u64::try_from((window + growth).max(0)).unwrap_or(u64::MAX);
-        self.window = Bytes::new(window).max(self.minimum_window());
-        // A window that was steered down is no cause for slow start.
-        self.threshold = self.threshold.map(|threshold| threshold.min(self.window));
-    }
-
-    fn is_steered_down(&self) -> bool {
-        self.slope.is_some_and(|slope| slope < 0)
->>>>>>> seam
     }
 }
 

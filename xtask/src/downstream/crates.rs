@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::workspace;
 
@@ -26,9 +26,14 @@ pub fn build(tokio_quiche: &str) -> Result<PathBuf> {
     let manifest = manifest(&root, tokio_quiche);
     workspace::write(&scratch.join("Cargo.toml"), &manifest)?;
     for (name, text) in PROGRAMS {
-        let path = scratch.join("src/bin").join(name);
-        workspace::write(&path.with_extension("rs"), text)?;
+        let folder = scratch.join("src/bin").join(name);
+        workspace::write(&folder.join("main.rs"), text)?;
     }
+    let readme = readme_code(include_str!("../../../README.md"))?;
+    workspace::write(
+        &scratch.join("src/bin").join(SERVER).join("readme.rs"),
+        readme,
+    )?;
     workspace::share_lock_file(&scratch)?;
     workspace::run(workspace::cargo(&scratch).args(["build", "--release"]))?;
     Ok(workspace::target().join("release"))
@@ -37,6 +42,15 @@ pub fn build(tokio_quiche: &str) -> Result<PathBuf> {
 /// Where the certificates for tests are.
 pub fn certificates() -> PathBuf {
     workspace::root().join("quiche/tests/data")
+}
+
+/// What README.md tells those who use tokio-quiche.
+fn readme_code(readme: &str) -> Result<&str> {
+    let blocks = readme.split("```rust,ignore\n").skip(1);
+    blocks
+        .filter_map(|rest| rest.split_once("```").map(|(code, _)| code))
+        .find(|code| code.contains("use tokio_quiche::"))
+        .context("README.md has no code for tokio-quiche")
 }
 
 fn manifest(root: &Path, tokio_quiche: &str) -> String {
@@ -48,6 +62,14 @@ fn manifest(root: &Path, tokio_quiche: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_code_for_tokio_quiche_is_found_among_the_others() {
+        let readme =
+            "a\n```rust,ignore\nfn one() {}\n```\nb\n```rust,ignore\nuse tokio_quiche::two;\n```\n";
+        assert_eq!(readme_code(readme).ok(), Some("use tokio_quiche::two;\n"));
+        assert!(readme_code("```rust\n```").is_err());
+    }
 
     #[test]
     fn the_manifest_has_the_two_lines_and_no_place_holder() {

@@ -271,16 +271,17 @@ fn multiple(
 
 fn estimates(what: &str, truth_bps: f64, rounds: &Rounds, report: &mut Report) {
     let measured = rounds.get(JUDGED).into_iter().flatten().flatten();
-    let errors = measured.map(|measured| {
-        settled(&measured.estimates).map_or(f64::INFINITY, |made| (made / truth_bps - 1.0).abs())
-    });
-    if let Some(worst) = errors.max_by(f64::total_cmp) {
-        report.say(
-            worst <= ERROR_BAR,
-            format!(
-                "{what}: the estimate of the worst run is {:.1} % off",
-                worst * 100.0
-            ),
-        );
+    let made = measured.map(|measured| settled(&measured.estimates));
+    let errors = made.map(|made| made.map(|estimate| (estimate / truth_bps - 1.0).abs()));
+    let errors: Vec<Option<f64>> = errors.collect();
+    let silent = errors.iter().filter(|error| error.is_none()).count();
+    if silent > 0 {
+        let of = errors.len();
+        report.miss(format!("{what}: no estimate in {silent} of {of} transfers"));
+    }
+    if let Some(worst) = errors.into_iter().flatten().max_by(f64::total_cmp) {
+        let percent = worst * 100.0;
+        let text = format!("{what}: the estimate of the worst transfer is {percent:.1} % off");
+        report.say(worst <= ERROR_BAR, text);
     }
 }

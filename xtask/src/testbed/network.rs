@@ -13,7 +13,7 @@ const LEAST_BURST_BYTES: u32 = 1600;
 
 /// What the bucket holds where the rate is so high that it is more: the kernel's timer may be late by
 /// this. In microseconds.
-const BURST_US: u32 = 100;
+const BURST_US: u32 = 250;
 
 /// How long the queue in front of the link is.
 const QUEUE_MS: u32 = 100;
