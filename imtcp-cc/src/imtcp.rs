@@ -196,7 +196,12 @@ impl ImTcp {
         self.guard.on_question(now, &held);
         self.window_limited = request.window_left < request.queued;
         let wanted = self.wanted_release(now, rtt, ready, request);
-        self.guard.bound(now, wanted, &held)
+        let answer = self.guard.bound(now, wanted, &held);
+        if answer == Release::Now && wanted != Release::Now && self.probing.is_sending() {
+            // A packet of a stream all the same, ahead of its time.
+            self.place = Place::Probe;
+        }
+        answer
     }
 
     /// When the measurement and the pacer want the next packet to leave.

@@ -144,6 +144,11 @@ impl Probing {
         u64::from(self.sub_ranges * self.stream_packets)
     }
 
+    /// Whether the next packet will be one of a stream.
+    pub(crate) fn is_sending(&self) -> bool {
+        self.unit.is_sending()
+    }
+
     /// T, as of the latest measurement.
     pub(crate) fn store_limit(&self) -> Duration {
         self.limit

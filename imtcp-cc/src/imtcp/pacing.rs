@@ -149,8 +149,8 @@ impl ImTcp {
         }
     }
 
-    /// What measuring may not hold back for longer than the guard allows: a round trip without queues, and
-    /// [`Config::longest_hold`](crate::Config::longest_hold).
+    /// What measuring may not hold back for longer than the guard allows: half of the least round trip,
+    /// and [`Config::longest_hold`](crate::Config::longest_hold).
     pub(super) fn held(&self, rtt: RoundTrip, ready: Ready, request: &SendRequest) -> Held {
         Held {
             ready: request.queued.min(request.window_left),
@@ -163,7 +163,7 @@ impl ImTcp {
     }
 
     pub(super) fn longest_hold(&self, rtt: &RoundTrip) -> Duration {
-        rtt.min.min(self.config.longest_hold())
+        (rtt.min / 2).min(self.config.longest_hold())
     }
 
     pub(super) fn backlog(ready: Ready, request: &SendRequest) -> Backlog {

@@ -143,6 +143,11 @@ impl ControlUnit {
         matches!(self.state, State::PassPacket)
     }
 
+    /// Whether a stream is being sent.
+    pub fn is_sending(&self) -> bool {
+        matches!(self.state, State::SendStream { .. })
+    }
+
     /// The name of the state, in the paper's words.
     pub fn state_name(&self) -> &'static str {
         match self.state {

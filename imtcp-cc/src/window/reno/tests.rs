@@ -249,11 +249,11 @@ proptest! {
     }
 }
 
-/// The largest initial window, in congestion avoidance.
+/// An initial window of twenty datagrams, in congestion avoidance.
 fn avoiding() -> Reno {
     let mut law = Reno::new(20, DATAGRAM);
     law.leave_slow_start();
-    assert_eq!(law.window(), Bytes::new(14_720));
+    assert_eq!(law.window(), Bytes::new(24_000));
     assert_eq!(law.phase(), Phase::CongestionAvoidance);
     law
 }
@@ -281,9 +281,10 @@ fn a_slope_replaces_renos_in_congestion_avoidance_alone() {
 #[test]
 fn a_window_steered_down_stays_out_of_slow_start_and_above_the_minimum() {
     let mut law = avoiding();
-    law.set_slope(Some(-7360));
-    law.on_ack(&acked(14_720, 1));
+    law.set_slope(Some(-16_640));
+    law.on_ack(&acked(24_000, 1));
     assert_eq!(law.window(), Bytes::new(7360));
+    law.set_slope(Some(-7360));
     assert_eq!(law.phase(), Phase::CongestionAvoidance);
     let unused = Acked {
         application_limited: true,
