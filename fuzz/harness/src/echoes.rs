@@ -28,6 +28,9 @@ const MOST_ACKED: u64 = 64;
 /// Of all.
 const MOST_SENT: usize = 4096;
 
+/// Lateness up to which echoes that contradict themselves are still read.
+const READABLE: Duration = Duration::from_millis(2);
+
 #[derive(Clone, Copy)]
 struct Packet {
     number: u64,
@@ -80,7 +83,7 @@ impl Harness {
             5 => self.now = self.now + input.micros()?,
             6 => self.capacity = input.number().map(Bandwidth::from_kbps),
             _ => match input.byte()? % 4 {
-                0 => self.tracker.distrust(self.now),
+                0 => self.tracker.distrust(self.now, READABLE),
                 1 => self.tracker.set_bound(true),
                 2 => self.tracker.set_bound(false),
                 _ => self.tracker.restart(),

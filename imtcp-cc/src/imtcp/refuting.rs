@@ -35,7 +35,8 @@ impl ImTcp {
     /// The estimate, which is no less than what was delivered in its time.
     pub(super) fn with_delivered(&self, estimate: Estimate, round_trip: Duration) -> Estimate {
         match self.just_delivered(estimate.window, round_trip) {
-            Some(rate) => estimate.at_least(rate),
+            // More than the capacity says that the capacity is wrong, which is its own affair.
+            Some(rate) => estimate.at_least(rate.min(self.capacity.get().unwrap_or(rate))),
             None => estimate,
         }
     }
