@@ -138,7 +138,7 @@ impl Run {
         }
     }
 
-    fn to_the_end(&mut self) {
+    fn until_the_end(&mut self) {
         let data = payload(self.draw.total);
         let deadline = self.world.now + IDLE;
         while self.received < data.len() {
@@ -199,6 +199,6 @@ proptest! {
 
     #[test]
     fn what_is_written_arrives_and_never_waits_without_a_timer(draw in draw()) {
-        Run::new(draw).to_the_end();
+        Run::new(draw).until_the_end();
     }
 }
