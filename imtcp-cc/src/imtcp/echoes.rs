@@ -126,8 +126,8 @@ impl ImTcp {
         if self.by_peer {
             return Duration::MAX;
         }
-        let least = self.rtt.map_or(Duration::ZERO, |rtt| rtt.min);
-        (least / READABLE_DIVISOR).min(LATEST_HOST)
+        let round_trip = self.rtt.map_or(Duration::ZERO, |rtt| rtt.smoothed);
+        (round_trip / READABLE_DIVISOR).min(LATEST_HOST)
     }
 
     fn on_capacity(&mut self, now: Timestamp, changed: Option<Bandwidth>) {

@@ -2,6 +2,7 @@
 
 use super::ImTcp;
 use super::reporting::Silence;
+use crate::ack::EchoTiming;
 use crate::estimate::Estimate;
 use crate::event::Event;
 use crate::measurement::Estimator;
@@ -52,6 +53,8 @@ impl ImTcp {
             Silence::None => return,
             // What was learnt before the pause may still be true.
             Silence::Paused => {}
+            // Where echoes tell nothing, what gets through is looked at for ten seconds.
+            Silence::Failed if self.tracker.timing() == EchoTiming::Foreign => {}
             Silence::Failed => self.start_anew(),
         }
         let estimator = self.config.estimator();
