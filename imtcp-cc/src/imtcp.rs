@@ -216,6 +216,11 @@ impl ImTcp {
         // Begun now, a measurement would be given up at the next question.
         conditions.allowed &= !request.retransmission;
         conditions.allowed &= !self.window_limited || self.guard.may_measure();
+        if self.only_watches() {
+            conditions.allowed = false;
+            self.probing
+                .abandon(now, rtt, &mut |event| self.reporter.emit(now, event));
+        }
         let verdict = self.probing.next(now, ready, &conditions, &mut |event| {
             self.reporter.emit(now, event)
         });
@@ -350,7 +355,6 @@ impl ImTcp {
             packet: self.on_wire(self.max_datagram),
             longest_hold: self.longest_hold(&rtt),
             cadence: self.probe_cadence(),
-            covered: self.link_covered && self.window_limited,
             costly: self.ack_policy.is_understood(),
             allowed: self.window.phase() != Phase::Recovery,
         }
