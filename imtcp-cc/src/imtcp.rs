@@ -212,13 +212,11 @@ impl ImTcp {
         ready: Ready,
         request: &SendRequest,
     ) -> Release {
-        let mut conditions = self.conditions(now, rtt);
-        // Begun now, a measurement would be given up at the next question.
-        conditions.allowed &= !request.retransmission;
-        conditions.allowed &= !self.window_limited || self.guard.may_measure();
-        let verdict = self.probing.next(now, ready, &conditions, &mut |event| {
-            self.reporter.emit(now, event)
-        });
+        let verdict = if self.probing.is_resting(now) {
+            Verdict::Pass
+        } else {
+            self.ask_probing(now, rtt, ready, request)
+        };
         self.place = Place::Other;
         match verdict {
             Verdict::Probe => {
@@ -229,8 +227,12 @@ impl ImTcp {
             Verdict::Hold => Release::Hold,
             Verdict::Pass => {
                 let backlog = Self::backlog(ready, request);
-                let plan = self.pacing_plan(&rtt, backlog);
-                match self.pacer.next(now, self.guard.due(), &plan, backlog) {
+                // The plan needs everything else of `self`.
+                let mut pacer = std::mem::take(&mut self.pacer);
+                let plan = || self.pacing_plan(&rtt, backlog);
+                let pace = pacer.next(now, self.guard.due(), plan, backlog);
+                self.pacer = pacer;
+                match pace {
                     Pace::Now => {
                         self.place = self.pacer.place();
                         Release::Now
@@ -239,6 +241,22 @@ impl ImTcp {
                 }
             }
         }
+    }
+
+    fn ask_probing(
+        &mut self,
+        now: Timestamp,
+        rtt: RoundTrip,
+        ready: Ready,
+        request: &SendRequest,
+    ) -> Verdict {
+        let mut conditions = self.conditions(now, rtt);
+        // Begun now, a measurement would be given up at the next question.
+        conditions.allowed &= !request.retransmission;
+        conditions.allowed &= !self.window_limited || self.guard.may_measure();
+        self.probing.next(now, ready, &conditions, &mut |event| {
+            self.reporter.emit(now, event)
+        })
     }
 
     /// A 1-RTT packet that counts as in flight left.

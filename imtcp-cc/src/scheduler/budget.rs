@@ -29,6 +29,8 @@ pub struct Budget {
     /// By how much the last timers were late.
     lateness: [Duration; REMEMBERED],
     timers: usize,
+    /// The most of them. It is asked for several times a packet.
+    latest: Duration,
 }
 
 impl Budget {
@@ -39,8 +41,7 @@ impl Budget {
 
     /// Time that may be made up for: as much as the last timers were late.
     pub fn credit(&self) -> Duration {
-        let latest = self.lateness.iter().max().copied().unwrap_or_default();
-        latest.clamp(LEAST_CREDIT, MOST_CREDIT)
+        self.latest.clamp(LEAST_CREDIT, MOST_CREDIT)
     }
 
     /// The caller asks. If it was told to ask at a time that has come, that timer has run out.
@@ -51,6 +52,7 @@ impl Budget {
         self.told = None;
         self.lateness[self.timers % REMEMBERED] = now.saturating_since(told);
         self.timers = self.timers.wrapping_add(1);
+        self.latest = self.lateness.iter().max().copied().unwrap_or_default();
     }
 
     /// The caller was told to ask again at `due`, or need not (`None`).

@@ -91,12 +91,12 @@ impl Pacer {
     }
 
     /// When the next packet may leave, which the mean rate allows from `due` on. May be asked any number
-    /// of times.
+    /// of times. The plan is made only where a train begins or goes on.
     pub fn next(
         &mut self,
         now: Timestamp,
         due: Timestamp,
-        plan: &PacingPlan,
+        plan: impl FnOnce() -> PacingPlan,
         backlog: Backlog,
     ) -> Pace {
         if self.train_left > 0 {
@@ -104,14 +104,18 @@ impl Pacer {
                 // It was let go at once, and has not left yet: there is no gap before it.
                 return Pace::Now;
             }
-            self.next_at = self.paced_at + self.gap(plan);
+            self.next_at = self.paced_at + self.gap(&plan());
             return at_or_now(now, self.next_at);
         }
         if now < due {
             return Pace::At(due);
         }
         self.next_at = now;
-        if plan.train_packets <= 1 || self.singles_left > 0 {
+        if self.singles_left > 0 {
+            return Pace::Now;
+        }
+        let plan = plan();
+        if plan.train_packets <= 1 {
             return Pace::Now;
         }
         // Where the window leaves room the mean rate is no bound, and trains that followed each other at
@@ -120,7 +124,7 @@ impl Pacer {
         if !backlog.window_limited && self.trains > 0 && now < due {
             return Pace::At(due);
         }
-        self.start_train(now, plan, backlog)
+        self.start_train(now, &plan, backlog)
     }
 
     fn gap(&self, plan: &PacingPlan) -> Duration {
@@ -251,7 +255,7 @@ mod tests {
         let mut times = Vec::new();
         while times.len() < count {
             budget.on_question(now);
-            match pacer.next(now, budget.due(), &plan(train), backlog) {
+            match pacer.next(now, budget.due(), || plan(train), backlog) {
                 Pace::At(later) => {
                     budget.on_answer(Some(later));
                     now = at_micros((later.as_nanos() / 1000).div_ceil(tick) * tick);
@@ -305,11 +309,11 @@ mod tests {
         let mut pacer = Pacer::new();
         let mut now = at_micros(10_000);
         for packet in 0..20 {
-            if let Pace::At(due) = pacer.next(now, now, &fast, burst) {
+            if let Pace::At(due) = pacer.next(now, now, || fast, burst) {
                 now = due;
             }
             assert_eq!(now, at_micros(10_000 + 100 * packet), "packet {packet}");
-            assert_eq!(pacer.next(now, now, &fast, burst), Pace::Now);
+            assert_eq!(pacer.next(now, now, || fast, burst), Pace::Now);
             pacer.on_sent(now, CREDIT);
         }
     }
@@ -325,13 +329,13 @@ mod tests {
         let (now, later) = (at_micros(10_000), at_micros(10_010));
         let mut pacer = Pacer::new();
         pacer.on_sent(now - Duration::from_micros(50), CREDIT);
-        assert_eq!(pacer.next(now, now, &plan(4), PLENTY), Pace::Now);
+        assert_eq!(pacer.next(now, now, || plan(4), PLENTY), Pace::Now);
         // A train has begun; the gap to the packet before it is no business of its first one.
-        assert_eq!(pacer.next(now, now, &plan(4), PLENTY), Pace::Now);
-        assert_eq!(pacer.next(later, now, &plan(4), PLENTY), Pace::Now);
+        assert_eq!(pacer.next(now, now, || plan(4), PLENTY), Pace::Now);
+        assert_eq!(pacer.next(later, now, || plan(4), PLENTY), Pace::Now);
         pacer.on_sent(later, CREDIT);
         let second = Pace::At(later + Duration::from_micros(100));
-        assert_eq!(pacer.next(later, now, &plan(4), PLENTY), second);
+        assert_eq!(pacer.next(later, now, || plan(4), PLENTY), second);
     }
 
     #[test]
