@@ -153,6 +153,11 @@ impl Probing {
         }
     }
 
+    /// Whether packets pass, and no measurement is due: true for nearly all of them.
+    pub(crate) fn is_resting(&self, now: Timestamp) -> bool {
+        self.unit.is_passing() && !self.is_due(now)
+    }
+
     /// Whether a measurement may begin, if the conditions allow one.
     pub(crate) fn is_due(&self, now: Timestamp) -> bool {
         matches!(self.progress, Progress::Idle { due } if due <= now)

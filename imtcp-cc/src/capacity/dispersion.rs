@@ -80,7 +80,9 @@ const RESOLUTION: Duration = Duration::from_micros(50);
 pub struct DispersionCapacity {
     /// Nanoseconds per byte, oldest first.
     dispersions: VecDeque<f64>,
-    scratch: Vec<f64>,
+    /// The same in ascending order. Sorting them for each look would be most of what an acknowledgement
+    /// costs.
+    sorted: Vec<f64>,
     unseen: usize,
     capacity: Option<Bandwidth>,
     /// Gaps in a row that were too long.
@@ -119,7 +121,7 @@ impl DispersionCapacity {
     pub fn new() -> Self {
         Self {
             dispersions: VecDeque::with_capacity(MEMORY),
-            scratch: Vec::with_capacity(MEMORY),
+            sorted: Vec::with_capacity(MEMORY),
             unseen: 0,
             capacity: None,
             too_long: 0,
@@ -136,6 +138,7 @@ impl DispersionCapacity {
     /// Forgets everything.
     pub fn forget(&mut self) {
         self.dispersions.clear();
+        self.sorted.clear();
         self.unseen = 0;
         self.capacity = None;
         self.stretch = Stretch::default();
@@ -177,10 +180,7 @@ impl DispersionCapacity {
         }
         self.stretch(gap, arrival);
         let nanos_per_byte = self.read(gap, arrival)?;
-        if self.dispersions.len() == MEMORY {
-            self.dispersions.pop_front();
-        }
-        self.dispersions.push_back(nanos_per_byte);
+        self.remember(nanos_per_byte);
         self.unseen += 1;
         let due = if self.capacity.is_none() {
             1
@@ -193,6 +193,23 @@ impl DispersionCapacity {
         self.unseen = 0;
         let capacity = self.least_pile()?;
         (self.capacity.replace(capacity) != Some(capacity)).then_some(capacity)
+    }
+
+    fn remember(&mut self, nanos_per_byte: f64) {
+        if self.dispersions.len() == MEMORY
+            && let Some(oldest) = self.dispersions.pop_front()
+        {
+            self.sorted.remove(self.first_from(oldest));
+        }
+        self.dispersions.push_back(nanos_per_byte);
+        let place = self.first_from(nanos_per_byte);
+        self.sorted.insert(place, nanos_per_byte);
+    }
+
+    /// Where in the order the first is that is no less.
+    fn first_from(&self, nanos_per_byte: f64) -> usize {
+        self.sorted
+            .partition_point(|other| other.total_cmp(&nanos_per_byte).is_lt())
     }
 
     fn is_too_long(&mut self, packets: u32) -> bool {
@@ -235,11 +252,8 @@ impl DispersionCapacity {
     }
 
     /// The rate of the least pile that is big enough.
-    fn least_pile(&mut self) -> Option<Bandwidth> {
-        self.scratch.clear();
-        self.scratch.extend(&self.dispersions);
-        self.scratch.sort_unstable_by(f64::total_cmp);
-        let sorted = &self.scratch;
+    fn least_pile(&self) -> Option<Bandwidth> {
+        let sorted = &self.sorted;
         let needed = (sorted.len() as f64 * PILE_SHARE).max(FEWEST as f64 / 2.0);
         let mut end = 0;
         for start in 0..sorted.len() {
@@ -258,7 +272,7 @@ impl DispersionCapacity {
     /// Echoes that were pushed together on their way make piles as well, a little before the true
     /// one, and much smaller. If a pile close behind dwarfs this one, it is that.
     fn dominant_near(&self, pile: Range<usize>) -> Range<usize> {
-        let sorted = &self.scratch;
+        let sorted = &self.sorted;
         let reach = sorted[pile.start] * SHADOW_WIDTH;
         let mut best = pile.clone();
         let mut end = pile.end;
@@ -290,7 +304,7 @@ impl DispersionCapacity {
         let low = nanos_per_byte / PILE_WIDTH;
         let high = nanos_per_byte * PILE_WIDTH;
         let near = self
-            .scratch
+            .sorted
             .iter()
             .filter(|n| (low..=high).contains(*n))
             .count();

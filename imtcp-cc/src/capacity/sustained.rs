@@ -36,6 +36,8 @@ pub struct SustainedRate {
     /// The greatest rate of each step of the memory.
     greatest: [Option<Bandwidth>; STEPS],
     step: u64,
+    /// The greatest of all. It is asked for several times per acknowledgement.
+    most: Option<Bandwidth>,
 }
 
 impl SustainedRate {
@@ -68,6 +70,7 @@ impl SustainedRate {
         if let Some(rate) = Bandwidth::from_bytes_over(self.bytes, run + jitter) {
             let slot = &mut self.greatest[Self::slot(self.step)];
             *slot = Some(slot.map_or(rate, |greatest| greatest.max(rate)));
+            self.most = self.most.max(Some(rate));
         }
         self.start = Some(here);
         self.bytes = Bytes::ZERO;
@@ -76,7 +79,7 @@ impl SustainedRate {
 
     /// The greatest rate within the memory, on the wire.
     pub fn get(&self) -> Option<Bandwidth> {
-        self.greatest.iter().flatten().max().copied()
+        self.most
     }
 
     fn advance(&mut self, now: Timestamp) {
@@ -89,6 +92,7 @@ impl SustainedRate {
             self.greatest[Self::slot(stale)] = None;
         }
         self.step = step;
+        self.most = self.greatest.iter().flatten().max().copied();
     }
 
     fn slot(step: u64) -> usize {
