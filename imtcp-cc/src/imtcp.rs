@@ -276,8 +276,9 @@ impl ImTcp {
             }
             return;
         };
-        let silence = self.reporter.on_sent(now);
-        self.break_silence(now, silence);
+        if self.reporter.on_sent(now) {
+            self.withdraw(now);
+        }
         let rate = self.pacing_rate_for(&rtt);
         if !packet.released {
             self.guard.on_unasked(now, packet.size, rate);
@@ -445,8 +446,7 @@ impl ImTcp {
     }
 
     fn report(&mut self, now: Timestamp, rtt: RoundTrip) {
-        let silence = self.reporter.on_ack(now);
-        self.break_silence(now, silence);
+        self.break_silence(now);
         self.link_covered = self.statistical.is_link_covered();
         if !self.reporter.is_report_due(now, rtt.smoothed) {
             return;

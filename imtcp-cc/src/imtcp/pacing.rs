@@ -133,8 +133,14 @@ impl ImTcp {
         }
     }
 
+    /// Half of the least round trip, less what a slow link takes to send a packet: that is no delay of the
+    /// path's.
     pub(super) fn longest_hold(&self, rtt: &RoundTrip) -> Duration {
-        (rtt.min / 2).min(self.config.longest_hold())
+        let packet = self.on_wire(self.max_datagram);
+        let capacity = self.capacity.get();
+        let sending = capacity.map_or(Duration::ZERO, |rate| rate.time_for(packet));
+        let round_trip = rtt.min.saturating_sub(sending);
+        (round_trip / 2).min(self.config.longest_hold())
     }
 
     pub(super) fn window_packets(&self) -> u64 {

@@ -48,8 +48,8 @@ impl ImTcp {
     }
 
     /// Says so where the driving estimator has nothing to tell.
-    pub(super) fn break_silence(&mut self, now: Timestamp, silence: Silence) {
-        match silence {
+    pub(super) fn break_silence(&mut self, now: Timestamp) {
+        match self.reporter.on_ack(now) {
             Silence::None => return,
             // What was learnt before the pause may still be true.
             Silence::Paused => {}
@@ -57,6 +57,10 @@ impl ImTcp {
             Silence::Failed if self.tracker.timing() == EchoTiming::Foreign => {}
             Silence::Failed => self.start_anew(),
         }
+        self.withdraw(now);
+    }
+
+    pub(super) fn withdraw(&mut self, now: Timestamp) {
         let estimator = self.config.estimator();
         self.reporter
             .emit(now, Event::EstimateWithdrawn { estimator });

@@ -45,6 +45,8 @@ pub(super) struct Reporter {
     next_report: Timestamp,
     /// The driving estimator's last word, or that it has none.
     last_told: Timestamp,
+    /// When a packet that left after a pause last told that there is none.
+    told_by_packet: Timestamp,
     withdrawn: bool,
     /// How long acknowledgements have come without an estimate.
     silent: Duration,
@@ -61,6 +63,7 @@ impl Reporter {
             statistical: None,
             next_report: Timestamp::ZERO,
             last_told: Timestamp::ZERO,
+            told_by_packet: Timestamp::ZERO,
             withdrawn: false,
             silent: Duration::ZERO,
             last_ack: None,
@@ -93,7 +96,6 @@ impl Reporter {
             }
         }
         if let Event::EstimateWithdrawn { .. } = event {
-            self.last_told = now;
             self.withdrawn = true;
         }
         if let Some(subscriber) = &self.subscriber {
@@ -131,19 +133,25 @@ impl Reporter {
         self.silent += since.min(PAUSE);
         if self.silent > LONGEST_SILENCE {
             self.silent = Duration::ZERO;
+            self.last_told = now;
             Silence::Failed
-        } else {
-            self.on_sent(now)
-        }
-    }
-
-    /// A packet left: acknowledgements may be far off.
-    pub(super) fn on_sent(&self, now: Timestamp) -> Silence {
-        if now.saturating_since(self.last_told) > LONGEST_SILENCE {
+        } else if now.saturating_since(self.last_told) > LONGEST_SILENCE {
+            self.last_told = now;
             Silence::Paused
         } else {
             Silence::None
         }
+    }
+
+    /// A packet left. True if nothing was told for long: its acknowledgement may be far off. That one
+    /// has something to tell all the same.
+    pub(super) fn on_sent(&mut self, now: Timestamp) -> bool {
+        let told = self.last_told.max(self.told_by_packet);
+        let is_silent = now.saturating_since(told) > LONGEST_SILENCE;
+        if is_silent {
+            self.told_by_packet = now;
+        }
+        is_silent
     }
 
     /// True when the statistical estimator's next report is due; the one after is then set.

@@ -42,7 +42,8 @@ pub(super) fn waits(
     let wait = |(step, end): (Timestamp, Timestamp)| {
         let first = departures.partition_point(|departure| departure.at < step);
         let begun = departures.get(first)?.at;
-        let next = said.partition_point(|said| said.now <= begun);
+        // What that data's departure gave rise to was said at the same instant.
+        let next = said.partition_point(|said| said.now < begun);
         let next = said[next..].iter().find(|said| is_statement(&said.event));
         let next = next.filter(|said| said.now < end);
         if next.is_none() && begun + DUE >= end {

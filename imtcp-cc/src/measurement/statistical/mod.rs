@@ -168,7 +168,8 @@ impl StatisticalEstimator {
         if window < SHORTEST_WINDOW || self.scratch.len() < FEWEST_SLICES {
             return None;
         }
-        let mean = window::mean(&self.scratch, span, slice_s)?;
+        let rooms = self.slices.rooms(capacity, newest);
+        let mean = window::mean(&self.scratch, rooms, span, slice_s)?;
         Some(self.report_of(at, window, capacity, &mean))
     }
 

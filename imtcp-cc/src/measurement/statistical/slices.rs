@@ -16,6 +16,9 @@ const COVERED_SHARE: f64 = 0.9;
 /// foreign traffic than the others.
 const DISBELIEF: f64 = 3.0;
 
+/// A longer gap says nothing of the slices within it.
+const MOST_SPANNED: u64 = 10;
+
 /// Sums over gaps of one sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct GapSums {
@@ -90,6 +93,24 @@ pub(super) struct Slice {
     close: Spaced,
     /// Those that were busy because the earlier packet had waited.
     queued: Spaced,
+    /// Parts of gaps in which the link may have been idle.
+    open: OpenSums,
+}
+
+/// Sums over stretches in which the link may have been idle: others sent no more than own data left room
+/// for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct OpenSums {
+    own_bits: f64,
+    arrived_s: f64,
+}
+
+/// A slice of which nothing is known but that others sent no more than this.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Room {
+    pub(super) index: u64,
+    /// Bits per second.
+    pub(super) most: f64,
 }
 
 /// What a slice says about the others' traffic, for a given capacity.
@@ -121,6 +142,15 @@ impl Slice {
 
     fn is_covered(&self, slice_s: f64) -> bool {
         self.busy.sent_s >= COVERED_SHARE * slice_s
+    }
+
+    /// What others sent at most, if nothing else is known.
+    fn room(&self, capacity: f64) -> Option<Room> {
+        let OpenSums { own_bits, arrived_s } = self.open;
+        (self.busy.gaps == 0 && arrived_s > 0.0).then(|| Room {
+            index: self.index,
+            most: (capacity - own_bits / arrived_s).max(0.0),
+        })
     }
 
     /// `None` if nothing was seen. `waiting_counts` admits gaps that the earlier packet's waiting
@@ -210,9 +240,34 @@ impl Slices {
         let index = self.index_of(gap.to.sent);
         let last = self.last_echo.replace(gap.to);
         let completes = last.is_none_or(|last| self.index_of(last.sent) != index);
-        if !gap.link.is_busy() {
-            return completes;
+        if gap.link.is_busy() {
+            if let Some(slice) = self.slice(index) {
+                slice.add(gap, arrived.as_secs_f64());
+            }
+        } else {
+            self.add_open(gap, arrived.as_secs_f64());
         }
+        completes
+    }
+
+    /// A gap in which the link may have been idle, shared out to the slices that it spans.
+    fn add_open(&mut self, gap: &EchoGap, arrived_s: f64) {
+        let (first, last) = (self.index_of(gap.from.sent), self.index_of(gap.to.sent));
+        let spanned = last - first.min(last) + 1;
+        if spanned > MOST_SPANNED {
+            return;
+        }
+        let part = 1.0 / spanned as f64;
+        for index in first..=last {
+            if let Some(slice) = self.slice(index) {
+                slice.open.own_bits += gap.bytes.as_bits_f64() * part;
+                slice.open.arrived_s += arrived_s * part;
+            }
+        }
+    }
+
+    /// The newest slice, which is a new one if none was so late yet; none for a time before it.
+    fn slice(&mut self, index: u64) -> Option<&mut Slice> {
         if self.slices.back().is_none_or(|newest| newest.index < index) {
             if self.slices.len() == self.capacity {
                 self.slices.pop_front();
@@ -222,10 +277,9 @@ impl Slices {
                 ..Slice::default()
             });
         }
-        if let Some(newest) = self.slices.back_mut() {
-            newest.add(gap, arrived.as_secs_f64());
-        }
-        completes
+        self.slices
+            .back_mut()
+            .filter(|newest| newest.index == index)
     }
 
     /// The slice that echoes still come for, and when its end was or will be echoed.
@@ -276,6 +330,15 @@ impl Slices {
         let waiting_counts = self.waiting_is_believed(bits_per_second, length);
         self.iter()
             .filter_map(move |slice| slice.view(bits_per_second, length, waiting_counts))
+    }
+
+    /// What others sent at most in slices of which nothing else is known, given `capacity`, up to slice
+    /// `end`.
+    pub(super) fn rooms(&self, capacity: Bandwidth, end: u64) -> impl Iterator<Item = Room> {
+        let bits_per_second = capacity.as_bps_f64();
+        self.iter()
+            .take_while(move |slice| slice.index < end)
+            .filter_map(move |slice| slice.room(bits_per_second))
     }
 
     /// Whether gaps that rest on a waiting time agree with those that rest on nothing.

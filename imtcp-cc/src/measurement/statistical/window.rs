@@ -1,6 +1,6 @@
 //! From slices to a mean with an honest interval.
 
-use super::slices::SliceView;
+use super::slices::{Room, SliceView};
 
 /// Two-sided 95 % point of the normal distribution.
 const NORMAL_95: f64 = 1.96;
@@ -42,7 +42,15 @@ struct Scatter {
 /// traffic this is the ratio of all foreign bits to all seconds seen, which has no bias although a
 /// gap can only be used while the queue lasts; under traffic that comes and goes it is the mean
 /// over time, in which slices with many busy gaps count no more than others.
-pub(super) fn mean(views: &[SliceView], span: usize, slice_s: f64) -> Option<WindowMean> {
+///
+/// `rooms` are slices of which only a bound is known. Where that refutes the view which stands for
+/// them, all rates up to the bound are as good.
+pub(super) fn mean(
+    views: &[SliceView],
+    rooms: impl Iterator<Item = Room>,
+    span: usize,
+    slice_s: f64,
+) -> Option<WindowMean> {
     let common = Common::of(views);
     let scatter = common.scatter(views);
     let mut time = 0.0;
@@ -57,7 +65,7 @@ pub(super) fn mean(views: &[SliceView], span: usize, slice_s: f64) -> Option<Win
         } else {
             scatter.within / view.seen_s
         };
-        let rate = view.rate * scatter.trust(noise) + common.rate * (1.0 - scatter.trust(noise));
+        let rate = common.rate_of(view, &scatter);
         time += weight;
         bits += rate * weight;
         seen += view.seen_s.min(own);
@@ -67,6 +75,19 @@ pub(super) fn mean(views: &[SliceView], span: usize, slice_s: f64) -> Option<Win
     if time <= 0.0 {
         return None;
     }
+    let mut place = 0;
+    let mut doubt = 0.0;
+    for room in rooms {
+        place += views[place..].partition_point(|view| view.index < room.index);
+        let Some(nearest) = nearest(views, place, room.index) else {
+            continue;
+        };
+        let rate = common.rate_of(nearest, &scatter);
+        if rate > room.most {
+            bits -= (rate - room.most / 2.0) * slice_s;
+            doubt += room.most / 2.0 * slice_s;
+        }
+    }
     // Single slices may come out below zero by chance; their mean can not.
     let rate = (bits / time).max(0.0);
     // Slices in which nothing was seen belong to the window's truth all the same, and theirs is not
@@ -75,11 +96,24 @@ pub(super) fn mean(views: &[SliceView], span: usize, slice_s: f64) -> Option<Win
     let of_slices = scatter.between + scatter.within / slice_s;
     let variance = variance / (time * time) + of_slices * missing * slice_s / (time * time);
     let seen_share = seen / time;
+    let doubt = doubt / time;
     let unlike = UNLIKE_SHARE * (1.0 - seen_share).max(0.0) * libm::sqrt(scatter.between);
     Some(WindowMean {
         rate,
-        half_width: libm::sqrt(NORMAL_95 * NORMAL_95 * variance + unlike * unlike),
+        half_width: libm::sqrt(
+            NORMAL_95 * NORMAL_95 * variance + unlike * unlike + doubt * doubt,
+        ),
     })
+}
+
+/// The view that stands for slice `index`, which lies before the one at `place`.
+fn nearest(views: &[SliceView], place: usize, index: u64) -> Option<&SliceView> {
+    let before = views.get(place.checked_sub(1)?)?;
+    let after = views.get(place)?;
+    [before, after]
+        .into_iter()
+        .filter(|view| view.index.abs_diff(index) <= FARTHEST)
+        .min_by_key(|view| view.index.abs_diff(index))
 }
 
 /// How many slices in which nothing was seen the view at `place` stands for, half of those on either
@@ -133,6 +167,17 @@ impl Common {
             seen_s,
             count: views.len(),
         }
+    }
+
+    /// The rate of a slice, drawn towards the common rate as far as chance explains its distance.
+    fn rate_of(&self, view: &SliceView, scatter: &Scatter) -> f64 {
+        let noise = if view.covered {
+            0.0
+        } else {
+            scatter.within / view.seen_s
+        };
+        let trust = scatter.trust(noise);
+        view.rate * trust + self.rate * (1.0 - trust)
     }
 
     fn scatter(&self, views: &[SliceView]) -> Scatter {
