@@ -4,6 +4,7 @@ mod asked;
 mod asking;
 #[path = "../common/mod.rs"]
 mod common;
+mod keys;
 mod measuring;
 mod overheard;
 mod script;

@@ -29,6 +29,10 @@ pub trait Server {
     fn on_time(&mut self, now: Instant);
     /// Writes up to so many bytes and says how many were taken. None before the handshake is over.
     fn write(&mut self, bytes: usize) -> Option<usize>;
+    /// Reads what has come on the client's streams, and says how much it was.
+    fn read(&mut self) -> u64;
+    /// Goes on to the next generation of keys. Ignored while the last update is not over.
+    fn update_keys(&mut self);
     /// ACK frames received, and ACK_FREQUENCY frames sent.
     fn frames(&mut self) -> Frames;
 }
@@ -40,7 +44,7 @@ pub struct Frames {
     pub lost_packets: u64,
 }
 
-fn tls() -> rustls::ServerConfig {
+pub fn tls() -> rustls::ServerConfig {
     let certificate = CertificateDer::from_pem_slice(include_bytes!("../../data/cert.pem"));
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("../../data/key.pem"));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -65,18 +69,24 @@ macro_rules! server {
             use $proto::crypto::rustls::QuicServerConfig;
             use $proto::{
                 AckFrequencyConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint,
-                EndpointConfig, ServerConfig, StreamId, TransportConfig, VarInt,
+                EndpointConfig, ServerConfig, StreamId, TransportConfig, VarInt, crypto,
             };
 
             pub struct Stack {
                 endpoint: Endpoint,
                 connection: Option<(ConnectionHandle, Connection)>,
                 stream: Option<StreamId>,
+                /// The client's.
+                incoming: Option<StreamId>,
             }
 
             impl Stack {
                 pub fn new(asks: Option<Asks>) -> Self {
                     let tls = QuicServerConfig::try_from(tls()).expect("TLS has AES-128");
+                    Self::with_crypto(Arc::new(tls), asks)
+                }
+
+                pub fn with_crypto(tls: Arc<dyn crypto::ServerConfig>, asks: Option<Asks>) -> Self {
                     let mut transport = TransportConfig::default();
                     transport.mtu_discovery_config(None).initial_mtu(PACKET);
                     transport.ack_frequency_config(asks.map(|asks| {
@@ -86,7 +96,7 @@ macro_rules! server {
                             .max_ack_delay(Some(asks.max_ack_delay));
                         config
                     }));
-                    let mut server = ServerConfig::with_crypto(Arc::new(tls));
+                    let mut server = ServerConfig::with_crypto(tls);
                     server.transport = Arc::new(transport);
                     let mut endpoint = EndpointConfig::default();
                     endpoint.rng_seed(Some([7; 32]));
@@ -94,6 +104,7 @@ macro_rules! server {
                         endpoint: $endpoint(Arc::new(endpoint), Some(Arc::new(server))),
                         connection: None,
                         stream: None,
+                        incoming: None,
                     }
                 }
 
@@ -161,6 +172,34 @@ macro_rules! server {
                     let data = vec![0; bytes];
                     // Blocked is a number of bytes as well: none.
                     Some(connection.send_stream(opened?).write(&data).unwrap_or(0))
+                }
+
+                fn read(&mut self) -> u64 {
+                    let Some((_, connection)) = &mut self.connection else {
+                        return 0;
+                    };
+                    let accepted = || connection.streams().accept(Dir::Uni);
+                    self.incoming = self.incoming.or_else(accepted);
+                    let Some(stream) = self.incoming else {
+                        return 0;
+                    };
+                    let mut receiving = connection.recv_stream(stream);
+                    let Ok(mut chunks) = receiving.read(true) else {
+                        return 0;
+                    };
+                    let mut bytes = 0;
+                    while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+                        bytes += chunk.bytes.len() as u64;
+                    }
+                    // Whoever reads asks for datagrams afterwards anyway.
+                    let _ = chunks.finalize();
+                    bytes
+                }
+
+                fn update_keys(&mut self) {
+                    if let Some((_, connection)) = &mut self.connection {
+                        connection.force_key_update();
+                    }
                 }
 
                 fn frames(&mut self) -> Frames {
