@@ -5,6 +5,7 @@ mod asking;
 #[path = "../common/mod.rs"]
 mod common;
 mod keys;
+mod marks;
 mod measuring;
 mod overheard;
 mod script;

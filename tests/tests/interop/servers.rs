@@ -78,6 +78,8 @@ macro_rules! server {
                 stream: Option<StreamId>,
                 /// The client's.
                 incoming: Option<StreamId>,
+                /// Every datagram of the client's comes marked as congested.
+                pub congested: bool,
             }
 
             impl Stack {
@@ -105,6 +107,7 @@ macro_rules! server {
                         connection: None,
                         stream: None,
                         incoming: None,
+                        congested: false,
                     }
                 }
 
@@ -124,7 +127,8 @@ macro_rules! server {
             impl Server for Stack {
                 fn receive(&mut self, now: Instant, payload: &[u8]) {
                     let mut answer = Vec::new();
-                    let event = $remote(&mut self.endpoint, now, payload, &mut answer);
+                    let mark = self.congested.then_some($proto::EcnCodepoint::Ce);
+                    let event = $remote(&mut self.endpoint, now, mark, payload, &mut answer);
                     match event {
                         Some(DatagramEvent::NewConnection(incoming)) => {
                             let accepted = self.endpoint.accept(incoming, now, &mut answer, None);
@@ -222,8 +226,8 @@ server!(
     quinn,
     quinn_proto,
     |config, server| quinn_proto::Endpoint::new(config, server, false, None),
-    |endpoint: &mut quinn_proto::Endpoint, now, payload: &[u8], answer| {
-        endpoint.handle(now, CLIENT, None, None, payload.into(), answer)
+    |endpoint: &mut quinn_proto::Endpoint, now, mark, payload: &[u8], answer| {
+        endpoint.handle(now, CLIENT, None, mark, payload.into(), answer)
     },
     1,
     |stats: &quinn_proto::ConnectionStats| stats.path.lost_packets
@@ -232,9 +236,9 @@ server!(
     noq,
     noq_proto,
     |config, server| noq_proto::Endpoint::new(config, server, false),
-    |endpoint: &mut noq_proto::Endpoint, now, payload: &[u8], answer| {
+    |endpoint: &mut noq_proto::Endpoint, now, mark, payload: &[u8], answer| {
         let path = noq_proto::FourTuple::new(CLIENT, None);
-        endpoint.handle(now, path, None, payload.into(), answer)
+        endpoint.handle(now, path, mark, payload.into(), answer)
     },
     NonZeroUsize::MIN,
     |stats: &noq_proto::ConnectionStats| stats.lost_packets
