@@ -6,44 +6,59 @@ use crate::controller::{factory, Policy, Script};
 use crate::world::{base_config, payload, server_config, World, DELAY, STREAM};
 
 /// The stream window that the server's application finds, and quiche doubles.
-const WINDOW: u64 = 20_000;
+const WINDOW: u64 = 10_000;
 
-/// What the client may write to stream 0 after a window has been used up and read, and `times` sends
-/// of a server whose window has no room.
+/// What the client may write to stream 0 after two windows have been used up and read: the first at
+/// leisure, the second soon after that, so that the window is to grow, and then `times` sends of a server
+/// that has no room for a window update.
 fn credit_after(times: usize) -> usize {
     let mut server = server_config(factory(Script::new(Policy::Free).window(2_400)));
     server.set_initial_max_data(10_000_000);
     server.set_initial_max_stream_data_bidi_remote(WINDOW);
     server.set_max_stream_window(10_000_000);
     let mut world = World::with_config(server, 1);
-    let data = payload(10_000_000);
-    let mut written = world
-        .client
-        .stream_send(0, &data, false)
-        .expect("the client writes");
+    let mut written = 0;
+    write_all(&mut world, &mut written);
     world.run_for(DELAY * 4);
-    // Fills the window to the last bytes, so that a window update has no room.
+    read_all(&mut world);
+    world.run_for(DELAY / 2);
+    // Fills the window; it is full until one and a half round trips after the update.
     world.write(&payload(30_000));
-    world.flush();
-    let mut buffer = [0; 65_536];
-    while world.server.stream_recv(0, &mut buffer).is_ok() {}
+    world.run_for(DELAY / 2);
+    write_all(&mut world, &mut written);
+    world.run_for(DELAY + Duration::from_millis(1));
+    assert_eq!(written, 2 * WINDOW as usize, "no reason to grow so far");
+    let last = world.controller().sent.last().expect("packets left");
+    assert!(last.bytes_in_flight > 1_200, "the window is full");
+    read_all(&mut world);
     for _ in 0..times {
         world.flush();
     }
-    world.run_for(DELAY * 4);
-    while let Ok(taken) = world.client.stream_send(0, &data[written..], false) {
-        written += taken;
-        if taken == 0 {
-            break;
-        }
+    // More than the client's own window takes at a time.
+    for _ in 0..8 {
+        world.run_for(DELAY * 2);
+        write_all(&mut world, &mut written);
     }
     written
+}
+
+/// The client writes what it may.
+fn write_all(world: &mut World, written: &mut usize) {
+    let data = payload(10_000_000);
+    while let Ok(taken @ 1..) = world.client.stream_send(0, &data[*written..], false) {
+        *written += taken;
+    }
+}
+
+fn read_all(world: &mut World) {
+    while world.server.stream_recv(0, &mut [0; 65_536]).is_ok() {}
 }
 
 #[test]
 fn a_window_does_not_grow_with_each_attempt_to_send() {
     let once = credit_after(1);
-    assert!(once > WINDOW as usize, "the window was renewed: {once}");
+    let doubled = 4 * WINDOW as usize;
+    assert_eq!(once, doubled, "the window was doubled");
     assert_eq!(credit_after(12), once, "after a dozen attempts");
 }
 

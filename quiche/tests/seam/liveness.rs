@@ -89,7 +89,7 @@ fn draw() -> impl Strategy<Value = Draw> {
 }
 
 /// A number that depends on nothing but its arguments (splitmix64).
-fn hash(seed: u64, count: u64) -> u64 {
+pub fn hash(seed: u64, count: u64) -> u64 {
     let mut bits = seed.wrapping_add(count.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

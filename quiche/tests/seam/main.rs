@@ -15,6 +15,7 @@ mod liveness;
 mod paths;
 #[cfg(feature = "qlog")]
 mod qlog;
+mod rebinding;
 mod receive_timestamps;
 mod stall;
 mod timers;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use quiche::cc::Release;
+use quiche::Config;
 
 use crate::controller::{factory, Policy, Script, Scripted};
 use crate::world::{base_config, payload, server_config, Fate, Sending, Side, World, DELAY};
@@ -49,11 +50,20 @@ fn many_streams_share_the_releases() {
     }
 }
 
-#[test]
-fn data_of_a_resumed_session_is_asked_about_and_released() {
+/// A server's configuration that takes early data from sessions of another connection.
+fn resuming() -> Config {
     let mut config = base_config();
     config.enable_early_data();
-    let mut first = World::between(config, base_config(), 1);
+    config.set_ticket_key(&[7; 48]).expect("a key of that size");
+    config
+}
+
+/// What `SSL_get_early_data_reason()` of BoringSSL says of early data that was taken.
+const ACCEPTED: u32 = 2;
+
+#[test]
+fn early_data_is_held_and_accepted() {
+    let mut first = World::between(resuming(), base_config(), 1);
     first.run_for(DELAY * 2);
     let session = first.client.session().expect("a ticket came").to_vec();
     drop(first);
@@ -61,23 +71,40 @@ fn data_of_a_resumed_session_is_asked_about_and_released() {
     let gap = Duration::from_millis(2);
     let mut client = server_config(factory(Script::new(Policy::Paced(gap))));
     client.enable_early_data();
-    let mut server = base_config();
-    server.enable_early_data();
-    let mut world = World::of_both(server, client, 2);
-    // Tickets are only understood by the process's own key, which another connection does not share.
-    if world.client.set_session(&session).is_err() {
-        panic!("the ticket is well-formed");
-    }
-    world.run_until("the server reads what came first", |world| {
-        world.client.stream_send(0, &payload(2_000), false).ok();
-        world.server.stream_recv(0, &mut [0; 65_536]).is_ok()
+    let mut world = World::of_both(resuming(), client, 2);
+    world
+        .client
+        .set_session(&session)
+        .expect("it is well-formed");
+    // As much as the initial window takes, which is more than leaves before the server answers.
+    let data = payload(30_000);
+    let (mut written, mut received, mut early) = (0, Vec::new(), 0);
+    world.run_until("everything has come", |world| {
+        let left = &data[written..];
+        written += world.client.stream_send(0, left, false).unwrap_or(0);
+        let mut buffer = [0; 65_536];
+        while let Ok((size, _)) = world.server.stream_recv(0, &mut buffer) {
+            received.extend_from_slice(&buffer[..size]);
+            if !world.server.is_established() {
+                assert!(world.server.is_in_early_data(), "read in early data");
+                early = received.len();
+            }
+        }
+        received.len() == data.len()
     });
+    assert_eq!(received, data);
+    let reasons = [&world.client, &world.server].map(|side| side.early_data_reason());
+    assert_eq!(reasons, [ACCEPTED; 2]);
+    assert!(early > 5_000, "{early} bytes before the handshake was over");
+    assert!(early < data.len(), "the rest was held until after it");
     let controller = world.client.congestion_controller::<Scripted>();
-    let controller = controller.expect("the client's");
-    let data = controller.sent.iter().filter(|packet| packet.app_data);
-    assert!(data.clone().count() > 0);
-    for packet in data {
+    let sent = &controller.expect("the client's").sent;
+    let data: Vec<_> = sent.iter().filter(|packet| packet.app_data).collect();
+    for packet in &data {
         assert!(packet.released, "{packet:?} was not released");
+    }
+    for pair in data.windows(2) {
+        assert!(pair[1].now - pair[0].now >= gap, "no release comes early");
     }
 }
 

@@ -60,8 +60,9 @@ pub struct World {
     pub sending: Sending,
     /// Where the server sees the client, behind an address translation.
     seen_as: SocketAddr,
-    /// Where it saw it before: nothing goes through any more.
+    /// Where it saw it before: nothing goes through any more, unless the translation remembers.
     forgotten: Vec<SocketAddr>,
+    pub remembers: bool,
     /// The server has received something, or a timer of its ran out, since it sent last.
     pub server_is_woken: bool,
     on_the_way: BTreeMap<(Instant, u64), (RecvInfo, Side, Vec<u8>)>,
@@ -136,6 +137,7 @@ impl World {
             sending: Sending::default(),
             seen_as: client_address,
             forgotten: Vec::new(),
+            remembers: false,
             server_is_woken: false,
             on_the_way: BTreeMap::new(),
             count: 0,

@@ -4,6 +4,8 @@ mod asked;
 mod asking;
 #[path = "../common/mod.rs"]
 mod common;
+mod keys;
+mod marks;
 mod measuring;
 mod overheard;
 mod script;

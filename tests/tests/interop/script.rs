@@ -32,6 +32,8 @@ pub struct Log {
     /// The largest number and the delay in each ACK frame that acknowledged something new.
     pub acks: Vec<(u64, Duration)>,
     pub lost: usize,
+    /// What the controller was told of marks in these.
+    pub marks: Vec<Option<u64>>,
 }
 
 /// Builds controllers of one script that share a log.
@@ -101,9 +103,9 @@ impl CongestionController for Scripted {
 
     fn on_ack(&mut self, ack: &AckReceived<'_>) {
         if ack.space == PacketSpace::Application {
-            read(&self.log)
-                .acks
-                .push((ack.largest_acked, ack.ack_delay));
+            let mut log = read(&self.log);
+            log.acks.push((ack.largest_acked, ack.ack_delay));
+            log.marks.push(ack.ecn_ce);
         }
     }
 

@@ -29,6 +29,10 @@ pub trait Server {
     fn on_time(&mut self, now: Instant);
     /// Writes up to so many bytes and says how many were taken. None before the handshake is over.
     fn write(&mut self, bytes: usize) -> Option<usize>;
+    /// Reads what has come on the client's streams, and says how much it was.
+    fn read(&mut self) -> u64;
+    /// Goes on to the next generation of keys. Ignored while the last update is not over.
+    fn update_keys(&mut self);
     /// ACK frames received, and ACK_FREQUENCY frames sent.
     fn frames(&mut self) -> Frames;
 }
@@ -40,7 +44,7 @@ pub struct Frames {
     pub lost_packets: u64,
 }
 
-fn tls() -> rustls::ServerConfig {
+pub fn tls() -> rustls::ServerConfig {
     let certificate = CertificateDer::from_pem_slice(include_bytes!("../../data/cert.pem"));
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("../../data/key.pem"));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -65,18 +69,26 @@ macro_rules! server {
             use $proto::crypto::rustls::QuicServerConfig;
             use $proto::{
                 AckFrequencyConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint,
-                EndpointConfig, ServerConfig, StreamId, TransportConfig, VarInt,
+                EndpointConfig, ServerConfig, StreamId, TransportConfig, VarInt, crypto,
             };
 
             pub struct Stack {
                 endpoint: Endpoint,
                 connection: Option<(ConnectionHandle, Connection)>,
                 stream: Option<StreamId>,
+                /// The client's.
+                incoming: Option<StreamId>,
+                /// Every datagram of the client's comes marked as congested.
+                pub congested: bool,
             }
 
             impl Stack {
                 pub fn new(asks: Option<Asks>) -> Self {
                     let tls = QuicServerConfig::try_from(tls()).expect("TLS has AES-128");
+                    Self::with_crypto(Arc::new(tls), asks)
+                }
+
+                pub fn with_crypto(tls: Arc<dyn crypto::ServerConfig>, asks: Option<Asks>) -> Self {
                     let mut transport = TransportConfig::default();
                     transport.mtu_discovery_config(None).initial_mtu(PACKET);
                     transport.ack_frequency_config(asks.map(|asks| {
@@ -86,7 +98,7 @@ macro_rules! server {
                             .max_ack_delay(Some(asks.max_ack_delay));
                         config
                     }));
-                    let mut server = ServerConfig::with_crypto(Arc::new(tls));
+                    let mut server = ServerConfig::with_crypto(tls);
                     server.transport = Arc::new(transport);
                     let mut endpoint = EndpointConfig::default();
                     endpoint.rng_seed(Some([7; 32]));
@@ -94,6 +106,8 @@ macro_rules! server {
                         endpoint: $endpoint(Arc::new(endpoint), Some(Arc::new(server))),
                         connection: None,
                         stream: None,
+                        incoming: None,
+                        congested: false,
                     }
                 }
 
@@ -113,7 +127,8 @@ macro_rules! server {
             impl Server for Stack {
                 fn receive(&mut self, now: Instant, payload: &[u8]) {
                     let mut answer = Vec::new();
-                    let event = $remote(&mut self.endpoint, now, payload, &mut answer);
+                    let mark = self.congested.then_some($proto::EcnCodepoint::Ce);
+                    let event = $remote(&mut self.endpoint, now, mark, payload, &mut answer);
                     match event {
                         Some(DatagramEvent::NewConnection(incoming)) => {
                             let accepted = self.endpoint.accept(incoming, now, &mut answer, None);
@@ -163,6 +178,34 @@ macro_rules! server {
                     Some(connection.send_stream(opened?).write(&data).unwrap_or(0))
                 }
 
+                fn read(&mut self) -> u64 {
+                    let Some((_, connection)) = &mut self.connection else {
+                        return 0;
+                    };
+                    let accepted = || connection.streams().accept(Dir::Uni);
+                    self.incoming = self.incoming.or_else(accepted);
+                    let Some(stream) = self.incoming else {
+                        return 0;
+                    };
+                    let mut receiving = connection.recv_stream(stream);
+                    let Ok(mut chunks) = receiving.read(true) else {
+                        return 0;
+                    };
+                    let mut bytes = 0;
+                    while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+                        bytes += chunk.bytes.len() as u64;
+                    }
+                    // Whoever reads asks for datagrams afterwards anyway.
+                    let _ = chunks.finalize();
+                    bytes
+                }
+
+                fn update_keys(&mut self) {
+                    if let Some((_, connection)) = &mut self.connection {
+                        connection.force_key_update();
+                    }
+                }
+
                 fn frames(&mut self) -> Frames {
                     let Some((_, connection)) = &mut self.connection else {
                         return Frames::default();
@@ -183,8 +226,8 @@ server!(
     quinn,
     quinn_proto,
     |config, server| quinn_proto::Endpoint::new(config, server, false, None),
-    |endpoint: &mut quinn_proto::Endpoint, now, payload: &[u8], answer| {
-        endpoint.handle(now, CLIENT, None, None, payload.into(), answer)
+    |endpoint: &mut quinn_proto::Endpoint, now, mark, payload: &[u8], answer| {
+        endpoint.handle(now, CLIENT, None, mark, payload.into(), answer)
     },
     1,
     |stats: &quinn_proto::ConnectionStats| stats.path.lost_packets
@@ -193,9 +236,9 @@ server!(
     noq,
     noq_proto,
     |config, server| noq_proto::Endpoint::new(config, server, false),
-    |endpoint: &mut noq_proto::Endpoint, now, payload: &[u8], answer| {
+    |endpoint: &mut noq_proto::Endpoint, now, mark, payload: &[u8], answer| {
         let path = noq_proto::FourTuple::new(CLIENT, None);
-        endpoint.handle(now, path, None, payload.into(), answer)
+        endpoint.handle(now, path, mark, payload.into(), answer)
     },
     NonZeroUsize::MIN,
     |stats: &noq_proto::ConnectionStats| stats.lost_packets

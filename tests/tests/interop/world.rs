@@ -1,5 +1,5 @@
-//! A foreign server and a quiche client over a link of 20 Mbit/s and 30 ms each way that loses
-//! nothing, in virtual time.
+//! A foreign server and a quiche client over a link of 20 Mbit/s and 30 ms, each way, in virtual time.
+//! Nothing is lost, but for what a client sends that fills the queue.
 
 use crate::servers::{CLIENT, Frames, PACKET, PROTOCOL, Server};
 use imtcp_cc::units::Timestamp;
@@ -11,8 +11,13 @@ use std::time::Duration;
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 443);
 const NANOS_PER_BYTE: u64 = 8 * 1_000_000_000 / 20_000_000;
 const DELAY: Duration = Duration::from_millis(30);
-/// The server's first unidirectional stream.
+/// How long the queue on the way to the server can become.
+const QUEUE: Duration = Duration::from_millis(60);
+/// Less than this waits for a release; every other timer of the client's is longer.
+const SOON: Duration = Duration::from_millis(10);
+/// The server's first unidirectional stream, and the client's.
 const STREAM: u64 = 3;
+const UPLOAD: u64 = 2;
 /// A timer that is due already is asked again after so long.
 const LEAST_TIMER: Duration = Duration::from_micros(1);
 const WINDOW: u64 = 100_000_000;
@@ -23,6 +28,8 @@ enum Event {
     WakeClient,
     WakeServer,
     Write(usize),
+    Upload(usize),
+    UpdateKeys,
 }
 
 /// What happened at the client.
@@ -32,6 +39,10 @@ pub struct Seen {
     /// Datagrams from the server, and from the client.
     pub received: u64,
     pub sent: u64,
+    /// Bytes from the client.
+    pub uploaded: u64,
+    /// Updates of the server's keys.
+    pub updates: u64,
     /// How long data that had arrived waited for the client's next datagram, one entry for each
     /// of these.
     pub holds: Vec<Duration>,
@@ -42,13 +53,17 @@ pub struct World {
     agenda: Agenda<Event>,
     server: Box<dyn Server>,
     client: quiche::Connection,
-    /// Until when the way to the client is busy.
+    /// Until when the way to the client is busy, and the way to the server.
     busy: Timestamp,
+    busy_up: Timestamp,
     /// Since when data waits for the client's next datagram.
     waiting: Option<Timestamp>,
     wakes: [Option<Timestamp>; 2],
     /// Bytes that the application still has to write.
     backlog: usize,
+    /// The client's, and those that it wrote and has certainly not sent.
+    upload: usize,
+    unsent: usize,
     pub seen: Seen,
 }
 
@@ -80,9 +95,12 @@ impl World {
             server,
             client: client.expect("a client"),
             busy: Timestamp::ZERO,
+            busy_up: Timestamp::ZERO,
             waiting: None,
             wakes: [None; 2],
             backlog: 0,
+            upload: 0,
+            unsent: 0,
             seen: Seen::default(),
         };
         world.serve_client();
@@ -96,6 +114,16 @@ impl World {
     /// The server's application has so many more bytes at `at`.
     pub fn write_at(&mut self, at: Timestamp, bytes: usize) {
         self.agenda.schedule(at, Event::Write(bytes));
+    }
+
+    /// The client's application has so many more bytes at `at`.
+    pub fn upload_at(&mut self, at: Timestamp, bytes: usize) {
+        self.agenda.schedule(at, Event::Upload(bytes));
+    }
+
+    /// The server updates its keys at `at`, or as soon as the client holds data after that.
+    pub fn update_keys_at(&mut self, at: Timestamp) {
+        self.agenda.schedule(at, Event::UpdateKeys);
     }
 
     /// Lets everything happen before `end`.
@@ -118,6 +146,7 @@ impl World {
             Event::ToClient(payload) => self.client_receives(payload),
             Event::ToServer(payload) => {
                 self.server.receive(instant, &payload);
+                self.seen.uploaded += self.server.read();
                 self.serve_server();
             }
             Event::WakeClient => {
@@ -136,6 +165,19 @@ impl World {
             Event::Write(bytes) => {
                 self.backlog += bytes;
                 self.serve_server();
+            }
+            Event::Upload(bytes) => {
+                self.upload += bytes;
+                self.serve_client();
+            }
+            Event::UpdateKeys if self.is_held() => {
+                self.seen.updates += 1;
+                self.server.update_keys();
+                self.serve_server();
+            }
+            Event::UpdateKeys => {
+                let later = now + Duration::from_millis(1);
+                self.agenda.schedule(later, Event::UpdateKeys);
             }
         }
     }
@@ -163,16 +205,42 @@ impl World {
     fn serve_client(&mut self) {
         let now = self.now();
         let mut buffer = [0; PACKET as usize];
+        self.client_writes();
         while let Ok((length, _)) = self.client.send(&mut buffer) {
             self.seen.sent += 1;
+            self.unsent = self.unsent.saturating_sub(length);
             if let Some(since) = self.waiting.take() {
                 self.seen.holds.push(now.saturating_since(since));
             }
-            let payload = buffer[..length].to_vec();
-            self.agenda.schedule(now + DELAY, Event::ToServer(payload));
+            self.carry_up(buffer[..length].to_vec());
         }
         let due = self.client.timeout_instant();
         self.arm(0, due.map(|due| self.clock.timestamp(due)));
+    }
+
+    fn carry_up(&mut self, payload: Vec<u8>) {
+        let free = self.busy_up.max(self.now());
+        if free.saturating_since(self.now()) < QUEUE {
+            let nanos = payload.len() as u64 * NANOS_PER_BYTE;
+            self.busy_up = free + Duration::from_nanos(nanos);
+            self.agenda
+                .schedule(self.busy_up + DELAY, Event::ToServer(payload));
+        }
+    }
+
+    /// The client has packets' worth of data that waits for a release.
+    fn is_held(&self) -> bool {
+        let soon = self.client.timeout().is_some_and(|left| left < SOON);
+        soon && self.unsent > usize::from(PACKET) * 2
+    }
+
+    fn client_writes(&mut self) {
+        if self.upload > 0 && self.client.is_established() {
+            let data = vec![0; self.upload];
+            let taken = self.client.stream_send(UPLOAD, &data, false).unwrap_or(0);
+            self.upload -= taken;
+            self.unsent += taken;
+        }
     }
 
     fn serve_server(&mut self) {

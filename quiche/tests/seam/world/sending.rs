@@ -108,7 +108,9 @@ impl World {
         match from {
             Side::Client if info.from == client => info.from = self.seen_as,
             Side::Server if info.to == self.seen_as => info.to = client,
-            Side::Server if self.forgotten.contains(&info.to) => return,
+            Side::Server if !self.forgotten.contains(&info.to) => {}
+            Side::Server if self.remembers => info.to = client,
+            Side::Server => return,
             _ => {}
         }
         self.count += 1;

@@ -11,6 +11,7 @@ use crate::cc::AckFrequency;
 use crate::cc::CongestionController;
 use crate::cc::ReceiveTime;
 use crate::frame::EcnCounts;
+use crate::packet::Epoch;
 use crate::recovery::Recovery;
 use crate::recovery::RecoveryOps;
 
@@ -47,6 +48,13 @@ impl Recovery {
     pub(crate) fn on_release_timeout(&mut self, now: Instant) {
         if let Self::Plugin(plugin) = self {
             plugin.hold.on_timeout(now);
+        }
+    }
+
+    /// The path could not be validated, and nothing is sent on it any more.
+    pub(crate) fn on_path_failed(&mut self, now: Instant) {
+        if let Self::Plugin(plugin) = self {
+            plugin.leave_path(Epoch::Application, now);
         }
     }
 
