@@ -16,8 +16,11 @@ const SLOWEST_REPORT: Duration = Duration::from_millis(250);
 const FASTEST_REPORT: Duration = Duration::from_millis(50);
 
 /// Who has told nothing for this long says so with the next packet or acknowledgement, and so within a
-/// second wherever four of them a second come or go.
-const LONGEST_SILENCE: Duration = Duration::from_millis(750);
+/// second wherever two of them a second come or go.
+const LONGEST_SILENCE: Duration = Duration::from_millis(500);
+
+/// Who has told nothing while acknowledgements came for this long starts anew.
+const LONGEST_FAILURE: Duration = Duration::from_millis(750);
 
 /// Of a longer time without acknowledgements only this much counts as silence of the estimator's: the
 /// rest is a pause of the application's.
@@ -131,7 +134,7 @@ impl Reporter {
         let last = self.last_ack.replace(now);
         let since = last.map_or(Duration::ZERO, |last| now.saturating_since(last));
         self.silent += since.min(PAUSE);
-        if self.silent > LONGEST_SILENCE {
+        if self.silent > LONGEST_FAILURE {
             self.silent = Duration::ZERO;
             self.last_told = now;
             Silence::Failed
