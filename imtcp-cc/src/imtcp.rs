@@ -52,7 +52,7 @@ pub struct ImTcp {
     by_peer: bool,
     /// The packet that was just let go, as far as its echo is concerned.
     place: Place,
-    /// The window, and not the application, holds back what is left.
+    /// The window, and neither the application nor a promised rate, holds back what is left.
     window_limited: bool,
     cadence: CadenceDetector,
     bootstrap: Bootstrap,
@@ -192,9 +192,9 @@ impl ImTcp {
             self.guard.on_nothing_ready(now);
             return Release::Hold;
         }
+        self.window_limited = self.is_window_limited(request);
         let held = self.held(rtt, ready, request);
         self.guard.on_question(now, &held);
-        self.window_limited = request.window_left < request.queued;
         let wanted = self.wanted_release(now, rtt, ready, request);
         let answer = self.guard.bound(now, wanted, &held);
         if answer == Release::Now && wanted != Release::Now && self.probing.is_sending() {
@@ -212,7 +212,12 @@ impl ImTcp {
         ready: Ready,
         request: &SendRequest,
     ) -> Release {
-        let verdict = if self.probing.is_resting(now) {
+        let verdict = if self.only_watches() {
+            self.pacer.on_drained();
+            self.probing
+                .abandon(now, rtt, &mut |event| self.reporter.emit(now, event));
+            Verdict::Pass
+        } else if self.probing.is_resting(now) {
             Verdict::Pass
         } else {
             self.ask_probing(now, rtt, ready, request)
@@ -226,11 +231,10 @@ impl ImTcp {
             Verdict::At(due) => Release::At(due),
             Verdict::Hold => Release::Hold,
             Verdict::Pass => {
-                let backlog = Self::backlog(ready, request);
                 // The plan needs everything else of `self`.
                 let mut pacer = std::mem::take(&mut self.pacer);
-                let plan = || self.pacing_plan(&rtt, backlog);
-                let pace = pacer.next(now, self.guard.due(), plan, backlog);
+                let plan = || self.pacing_plan();
+                let pace = pacer.next(now, self.guard.due(), plan, ready.packets);
                 self.pacer = pacer;
                 match pace {
                     Pace::Now => {
@@ -272,6 +276,8 @@ impl ImTcp {
             }
             return;
         };
+        let silence = self.reporter.on_sent(now);
+        self.break_silence(now, silence);
         let rate = self.pacing_rate_for(&rtt);
         if !packet.released {
             self.guard.on_unasked(now, packet.size, rate);
@@ -368,7 +374,6 @@ impl ImTcp {
             packet: self.on_wire(self.max_datagram),
             longest_hold: self.longest_hold(&rtt),
             cadence: self.probe_cadence(),
-            covered: self.link_covered && self.window_limited,
             costly: self.ack_policy.is_understood(),
             allowed: self.window.phase() != Phase::Recovery,
         }
@@ -440,7 +445,8 @@ impl ImTcp {
     }
 
     fn report(&mut self, now: Timestamp, rtt: RoundTrip) {
-        self.break_silence(now);
+        let silence = self.reporter.on_ack(now);
+        self.break_silence(now, silence);
         self.link_covered = self.statistical.is_link_covered();
         if !self.reporter.is_report_due(now, rtt.smoothed) {
             return;

@@ -32,10 +32,6 @@ const PACKETS_PER_COSTLY_PROBE: u32 = 32;
 /// second are enough to notice a change within one.
 const LONGEST_ADAPTIVE_PAUSE: Duration = Duration::from_millis(250);
 
-/// Where a full window keeps the link busy all the time, every packet tells and streams only check what
-/// is known: once in this time. They leave bunched, which costs the others.
-const CHECK_EVERY: Duration = Duration::from_secs(1);
-
 /// After a measurement for which packets did not come in time, the next one is not tried for this long,
 /// twice as long after each further one, up to the most: a source that never fills a stream is hardly
 /// ever held back.
@@ -60,9 +56,7 @@ pub(crate) struct Conditions {
     pub(crate) cadence: EchoCadence,
     /// Each probe costs an acknowledgement that there would not be without it.
     pub(crate) costly: bool,
-    /// The window is full, and the tight link busy all the time.
-    pub(crate) covered: bool,
-    /// False in loss recovery (IM 3.5.3).
+    /// False in loss recovery (IM 3.5.3), and while nothing may be held back.
     pub(crate) allowed: bool,
 }
 
@@ -103,8 +97,6 @@ pub(crate) struct Probing {
     timer: StoreTimer,
     /// Measurements in a row for which packets did not come in time.
     vain: u32,
-    /// When the last measurement began.
-    began: Timestamp,
 }
 
 impl Probing {
@@ -127,7 +119,6 @@ impl Probing {
             packets_per_probe: PACKETS_PER_PROBE,
             timer: config.store_timer(),
             vain: 0,
-            began: Timestamp::ZERO,
         }
     }
 
@@ -201,10 +192,6 @@ impl Probing {
         };
         let range = Self::sendable(range, conditions);
         let stream_packets = conditions.cadence.stream_packets(self.base_packets);
-        let checks_only = conditions.covered && self.adaptive_pause;
-        if checks_only && now < self.began + CHECK_EVERY {
-            return;
-        }
         if !conditions.allowed || ready.packets == 0 || ready.window < stream_packets {
             return;
         }
@@ -213,7 +200,6 @@ impl Probing {
             self.record.set_stream_packets(stream_packets);
         }
         self.count += 1;
-        self.began = now;
         self.window = ready.window;
         self.packets_per_probe = if conditions.costly {
             PACKETS_PER_COSTLY_PROBE

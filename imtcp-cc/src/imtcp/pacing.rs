@@ -3,7 +3,7 @@
 use super::ImTcp;
 use crate::ack::EchoTiming;
 use crate::estimate::EstimatorKind;
-use crate::scheduler::{Backlog, Held, PacingPlan, Ready};
+use crate::scheduler::{Held, PacingPlan, Ready};
 use crate::transport::{RoundTrip, SendRequest};
 use crate::units::{Bandwidth, Bytes};
 use crate::window::Phase;
@@ -14,18 +14,9 @@ use std::time::Duration;
 const GAIN: f64 = 1.25;
 const SLOW_START_GAIN: f64 = 2.0;
 
-/// Packets are held back until a train has this share of the window, no more: what waits is not in
-/// flight, and half of it on average is lost to throughput while the link is not full.
-const TRAIN_SHARE_DIVISOR: u32 = 100;
-/// The shortest train that has a gap, and the window from which on waiting for it costs less than a
-/// per cent: half a packet on average.
+/// The shortest train that has a gap, and the window from which on a packet may wait for a second one.
 const PAIR: u32 = 2;
-const WINDOW_FOR_PAIRS: u32 = 64;
-/// Where the window is the limit, so many packets go by themselves after each train: it keeps the link
-/// busy by itself. Packets of a train are lost together at a full queue, and two losses in a round trip
-/// cost what one costs: with nothing but trains a flow had a third more of a Reno flow's share than
-/// without measuring, +37 % (`goodput-beside-reno`).
-const SINGLES_PER_TRAIN: u32 = 30;
+const WINDOW_FOR_PAIRS: u64 = 64;
 
 /// A longer train adds little: of 32 packets, 31 gaps count.
 const LONGEST_TRAIN: u32 = 32;
@@ -48,81 +39,61 @@ impl ImTcp {
         rate.min(most.unwrap_or(Bandwidth::MAX))
     }
 
-    pub(super) fn pacing_plan(&self, rtt: &RoundTrip, backlog: Backlog) -> PacingPlan {
-        let mut plan = PacingPlan {
-            rate: self.pacing_rate_for(rtt),
-            train_packets: 1,
-            train_fill: 1,
-            singles: 0,
-            head_gap: Duration::ZERO,
-            tail_gap: Duration::ZERO,
-            rushed_gap: Duration::ZERO,
-            longest_wait: Duration::ZERO,
-        };
-        // While the window doubles and is what limits, trains would only worsen its overshoot.
+    pub(super) fn pacing_plan(&self) -> PacingPlan {
         let wanted = self.config.measurement()
             && self.config.estimator() == EstimatorKind::Statistical
-            && !(backlog.window_limited && self.window.phase() == Phase::SlowStart)
+            && !self.only_watches()
             // Nobody could read them.
             && self.tracker.timing() == EchoTiming::Own;
-        if let Some(capacity) = self.capacity.get().filter(|_| wanted) {
-            (plan.train_packets, plan.train_fill) = self.train();
-            if backlog.window_limited {
-                plan.singles = SINGLES_PER_TRAIN;
-            }
-            if backlog.window_limited && !self.guard.may_gather() {
-                plan.train_fill = 1;
-            }
-            plan.longest_wait = self.probing.store_limit();
-            let packet = self.on_wire(self.max_datagram);
-            plan.head_gap = capacity.time_for(packet);
-            if backlog.window_limited {
-                // Never slower than the mean rate: a capacity that is taken for too low must not
-                // make itself true.
-                plan.head_gap = plan.head_gap.min(plan.rate.time_for(packet));
-            }
-            plan.rushed_gap = plan.head_gap * RUSHED_GAP_PERCENT / 100;
-            if self.link_covered {
-                plan.head_gap = plan.rushed_gap;
-            }
-            let tail_gap = self.tail_rate(plan.rate, backlog).time_for(packet);
-            // T is several such gaps long; it is the bound when hardly anything is available.
-            plan.tail_gap = plan.head_gap.max(tail_gap.min(plan.longest_wait));
+        let Some(capacity) = self.capacity.get().filter(|_| wanted) else {
+            return PacingPlan::EVEN;
+        };
+        let packet = self.on_wire(self.max_datagram);
+        let own_pace = capacity.time_for(packet);
+        let rushed_gap = own_pace * RUSHED_GAP_PERCENT / 100;
+        // A queue that is never empty needs no head to build one.
+        let (train_packets, head_gap) = if self.link_covered {
+            (PAIR, rushed_gap)
+        } else {
+            (self.longest_train(), own_pace)
+        };
+        // T is several such gaps long; it is the bound when hardly anything is available.
+        let longest = self.probing.store_limit();
+        let tail_gap = self.tail_rate().time_for(packet).min(longest);
+        let waits = self.link_covered || self.window_packets() >= WINDOW_FOR_PAIRS;
+        PacingPlan {
+            train_packets,
+            head_gap,
+            rushed_gap,
+            tail_gap: head_gap.max(tail_gap),
+            longest_wait: if waits { longest } else { Duration::ZERO },
         }
-        plan
+    }
+
+    /// Whether nothing is held back at all, because the window is what limits. What waits for a train or
+    /// a stream is not in flight, and lets others overtake at the queue: with probe streams a flow had
+    /// a fifth more of a Reno flow's share than without, though each packet of it waited for less than a
+    /// millisecond (`goodput-beside-reno`). A full window shows as much to somebody who only watches.
+    ///
+    /// The papers' own driver needs its streams, and who sends at a promised rate is limited by that.
+    pub(super) fn only_watches(&self) -> bool {
+        self.window_limited && self.config.estimator() == EstimatorKind::Statistical
+    }
+
+    pub(super) fn is_window_limited(&self, request: &SendRequest) -> bool {
+        request.window_left < request.queued
+            && self.keeper.bound_on_rate(self.max_datagram).is_none()
     }
 
     /// A tail keeps the queue while it is faster than the available bandwidth. Data that comes in
-    /// bursts loses nothing by it: sent faster, it would wait at the tight link. A full window is not
-    /// slowed down below its own rate.
-    fn tail_rate(&self, mean: Bandwidth, backlog: Backlog) -> Bandwidth {
-        let available = self
-            .believed()
-            .map_or(Bandwidth::MAX, |estimate| estimate.available);
-        let least = if backlog.window_limited {
-            mean
-        } else {
-            Bandwidth::ZERO
-        };
-        available.scaled(GAIN).max(least)
+    /// bursts loses nothing by it: sent faster, it would wait at the tight link.
+    fn tail_rate(&self) -> Bandwidth {
+        self.believed()
+            .map_or(Bandwidth::MAX, |estimate| estimate.available)
+            .scaled(GAIN)
     }
 
-    /// The longest train, and the packets that it waits for.
-    fn train(&self) -> (u32, u32) {
-        let window = u32::try_from(self.window_packets()).unwrap_or(u32::MAX);
-        if self.link_covered {
-            // Every gap counts as it is; pairs keep the capacity in sight, and what waits for its
-            // pair is not missed while the queue is never empty.
-            return (PAIR, PAIR);
-        }
-        let least = if window >= WINDOW_FOR_PAIRS { PAIR } else { 1 };
-        let longest = self.longest_train();
-        (
-            longest,
-            (window / TRAIN_SHARE_DIVISOR).clamp(least, longest),
-        )
-    }
-
+    /// The longest train.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -156,7 +127,7 @@ impl ImTcp {
             ready: request.queued.min(request.window_left),
             packets: ready.packets,
             window: self.window.window(),
-            window_limited: request.window_left < request.queued,
+            window_limited: self.window_limited,
             allowance: self.longest_hold(&rtt),
             measurement: request.max_datagram.times(self.probing.packets()),
         }
@@ -164,13 +135,6 @@ impl ImTcp {
 
     pub(super) fn longest_hold(&self, rtt: &RoundTrip) -> Duration {
         (rtt.min / 2).min(self.config.longest_hold())
-    }
-
-    pub(super) fn backlog(ready: Ready, request: &SendRequest) -> Backlog {
-        Backlog {
-            ready: ready.packets,
-            window_limited: request.window_left < request.queued,
-        }
     }
 
     pub(super) fn window_packets(&self) -> u64 {

@@ -48,8 +48,8 @@ impl ImTcp {
     }
 
     /// Says so where the driving estimator has nothing to tell.
-    pub(super) fn break_silence(&mut self, now: Timestamp) {
-        match self.reporter.on_ack(now) {
+    pub(super) fn break_silence(&mut self, now: Timestamp, silence: Silence) {
+        match silence {
             Silence::None => return,
             // What was learnt before the pause may still be true.
             Silence::Paused => {}

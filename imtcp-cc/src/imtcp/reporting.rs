@@ -15,8 +15,8 @@ const LOG_CAPACITY: usize = 256;
 const SLOWEST_REPORT: Duration = Duration::from_millis(250);
 const FASTEST_REPORT: Duration = Duration::from_millis(50);
 
-/// Who has told nothing for this long says so with the next acknowledgement, and so within a second
-/// wherever four acknowledgements a second come.
+/// Who has told nothing for this long says so with the next packet or acknowledgement, and so within a
+/// second wherever four of them a second come or go.
 const LONGEST_SILENCE: Duration = Duration::from_millis(750);
 
 /// Of a longer time without acknowledgements only this much counts as silence of the estimator's: the
@@ -132,7 +132,14 @@ impl Reporter {
         if self.silent > LONGEST_SILENCE {
             self.silent = Duration::ZERO;
             Silence::Failed
-        } else if now.saturating_since(self.last_told) > LONGEST_SILENCE {
+        } else {
+            self.on_sent(now)
+        }
+    }
+
+    /// A packet left: acknowledgements may be far off.
+    pub(super) fn on_sent(&self, now: Timestamp) -> Silence {
+        if now.saturating_since(self.last_told) > LONGEST_SILENCE {
             Silence::Paused
         } else {
             Silence::None

@@ -19,29 +19,22 @@ const REMEMBERED: usize = 16;
 /// No packet waits longer than this for the mean rate: a rate that low is no rate.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
-/// Spaces packets at a mean rate.
+/// By how much timers of this host are late.
 #[derive(Debug, Default)]
-pub struct Budget {
-    /// When the mean rate allows the next packet.
-    due: Timestamp,
+pub struct Lateness {
     /// When the caller was told to ask again, until it does.
     told: Option<Timestamp>,
     /// By how much the last timers were late.
-    lateness: [Duration; REMEMBERED],
+    last: [Duration; REMEMBERED],
     timers: usize,
     /// The most of them. It is asked for several times a packet.
-    latest: Duration,
+    most: Duration,
 }
 
-impl Budget {
-    /// When the mean rate allows the next packet.
-    pub fn due(&self) -> Timestamp {
-        self.due
-    }
-
+impl Lateness {
     /// Time that may be made up for: as much as the last timers were late.
     pub fn credit(&self) -> Duration {
-        self.latest.clamp(LEAST_CREDIT, MOST_CREDIT)
+        self.most.clamp(LEAST_CREDIT, MOST_CREDIT)
     }
 
     /// The caller asks. If it was told to ask at a time that has come, that timer has run out.
@@ -50,19 +43,33 @@ impl Budget {
             return;
         };
         self.told = None;
-        self.lateness[self.timers % REMEMBERED] = now.saturating_since(told);
+        self.last[self.timers % REMEMBERED] = now.saturating_since(told);
         self.timers = self.timers.wrapping_add(1);
-        self.latest = self.lateness.iter().max().copied().unwrap_or_default();
+        self.most = self.last.iter().max().copied().unwrap_or_default();
     }
 
     /// The caller was told to ask again at `due`, or need not (`None`).
     pub fn on_answer(&mut self, due: Option<Timestamp>) {
         self.told = due;
     }
+}
 
-    /// A packet left that might have left at `since`.
-    pub fn on_sent(&mut self, since: Timestamp, size: Bytes, rate: Bandwidth) {
-        let from = self.due.max(since - self.credit());
+/// Spaces packets at a mean rate.
+#[derive(Debug, Default)]
+pub struct Budget {
+    /// When the mean rate allows the next packet.
+    due: Timestamp,
+}
+
+impl Budget {
+    /// When the mean rate allows the next packet.
+    pub fn due(&self) -> Timestamp {
+        self.due
+    }
+
+    /// A packet left that might have left at `since`; up to `credit` before it is made up for.
+    pub fn on_sent(&mut self, since: Timestamp, credit: Duration, size: Bytes, rate: Bandwidth) {
+        let from = self.due.max(since - credit);
         self.due = from + rate.time_for(size).min(MAX_PAUSE);
     }
 }
@@ -82,17 +89,17 @@ mod tests {
 
     /// Packets that leave in a second on a host that wakes at multiples of `tick` alone.
     fn sent_in_a_second(tick_us: u64) -> u64 {
-        let mut budget = Budget::default();
+        let (mut budget, mut lateness) = (Budget::default(), Lateness::default());
         let mut sent = 0;
         // Far from the origin, where no credit could be had of the time before it.
         for wake in 1..=1_000_000 / tick_us {
             let now = at_micros(1_000_000 + wake * tick_us);
-            budget.on_question(now);
+            lateness.on_question(now);
             while budget.due() <= now {
-                budget.on_sent(now, PACKET, RATE);
+                budget.on_sent(now, lateness.credit(), PACKET, RATE);
                 sent += 1;
             }
-            budget.on_answer(Some(budget.due()));
+            lateness.on_answer(Some(budget.due()));
         }
         sent
     }
@@ -112,12 +119,12 @@ mod tests {
     #[test]
     fn a_pause_is_not_made_up_for() {
         let mut budget = Budget::default();
-        budget.on_sent(at_micros(1_000_000), PACKET, RATE);
+        budget.on_sent(at_micros(1_000_000), LEAST_CREDIT, PACKET, RATE);
         let later = at_micros(5_000_000);
         let burst = (0..100)
             .take_while(|_| {
                 let passes = budget.due() <= later;
-                budget.on_sent(later, PACKET, RATE);
+                budget.on_sent(later, LEAST_CREDIT, PACKET, RATE);
                 passes
             })
             .count();

@@ -11,7 +11,7 @@
 //!
 //! Nothing of this comes from a measurement, so no estimate can be wrong enough to stall a transfer.
 
-use super::Budget;
+use super::{Budget, Lateness};
 use crate::transport::Release;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
@@ -48,6 +48,7 @@ pub struct Held {
 /// Bounds what measuring does to the times at which packets leave.
 #[derive(Debug, Default)]
 pub struct Guard {
+    lateness: Lateness,
     budget: Budget,
     /// Keeps what was held back from leaving all at once.
     catch_up: Budget,
@@ -72,7 +73,7 @@ impl Guard {
 
     /// Time that may be made up for after a late timer.
     pub fn credit(&self) -> Duration {
-        self.budget.credit()
+        self.lateness.credit()
     }
 
     /// Whether a measurement may begin while the window is the limit: the account has enough for the
@@ -81,20 +82,13 @@ impl Guard {
         self.account.balance >= self.account.most / 2
     }
 
-    /// Whether trains may wait to be filled while the window is the limit. They would use up any amount,
-    /// so they take from the uppermost quarter alone.
-    pub fn may_gather(&self) -> bool {
-        self.account.balance > self.account.most / 4 * 3
-    }
-
     fn may_hold(&self) -> bool {
         self.account.balance > 0
     }
 
     /// The caller asks whether the next packet may leave; data and window would let it.
     pub fn on_question(&mut self, now: Timestamp, held: &Held) {
-        self.budget.on_question(now);
-        self.catch_up.on_question(now);
+        self.lateness.on_question(now);
         self.account.advance(now, held);
         self.since.get_or_insert(now.max(self.budget.due()));
         self.more = held.packets > 1;
@@ -102,8 +96,7 @@ impl Guard {
 
     /// Nothing could leave now, whatever measuring wants.
     pub fn on_nothing_ready(&mut self, now: Timestamp) {
-        self.budget.on_question(now);
-        self.catch_up.on_question(now);
+        self.lateness.on_question(now);
         self.since = None;
         self.account.release();
     }
@@ -133,25 +126,30 @@ impl Guard {
             Release::At(due) => Some(due),
             _ => None,
         };
-        self.budget.on_answer(told);
-        self.catch_up.on_answer(told);
+        self.lateness.on_answer(told);
         answer
     }
 
     /// A packet left that did not ask: a probe after a timeout, or frames of the transport's own.
     pub fn on_unasked(&mut self, now: Timestamp, size: Bytes, rate: Bandwidth) {
-        self.budget.on_sent(now, size, rate);
-        self.catch_up.on_sent(now, size, rate.scaled(CATCH_UP));
+        self.spend(now, now, size, rate);
     }
 
     /// A packet left that had been let go.
     pub fn on_sent(&mut self, now: Timestamp, size: Bytes, rate: Bandwidth) {
         let since = self.since.take().unwrap_or(now).min(now);
-        self.budget.on_sent(since, size, rate);
-        self.catch_up.on_sent(now, size, rate.scaled(CATCH_UP));
+        self.spend(since, now, size, rate);
         if self.more {
             self.since = Some(since.max(self.budget.due()));
         }
+    }
+
+    /// A packet left at `now` that might have left at `since`.
+    fn spend(&mut self, since: Timestamp, now: Timestamp, size: Bytes, rate: Bandwidth) {
+        let credit = self.credit();
+        self.budget.on_sent(since, credit, size, rate);
+        self.catch_up
+            .on_sent(now, credit, size, rate.scaled(CATCH_UP));
     }
 }
 

@@ -7,7 +7,7 @@ pub mod control_unit;
 pub mod guard;
 pub mod pacer;
 
-pub use budget::Budget;
+pub use budget::{Budget, Lateness};
 pub use control_unit::{ControlUnit, Ready, Transition, Verdict};
 pub use guard::{Guard, Held};
-pub use pacer::{Backlog, Pace, Pacer, PacingPlan};
+pub use pacer::{Pace, Pacer, PacingPlan};

@@ -5,7 +5,7 @@
 //! the link stays busy from the first to the last and each gap tells what others sent meanwhile.
 
 use crate::ack::Place;
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::units::Timestamp;
 use std::time::Duration;
 
 /// Packets at the head of a train, at the tight link's own pace. Of what others send meanwhile a
@@ -17,9 +17,6 @@ const TRAINS_PER_RUSH: u32 = 8;
 
 /// After a packet that waited in vain for a second one, this many go at once.
 const SKIP_AFTER_FAILURE: u32 = 16;
-
-/// For the time that acknowledgements need to make room for a packet.
-const FULL_PACKET: Bytes = Bytes::new(1500);
 
 /// How a packet may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +30,8 @@ pub enum Pace {
 /// How the pacer shall space packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacingPlan {
-    /// The mean rate.
-    pub rate: Bandwidth,
     /// Most packets of a train; 1 spaces all packets evenly.
     pub train_packets: u32,
-    /// Packets that go by themselves after each train.
-    pub singles: u32,
-    /// Packets that a train waits for when the window is what holds them back.
-    pub train_fill: u32,
     /// From packet to packet at the head of a train, which builds a short queue at the tight link,
     /// and after it, slow enough to watch the link for long and fast enough to keep the queue.
     pub head_gap: Duration,
@@ -49,17 +40,19 @@ pub struct PacingPlan {
     /// Takes the place of `head_gap` now and then: faster than the link is thought to be, so that a
     /// higher capacity shows.
     pub rushed_gap: Duration,
-    /// The longest that a packet waits for a second one when the application is what is slow.
+    /// The longest that a packet waits for a second one.
     pub longest_wait: Duration,
 }
 
-/// What waits to be sent, in packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Backlog {
-    /// Packets that both data and window allow now.
-    pub ready: u32,
-    /// Whether the window, not the data, sets that limit.
-    pub window_limited: bool,
+impl PacingPlan {
+    /// No trains.
+    pub const EVEN: Self = Self {
+        train_packets: 1,
+        head_gap: Duration::ZERO,
+        tail_gap: Duration::ZERO,
+        rushed_gap: Duration::ZERO,
+        longest_wait: Duration::ZERO,
+    };
 }
 
 /// Spaces packets.
@@ -76,9 +69,7 @@ pub struct Pacer {
     /// Packets that it has sent.
     train_sent: u32,
     trains: u32,
-    /// Packets that still go by themselves.
-    singles_left: u32,
-    /// Since when a train waits to be filled.
+    /// Since when a packet waits for a second one.
     filling_since: Option<Timestamp>,
     /// Packets that do not wait for a second one.
     skip: u32,
@@ -91,13 +82,14 @@ impl Pacer {
     }
 
     /// When the next packet may leave, which the mean rate allows from `due` on. May be asked any number
-    /// of times. The plan is made only where a train begins or goes on.
+    /// of times. Data and window have `ready` packets. The plan is made only where a train begins or
+    /// goes on.
     pub fn next(
         &mut self,
         now: Timestamp,
         due: Timestamp,
         plan: impl FnOnce() -> PacingPlan,
-        backlog: Backlog,
+        ready: u32,
     ) -> Pace {
         if self.train_left > 0 {
             if self.train_sent == 0 {
@@ -111,20 +103,17 @@ impl Pacer {
             return Pace::At(due);
         }
         self.next_at = now;
-        if self.singles_left > 0 {
-            return Pace::Now;
-        }
         let plan = plan();
         if plan.train_packets <= 1 {
             return Pace::Now;
         }
-        // Where the window leaves room the mean rate is no bound, and trains that followed each other at
+        // The window leaves room, so the mean rate is no bound, and trains that followed each other at
         // once would be sent faster than any of them: pairs at twice the tight link's pace.
         let due = self.paced_at + plan.head_gap;
-        if !backlog.window_limited && self.trains > 0 && now < due {
+        if self.trains > 0 && now < due {
             return Pace::At(due);
         }
-        self.start_train(now, &plan, backlog)
+        self.start_train(now, &plan, ready)
     }
 
     fn gap(&self, plan: &PacingPlan) -> Duration {
@@ -137,39 +126,21 @@ impl Pacer {
         }
     }
 
-    fn start_train(&mut self, now: Timestamp, plan: &PacingPlan, backlog: Backlog) -> Pace {
-        if backlog.ready < plan.train_fill {
-            let longest = self.filling_time(plan, backlog);
+    fn start_train(&mut self, now: Timestamp, plan: &PacingPlan, ready: u32) -> Pace {
+        // The application may bring a second packet, if it has shown that it does.
+        if ready == 1 && self.skip == 0 && !plan.longest_wait.is_zero() {
             let since = *self.filling_since.get_or_insert(now);
-            if now < since + longest {
-                return Pace::At(since + longest);
+            let latest = since + plan.longest_wait;
+            if now < latest {
+                return Pace::At(latest);
             }
         }
-        if !backlog.window_limited {
-            self.learn_from_wait(backlog.ready);
-        }
+        self.learn_from_wait(ready);
         self.filling_since = None;
-        self.train_left = plan.train_packets.min(backlog.ready.max(1));
-        self.singles_left = plan.singles;
+        self.train_left = plan.train_packets.min(ready.max(1));
         self.train_sent = 0;
         self.trains = self.trains.wrapping_add(1);
         Pace::Now
-    }
-
-    /// How long a train may wait to be filled.
-    fn filling_time(&self, plan: &PacingPlan, backlog: Backlog) -> Duration {
-        if backlog.window_limited {
-            // Acknowledgements will bring the rest, in about the time the mean rate needs for it.
-            return plan
-                .rate
-                .time_for(FULL_PACKET.times(u64::from(plan.train_fill)));
-        }
-        // The application may bring a second packet, if it has shown that it does.
-        if backlog.ready == 1 && self.skip == 0 {
-            plan.longest_wait
-        } else {
-            Duration::ZERO
-        }
     }
 
     /// A wait for the application that brought nothing is not tried again for some packets.
@@ -201,9 +172,6 @@ impl Pacer {
         } else {
             self.next_at.min(now).max(now - credit)
         };
-        if self.train_left == 0 {
-            self.singles_left = self.singles_left.saturating_sub(1);
-        }
         self.train_left = self.train_left.saturating_sub(1);
         self.train_sent = self.train_sent.saturating_add(1);
     }
@@ -221,9 +189,9 @@ fn at_or_now(now: Timestamp, due: Timestamp) -> Pace {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Budget;
+    use super::super::{Budget, Lateness};
     use super::*;
-    use crate::units::Bytes;
+    use crate::units::{Bandwidth, Bytes};
 
     const CREDIT: Duration = Duration::from_millis(1);
 
@@ -233,13 +201,12 @@ mod tests {
         Timestamp::from_nanos(us * 1000)
     }
 
-    /// 10 Mbit/s: 1 ms a packet.
+    /// 1 ms a packet.
+    const RATE: Bandwidth = Bandwidth::from_mbps(10);
+
     fn plan(train_packets: u32) -> PacingPlan {
         PacingPlan {
-            rate: Bandwidth::from_mbps(10),
             train_packets,
-            train_fill: train_packets,
-            singles: 0,
             head_gap: Duration::from_micros(100),
             tail_gap: Duration::from_micros(200),
             rushed_gap: Duration::from_micros(85),
@@ -249,35 +216,33 @@ mod tests {
 
     /// Sends `count` packets as early as pacer and mean rate let them go, on a host that wakes at
     /// multiples of `tick` microseconds.
-    fn departures_on(tick: u64, train: u32, count: usize, backlog: Backlog) -> Vec<u64> {
+    fn departures_on(tick: u64, train: u32, count: usize, ready: u32) -> Vec<u64> {
         let (mut pacer, mut budget) = (Pacer::new(), Budget::default());
+        let mut lateness = Lateness::default();
         let mut now = at_micros(10_000);
         let mut times = Vec::new();
         while times.len() < count {
-            budget.on_question(now);
-            match pacer.next(now, budget.due(), || plan(train), backlog) {
+            lateness.on_question(now);
+            match pacer.next(now, budget.due(), || plan(train), ready) {
                 Pace::At(later) => {
-                    budget.on_answer(Some(later));
+                    lateness.on_answer(Some(later));
                     now = at_micros((later.as_nanos() / 1000).div_ceil(tick) * tick);
                 }
                 Pace::Now => {
                     times.push((now.as_nanos() / 1000) - 10_000);
-                    pacer.on_sent(now, budget.credit());
-                    budget.on_sent(now, PACKET, plan(train).rate);
+                    pacer.on_sent(now, lateness.credit());
+                    budget.on_sent(now, lateness.credit(), PACKET, RATE);
                 }
             }
         }
         times
     }
 
-    fn departures(train: u32, count: usize, backlog: Backlog) -> Vec<u64> {
-        departures_on(1, train, count, backlog)
+    fn departures(train: u32, count: usize, ready: u32) -> Vec<u64> {
+        departures_on(1, train, count, ready)
     }
 
-    const PLENTY: Backlog = Backlog {
-        ready: 100,
-        window_limited: true,
-    };
+    const PLENTY: u32 = 100;
 
     #[test]
     fn packets_keep_the_rate_after_the_credit_is_used() {
@@ -297,23 +262,18 @@ mod tests {
 
     #[test]
     fn a_burst_that_the_window_has_room_for_is_sent_at_the_pace_of_its_trains() {
-        let burst = Backlog {
-            ready: 100,
-            window_limited: false,
-        };
         let fast = PacingPlan {
-            rate: Bandwidth::from_mbps(10_000),
             rushed_gap: plan(2).head_gap,
             ..plan(2)
         };
         let mut pacer = Pacer::new();
         let mut now = at_micros(10_000);
         for packet in 0..20 {
-            if let Pace::At(due) = pacer.next(now, now, || fast, burst) {
+            if let Pace::At(due) = pacer.next(now, now, || fast, PLENTY) {
                 now = due;
             }
             assert_eq!(now, at_micros(10_000 + 100 * packet), "packet {packet}");
-            assert_eq!(pacer.next(now, now, || fast, burst), Pace::Now);
+            assert_eq!(pacer.next(now, now, || fast, PLENTY), Pace::Now);
             pacer.on_sent(now, CREDIT);
         }
     }
@@ -357,26 +317,12 @@ mod tests {
 
     #[test]
     fn a_single_packet_waits_for_a_second_and_after_a_failure_does_not() {
-        let single = Backlog {
-            ready: 1,
-            window_limited: false,
-        };
         // The second follows at the tight link's pace, on the credit of the time that the first waited.
-        assert_eq!(departures(4, 3, single), [500, 600, 1500]);
+        assert_eq!(departures(4, 3, 1), [500, 600, 1500]);
     }
 
     #[test]
-    fn a_short_train_leaves_when_the_data_ends_and_waits_when_the_window_does() {
-        let data = Backlog {
-            ready: 2,
-            window_limited: false,
-        };
-        assert_eq!(departures(4, 2, data), [0, 100]);
-        let window = Backlog {
-            ready: 2,
-            window_limited: true,
-        };
-        // 4 packets of 1500 bytes take 4.8 ms at the mean rate; then it goes short.
-        assert_eq!(departures(4, 2, window), [4800, 4900]);
+    fn a_short_train_leaves_when_the_data_ends() {
+        assert_eq!(departures(4, 2, 2), [0, 100]);
     }
 }
