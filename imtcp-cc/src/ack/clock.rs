@@ -61,6 +61,8 @@ struct Displacement {
     arrival: TimeDelta,
     departure: TimeDelta,
     packets: u32,
+    /// What neither the time between the departures nor the link's own pace explains.
+    off: Duration,
 }
 
 /// What sets the time at which echoes come.
@@ -111,18 +113,22 @@ impl Default for EchoClock {
 
 impl EchoClock {
     /// An echo came `arrival` after the one before it, `departure` after whose packet its own had
-    /// left; its acknowledgement covered `packets`.
+    /// left; its acknowledgement covered `packets`, which the tight link serves in `served`.
     pub fn on_echo(
         &mut self,
         now: Timestamp,
         arrival: TimeDelta,
         departure: TimeDelta,
         packets: u32,
+        served: Option<Duration>,
     ) {
+        let off = (arrival - departure).abs();
+        let unserved = served.map_or(off, |served| (arrival - served.into()).abs());
         self.block[self.filled] = Displacement {
             arrival,
             departure,
             packets,
+            off: off.min(unserved),
         };
         self.filled += 1;
         if self.filled == BLOCK {
@@ -144,6 +150,15 @@ impl EchoClock {
         self.distrusted_until = now + DISTRUST;
     }
 
+    /// After a contradiction echoes were taken for unreadable, by what they were off by at that moment. The
+    /// start of a transfer, before its queue has filled, is a poor one: if they are off by no more than
+    /// `readable` meanwhile, they can be read coarsely.
+    pub fn reconsider(&mut self, readable: Duration) {
+        if self.distrusted == EchoTiming::Foreign && self.jitter() <= readable {
+            self.distrusted = EchoTiming::Clumped;
+        }
+    }
+
     /// What sets the echoes' time.
     pub fn timing(&self) -> EchoTiming {
         self.timing
@@ -154,8 +169,8 @@ impl EchoClock {
         self.timing != EchoTiming::Own
     }
 
-    /// By how much the time between two echoes differs from that between their departures: what
-    /// 95 % of them stay below. Queues and others' packets are in it.
+    /// By how much the time between two echoes differs from that between their departures, and from what
+    /// a busy link needs for them: what 95 % stay below. Others' packets are in it.
     pub fn jitter(&self) -> Duration {
         self.jitter[0].max(self.jitter[1])
     }
@@ -214,7 +229,7 @@ impl EchoClock {
     }
 
     fn block_jitter(&self) -> Duration {
-        let mut sizes = self.block.map(|echo| (echo.arrival - echo.departure).abs());
+        let mut sizes = self.block.map(|echo| echo.off);
         sizes.sort_unstable();
         sizes[BLOCK - 1 - BEYOND]
     }
@@ -268,7 +283,7 @@ mod tests {
     ) {
         for i in 0..echoes {
             let (arrival, departure, packets) = gap(i);
-            clock.on_echo(now, us(arrival), us(departure), packets);
+            clock.on_echo(now, us(arrival), us(departure), packets, None);
         }
     }
 
@@ -281,6 +296,18 @@ mod tests {
         });
         assert!(!clock.is_coarse());
         assert_eq!(clock.jitter(), Duration::from_micros(110));
+    }
+
+    #[test]
+    fn bursts_that_a_queue_spreads_are_no_jitter() {
+        let mut clock = EchoClock::default();
+        for i in 0..10 * BLOCK {
+            // Ten packets leave together every 1.2 ms, and come as the link serves them.
+            let departure = if i.is_multiple_of(10) { 1200 } else { 0 };
+            let served = Some(Duration::from_micros(110));
+            clock.on_echo(Timestamp::ZERO, us(115), us(departure), 1, served);
+        }
+        assert_eq!(clock.jitter(), Duration::from_micros(5));
     }
 
     #[test]
@@ -350,6 +377,21 @@ mod tests {
         assert!(clock.is_coarse());
         feed(&mut clock, 20 * BLOCK, |_| (400, 400, 1));
         assert!(clock.is_coarse());
+    }
+
+    #[test]
+    fn echoes_that_could_not_be_read_for_a_moment_are_read_when_they_can() {
+        // Four packets that left together come within 30 us, every 2 ms.
+        let late = |i: usize| (if i.is_multiple_of(4) { 2000 } else { 10 }, 6, 1);
+        let mut clock = EchoClock::default();
+        feed(&mut clock, 2 * BLOCK, late);
+        clock.distrust(Timestamp::ZERO, Duration::from_micros(100));
+        clock.reconsider(Duration::from_micros(100));
+        feed(&mut clock, 2 * BLOCK, late);
+        assert_eq!(clock.timing(), EchoTiming::Foreign);
+        clock.reconsider(Duration::from_millis(4));
+        feed(&mut clock, 2 * BLOCK, late);
+        assert_eq!(clock.timing(), EchoTiming::Clumped);
     }
 
     #[test]

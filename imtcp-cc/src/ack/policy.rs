@@ -10,6 +10,9 @@
 //!   frees, a sixth of the window and 16 packets at most, is paced. While the window doubles it is a
 //!   twelfth.
 //!
+//! A window of a few packets has each acknowledged, as many peers do by themselves. With every second,
+//! a path of 5 Mbit/s, 10 ms and a queue of two packets lost a twentieth of its goodput.
+//!
 //! With four, or with 32 packets, goodput fell by more than a per cent on a path of 20 ms.
 
 use crate::transport::{AckRequest, PeerAcks};
@@ -111,7 +114,7 @@ impl AckPolicy {
         } else {
             PER_ROUND_TRIP
         };
-        let packets = (window / parts).clamp(2, MOST_PACKETS);
+        let packets = (window / parts).clamp(1, MOST_PACKETS);
         let wanted = AckRequest {
             ack_eliciting_threshold: u64::from(packets - 1),
             max_ack_delay: (smoothed_rtt / parts).min(LONGEST_DELAY).max(least),
@@ -208,7 +211,7 @@ mod tests {
         let doubling = policy().request(at(0), 60 * MS, 96, true).unwrap();
         assert_eq!(doubling.ack_eliciting_threshold, 7);
         let tiny = policy().request(at(0), MS, 2, false).unwrap();
-        assert_eq!((tiny.ack_eliciting_threshold, tiny.max_ack_delay), (1, MS));
+        assert_eq!((tiny.ack_eliciting_threshold, tiny.max_ack_delay), (0, MS));
     }
 
     #[test]

@@ -208,7 +208,7 @@ impl EchoTracker {
             point,
             rushed: packet.rushed,
         };
-        let read = self.read(reading, covered);
+        let read = self.read(reading, covered, capacity);
         self.newest = Some(point);
         if let Some(read) = read {
             if let Some(gap) = self.gap_to(&read, capacity) {
@@ -240,15 +240,26 @@ impl EchoTracker {
         self.clock.distrust(now, readable);
     }
 
+    /// Echoes may be off by so much and still be read coarsely.
+    pub fn reconsider(&mut self, readable: Duration) {
+        self.clock.reconsider(readable);
+    }
+
     /// The reading that this echo completes, if it completes one.
-    fn read(&mut self, echo: Reading, packets: u32) -> Option<Reading> {
+    fn read(
+        &mut self,
+        echo: Reading,
+        packets: u32,
+        capacity: Option<Bandwidth>,
+    ) -> Option<Reading> {
         let Some(newest) = self.newest else {
             return Some(echo);
         };
         let arrival = echo.point.arrived - newest.arrived;
         let departure = echo.point.sent - newest.sent;
+        let served = capacity.map(|rate| rate.time_for(echo.point.size.times(packets.into())));
         self.clock
-            .on_echo(echo.point.arrived, arrival, departure, packets);
+            .on_echo(echo.point.arrived, arrival, departure, packets, served);
         if !self.clock.is_coarse() {
             self.clump = None;
             return Some(echo);

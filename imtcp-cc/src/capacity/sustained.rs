@@ -36,6 +36,8 @@ pub struct SustainedRate {
     /// The greatest rate of each step of the memory.
     greatest: [Option<Bandwidth>; STEPS],
     step: u64,
+    /// The rate of the run before.
+    last: Option<Bandwidth>,
     /// The greatest of all. It is asked for several times per acknowledgement.
     most: Option<Bandwidth>,
 }
@@ -67,7 +69,11 @@ impl SustainedRate {
         if run < SHORTEST_RUN.max(jitter * JITTERS) || self.packets < FEWEST_PACKETS {
             return;
         }
-        if let Some(rate) = Bandwidth::from_bytes_over(self.bytes, run + jitter) {
+        // A run that began when acknowledgements had been held up for once brings too much, and the one
+        // behind it does not: what is sustained holds for two.
+        let rate = Bandwidth::from_bytes_over(self.bytes, run + jitter);
+        let last = std::mem::replace(&mut self.last, rate);
+        if let Some(rate) = rate.zip(last).map(|(rate, last)| rate.min(last)) {
             let slot = &mut self.greatest[Self::slot(self.step)];
             *slot = Some(slot.map_or(rate, |greatest| greatest.max(rate)));
             self.most = self.most.max(Some(rate));
@@ -137,6 +143,22 @@ mod tests {
         }
         let rate = sustained.get().unwrap().as_bps_f64() / 1e6;
         assert!((9.9..=10.1).contains(&rate), "{rate}");
+    }
+
+    #[test]
+    fn nor_does_a_host_that_now_and_then_is_late() {
+        let mut sustained = SustainedRate::default();
+        for i in 0..10_000u64 {
+            // Of every 60 ms, acknowledgements of 5 ms come at their end.
+            let echoed = if i % 60 < 5 { i - i % 60 + 5 } else { i };
+            let (sent, arrived) = (at(i * 1000), at(echoed * 1000));
+            for _ in 0..4 {
+                let bytes = Bytes::new(1250);
+                sustained.on_delivered(sent, arrived, bytes, 1, Duration::ZERO);
+            }
+        }
+        let rate = sustained.get().unwrap().as_bps_f64() / 1e6;
+        assert!((39.0..=42.0).contains(&rate), "{rate}");
     }
 
     #[test]

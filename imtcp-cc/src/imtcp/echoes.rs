@@ -109,6 +109,8 @@ impl ImTcp {
         let news = self.capacity.on_gap(gap, timing != EchoTiming::Own);
         if news.contradiction {
             self.tracker.distrust(now, self.readable_jitter());
+        } else if timing == EchoTiming::Foreign {
+            self.tracker.reconsider(self.readable_jitter());
         }
         self.statistical.set_echoes(
             timing,

@@ -25,6 +25,11 @@ const LONGEST_TRAIN: u32 = 32;
 /// in steps of a sixth.
 const RUSHED_GAP_PERCENT: u32 = 85;
 
+/// Packets that may leave at once: as many as begin a connection (RFC 9002, section 7.7), and this part
+/// of a round trip's at most.
+const LARGEST_BURST: u64 = 10;
+const BURST_DIVISOR: u32 = 16;
+
 impl ImTcp {
     /// The mean rate that the window law asks for, or a source that wants no more than a rate; on the
     /// wire without headers.
@@ -130,7 +135,16 @@ impl ImTcp {
             window_limited: self.window_limited,
             allowance: self.longest_hold(&rtt),
             measurement: request.max_datagram.times(self.probing.packets()),
+            burst: self.burst(&rtt),
         }
+    }
+
+    /// What an application writes at a time leaves at a time: each timer in between is system calls, for
+    /// a gap that nobody reads.
+    fn burst(&self, rtt: &RoundTrip) -> Duration {
+        let rate = self.pacing_rate_for(rtt);
+        let burst = rate.time_for(self.max_datagram.times(LARGEST_BURST));
+        burst.min(rtt.smoothed / BURST_DIVISOR)
     }
 
     /// Half of the least round trip, less what a slow link takes to send a packet: that is no delay of the

@@ -43,6 +43,8 @@ pub struct Held {
     pub allowance: Duration,
     /// The packets of one measurement, in bytes.
     pub measurement: Bytes,
+    /// What may leave at once on any host, as time at the mean rate.
+    pub burst: Duration,
 }
 
 /// Bounds what measuring does to the times at which packets leave.
@@ -56,6 +58,8 @@ pub struct Guard {
     since: Option<Timestamp>,
     /// More than one packet was ready at the last question.
     more: bool,
+    /// See [`Held::burst`].
+    burst: Duration,
     account: Account,
 }
 
@@ -92,6 +96,7 @@ impl Guard {
         self.account.advance(now, held);
         self.since.get_or_insert(now.max(self.budget.due()));
         self.more = held.packets > 1;
+        self.burst = held.burst;
     }
 
     /// Nothing could leave now, whatever measuring wants.
@@ -146,7 +151,7 @@ impl Guard {
 
     /// A packet left at `now` that might have left at `since`.
     fn spend(&mut self, since: Timestamp, now: Timestamp, size: Bytes, rate: Bandwidth) {
-        let credit = self.credit();
+        let credit = self.credit().max(self.burst);
         self.budget.on_sent(since, credit, size, rate);
         self.catch_up
             .on_sent(now, credit, size, rate.scaled(CATCH_UP));
@@ -213,6 +218,7 @@ mod tests {
             window_limited,
             allowance: ALLOWANCE,
             measurement: PACKET.times(20),
+            burst: Duration::ZERO,
         }
     }
 
@@ -281,6 +287,32 @@ mod tests {
         );
         // 1 a ms from 0 on, but for the eight that were late and came after by twice that pace.
         assert!((29..=31).contains(&times.len()), "{times:?}");
+    }
+
+    #[test]
+    fn a_burst_leaves_at_once_and_the_mean_rate_stays() {
+        let held = Held {
+            packets: 5,
+            burst: Duration::from_millis(5),
+            ..backlog(false)
+        };
+        let mut guard = Guard::new();
+        let mut sent = Vec::new();
+        // An application brings more than the mean rate lets go, at 7 ms each time.
+        for ms in (1000..2000).step_by(7) {
+            for _ in 0..10 {
+                guard.on_question(at_ms(ms), &held);
+                if guard.due() <= at_ms(ms) {
+                    let answer = guard.bound(at_ms(ms), Release::Now, &held);
+                    assert_eq!(answer, Release::Now);
+                    guard.on_sent(at_ms(ms), PACKET, RATE);
+                    sent.push(ms);
+                }
+            }
+        }
+        let together = |at: u64| sent.iter().filter(|ms| **ms == at).count();
+        assert!((5..=8).contains(&together(1350)), "{}", together(1350));
+        assert!((690..=1010).contains(&sent.len()), "{}", sent.len());
     }
 
     #[test]

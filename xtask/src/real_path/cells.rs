@@ -120,7 +120,7 @@ pub struct Axes {
 
     /// Let packets come out of the path at multiples of so many microseconds only, in batches, as to a
     /// host whose network card or timers bunch them; 0 lets each come by itself.
-    #[arg(long = "tick", value_name = "MICROSECONDS", value_delimiter = ',', default_values_t = [0, 1000], value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    #[arg(long = "tick", value_name = "MICROSECONDS", value_delimiter = ',', default_values_t = [0], value_parser = clap::value_parser!(u32).range(0..=100_000))]
     ticks: Vec<u32>,
 
     /// Beside how many of the kernel's CUBIC flows; 0 is alone.

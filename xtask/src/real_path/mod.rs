@@ -2,7 +2,8 @@
 //!
 //! Server and client run in two network namespaces. Between them is a path that a process of this
 //! program emulates: rate, delay and queue are what the cell of the grid says. Each controller has its
-//! turn in each round, so that what the machine does besides hits all of them.
+//! turn in each round, so that what the machine does besides hits all of them. Slow paths are measured
+//! side by side, each in namespaces of its own.
 
 #![expect(
     clippy::disallowed_methods,
@@ -12,6 +13,7 @@
 mod accuracy;
 mod cells;
 mod emulator;
+mod lanes;
 mod report;
 mod results;
 mod rivals;
@@ -19,7 +21,7 @@ mod transfer;
 
 pub use emulator::{Arguments as EmulatorArguments, run as emulate};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -27,9 +29,13 @@ use anyhow::Result;
 
 use crate::testbed::{self, Launcher};
 use cells::{Axes, Cell};
+use lanes::Unit;
 use report::Verdict;
 use results::{Results, Row};
 use transfer::Bench;
+
+/// From this rate on a transfer of fewer seconds tells as much.
+const FAST_MBPS: u32 = 100;
 
 /// Compares imtcp with itself without measuring, and with CUBIC, over emulated paths between two
 /// network namespaces. Needs root. Without options the whole grid takes hours: narrow its axes, or
@@ -47,11 +53,16 @@ pub struct Arguments {
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
 
-    /// How long each transfer takes, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=600))]
-    seconds: u32,
+    /// How long each transfer takes, in seconds. Unless this is given, 8 below 100 Mbit/s and 5 from there on.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(2..=600))]
+    seconds: Option<u32>,
 
-    /// Which controllers; `imtcp` is judged against `imtcp-off` and `cubic`.
+    /// How fast all paths that are measured at a time may be together, in Mbit/s. One that is faster by
+    /// itself is measured alone; 1 measures all alone.
+    #[arg(long, value_name = "MBPS", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    side_by_side: u32,
+
+    /// Which controllers; `imtcp` is judged against `imtcp-off` and, alone, against `cubic`.
     #[arg(
         long,
         value_name = "NAMES",
@@ -88,10 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     println!("{launcher}\nResults: {}\n", file.display());
 
     let grid = Grid::of(arguments);
-    let outcome = grid.measure(
-        &Bench::new(&launcher, &scratch, grid.seconds)?,
-        &mut results,
-    );
+    let outcome = grid.measure(&launcher, &scratch, &mut results);
     // What is there is worth showing also where it was interrupted.
     let verdicts: Vec<Verdict> = grid
         .cells
@@ -116,7 +124,8 @@ struct Grid<'a> {
     cells: Vec<Cell>,
     controllers: &'a [String],
     runs: u32,
-    seconds: u32,
+    seconds: Option<u32>,
+    load_mbps: u32,
 }
 
 impl<'a> Grid<'a> {
@@ -127,7 +136,8 @@ impl<'a> Grid<'a> {
                 cells: Axes::quick().cells(),
                 controllers,
                 runs: 2,
-                seconds: 5,
+                seconds: Some(5),
+                load_mbps: arguments.side_by_side,
             }
         } else {
             Self {
@@ -135,32 +145,54 @@ impl<'a> Grid<'a> {
                 controllers,
                 runs: arguments.runs,
                 seconds: arguments.seconds,
+                load_mbps: arguments.side_by_side,
             }
         }
     }
 
     /// All transfers that are not in the results yet, round by round.
-    fn measure(&self, bench: &Bench<'_>, results: &mut Results) -> Result<()> {
+    fn measure(&self, launcher: &Launcher, scratch: &Path, results: &mut Results) -> Result<()> {
+        let left = self.left(results);
+        let transfers = left.iter().map(|unit| unit.controllers.len()).sum();
+        let count = lanes::count(left.iter().map(|unit| unit.cell), self.load_mbps);
+        let benches = (0..count).map(|lane| Bench::new(launcher, scratch, lane));
+        let benches: Vec<Bench<'_>> = benches.collect::<Result<_>>()?;
+        let started = Instant::now();
+        let mut done = 0;
+        let transfer = |bench: &Bench<'_>, cell: &Cell, controller: &str, run: u32| {
+            launcher.ensure_not_interrupted()?;
+            bench.run(cell, controller, run, self.seconds_of(cell))
+        };
+        lanes::work(&benches, left, self.load_mbps, transfer, |row| {
+            done += 1;
+            println!("{}", progress(started.elapsed(), done, transfers, &row));
+            results.add(row)
+        })
+    }
+
+    fn left(&self, results: &Results) -> Vec<Unit<'_>> {
         let mut left = Vec::new();
         for run in 1..=self.runs {
             for cell in &self.cells {
-                for controller in self.in_turn(run) {
-                    if !results.has(&cell.to_string(), controller, run) {
-                        left.push((cell, controller, run));
-                    }
-                }
+                let name = cell.to_string();
+                let is_left = |controller: &&str| {
+                    is_wanted(cell, controller) && !results.has(&name, controller, run)
+                };
+                let controllers = self.in_turn(run).map(String::as_str).filter(is_left);
+                left.push(Unit {
+                    cell,
+                    run,
+                    controllers: controllers.collect(),
+                });
             }
         }
-        let started = Instant::now();
-        for (done, (cell, controller, run)) in left.iter().enumerate() {
-            let row = bench.run(cell, controller, *run)?;
-            println!(
-                "{}",
-                progress(started.elapsed(), done + 1, left.len(), &row)
-            );
-            results.add(row)?;
-        }
-        Ok(())
+        left.retain(|unit| !unit.controllers.is_empty());
+        left
+    }
+
+    fn seconds_of(&self, cell: &Cell) -> u32 {
+        self.seconds
+            .unwrap_or(if cell.rate_mbps < FAST_MBPS { 8 } else { 5 })
     }
 
     /// The controllers, each first in its turn.
@@ -169,6 +201,11 @@ impl<'a> Grid<'a> {
         let (later, sooner) = self.controllers.split_at(first);
         sooner.iter().chain(later)
     }
+}
+
+/// Beside rivals nothing is compared with CUBIC.
+fn is_wanted(cell: &Cell, controller: &str) -> bool {
+    cell.rivals == 0 || controller.starts_with("imtcp")
 }
 
 fn progress(elapsed: Duration, done: usize, of: usize, row: &Row) -> String {

@@ -32,9 +32,10 @@ pub struct Bench<'a> {
     launcher: &'a Launcher,
     server: Namespace,
     client: Namespace,
-    /// For files and logs; what is served is in the folder `root` below it.
-    scratch: &'a Path,
-    seconds: u32,
+    /// For files and logs.
+    scratch: PathBuf,
+    /// What is served.
+    root: PathBuf,
 }
 
 /// What `fetch --json` prints, as far as it is of interest here.
@@ -49,25 +50,29 @@ impl<'a> Bench<'a> {
     /// The client's.
     pub const CLIENT: &'static str = "198.18.0.2";
 
-    /// Transfers of so many seconds, with files and logs in `scratch`.
-    pub fn new(launcher: &'a Launcher, scratch: &'a Path, seconds: u32) -> Result<Self> {
+    /// One of several, with files and logs in `scratch`.
+    pub fn new(launcher: &'a Launcher, scratch: &Path, lane: usize) -> Result<Self> {
         let root = scratch.join("root");
-        fs::create_dir_all(&root).with_context(|| format!("cannot make {}", root.display()))?;
+        let own = scratch.join(format!("lane-{lane}"));
+        for folder in [&root, &own] {
+            fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make {}", folder.display()))?;
+        }
         let path = root.join(FILE);
         let file = File::create(&path);
         let file = file.with_context(|| format!("cannot create {}", path.display()))?;
         file.set_len(FILE_BYTES)?;
         Ok(Self {
             launcher,
-            server: Namespace::create("path", "server")?,
-            client: Namespace::create("path", "client")?,
-            scratch,
-            seconds,
+            server: Namespace::create("path", &format!("server{lane}"))?,
+            client: Namespace::create("path", &format!("client{lane}"))?,
+            scratch: own,
+            root,
         })
     }
 
     /// Makes one transfer. What goes wrong in it is a result too.
-    pub fn run(&self, cell: &Cell, controller: &str, run: u32) -> Result<Row> {
+    pub fn run(&self, cell: &Cell, controller: &str, run: u32, seconds: u32) -> Result<Row> {
         let mut row = Row {
             cell: cell.to_string(),
             controller: controller.to_owned(),
@@ -80,7 +85,7 @@ impl<'a> Bench<'a> {
             error: None,
         };
         let emulator = self.emulator(cell)?;
-        if let Err(error) = self.transfer(cell, &mut row) {
+        if let Err(error) = self.transfer(cell, seconds, &mut row) {
             self.launcher.ensure_not_interrupted()?;
             row.error = Some(format!("{error:#}"));
         }
@@ -88,7 +93,7 @@ impl<'a> Bench<'a> {
         Ok(row)
     }
 
-    fn transfer(&self, cell: &Cell, row: &mut Row) -> Result<()> {
+    fn transfer(&self, cell: &Cell, seconds: u32, row: &mut Row) -> Result<()> {
         let rivals = Rivals::start(
             self.launcher,
             &self.server,
@@ -99,15 +104,15 @@ impl<'a> Bench<'a> {
         let estimates = self.scratch.join("estimates.csv");
         let server = self.serve(&row.controller, &estimates)?;
         let listened = Instant::now();
-        let client = self.fetch(cell)?;
-        let patience = Duration::from_secs(self.seconds.into()) + PATIENCE;
+        let client = self.fetch(cell, seconds)?;
+        let patience = Duration::from_secs(seconds.into()) + PATIENCE;
         let fetched: Fetched = parse(&client.wait_until_it_ends(patience)?)?;
         let took = listened.elapsed().as_secs_f64();
         row.goodput_bps = fetched.goodput_bps;
         row.rivals_bps = rivals.map_or(Ok(0.0), Rivals::stop)?;
         row.packets = Some(parse::<Packets>(&server.stop()?)?);
         if cell.rivals == 0 && row.controller.starts_with("imtcp") {
-            let begin = took - f64::from(self.seconds);
+            let begin = took - f64::from(seconds);
             let estimates = estimates::read(&estimates)?;
             let truth = cell.rate_bps() as f64;
             row.accuracy = Some(Accuracy::of(&estimates, truth, begin, took));
@@ -133,8 +138,7 @@ impl<'a> Bench<'a> {
 
     fn serve(&self, controller: &str, estimates: &Path) -> Result<Running> {
         let listen = format!("{}:4433", Self::SERVER);
-        let root = self.scratch.join("root");
-        let (root, estimates) = (root.to_string_lossy(), estimates.to_string_lossy());
+        let (root, estimates) = (self.root.to_string_lossy(), estimates.to_string_lossy());
         let mut line = vec!["serve", "--root", &root, "--listen", &listen];
         line.extend(["--controller", controller, "--estimates", &estimates]);
         line.extend(["--stats", "--json"]);
@@ -144,9 +148,9 @@ impl<'a> Bench<'a> {
         Ok(server)
     }
 
-    fn fetch(&self, cell: &Cell) -> Result<Running> {
+    fn fetch(&self, cell: &Cell, seconds: u32) -> Result<Running> {
         let url = format!("https://{}:4433/{FILE}", Self::SERVER);
-        let seconds = self.seconds.to_string();
+        let seconds = seconds.to_string();
         let mut line = vec!["fetch", &url, "--insecure", "--json", "--seconds", &seconds];
         line.extend(cell.extensions.options());
         self.launcher

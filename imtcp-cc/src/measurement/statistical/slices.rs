@@ -162,7 +162,7 @@ impl Slice {
             let rate = self.busy.foreign_bits(capacity) / self.busy.sent_s;
             return Some(SliceView {
                 index: self.index,
-                rate: rate.max(0.0),
+                rate,
                 seen_s: self.busy.sent_s,
                 covered: true,
                 scatter: 0.0,
