@@ -17,6 +17,10 @@ const UNLIKE_SHARE: f64 = 0.5;
 /// A view stands for this many slices in which nothing was seen, on either side, at most.
 const FARTHEST: u64 = 10;
 
+/// A bound on what others sent refutes a rate that exceeds it by this share of the capacity: a link that
+/// is nearly full leaves no room either.
+const REFUTING_SHARE: f64 = 0.1;
+
 /// What a window of slices says about the rate of the others' traffic, bits per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct WindowMean {
@@ -50,6 +54,7 @@ pub(super) fn mean(
     rooms: impl Iterator<Item = Room>,
     span: usize,
     slice_s: f64,
+    capacity: f64,
 ) -> Option<WindowMean> {
     let common = Common::of(views);
     let scatter = common.scatter(views);
@@ -83,7 +88,7 @@ pub(super) fn mean(
             continue;
         };
         let rate = common.rate_of(nearest, &scatter);
-        if rate > room.most {
+        if rate > room.most + REFUTING_SHARE * capacity {
             bits -= (rate - room.most / 2.0) * slice_s;
             doubt += room.most / 2.0 * slice_s;
         }
