@@ -27,7 +27,7 @@ const RUSHED_GAP_PERCENT: u32 = 85;
 
 /// Packets that may leave at once: as many as begin a connection (RFC 9002, section 7.7), and this part
 /// of a round trip's at most.
-const LARGEST_BURST: u64 = 10;
+const LARGEST_BURST: u32 = 10;
 const BURST_DIVISOR: u32 = 16;
 
 impl ImTcp {
@@ -65,6 +65,14 @@ impl ImTcp {
         // T is several such gaps long; it is the bound when hardly anything is available.
         let longest = self.probing.store_limit();
         let tail_gap = self.tail_rate().time_for(packet).min(longest);
+        if head_gap <= self.guard.usual_lateness() * 2 {
+            // Timers of this host would change such a gap by half of it. What leaves together is a train at the pace of
+            // the host's own link, whose dispersion tells as much.
+            return PacingPlan {
+                train_packets: train_packets.min(LARGEST_BURST),
+                ..PacingPlan::EVEN
+            };
+        }
         let waits = self.link_covered || self.window_packets() >= WINDOW_FOR_PAIRS;
         PacingPlan {
             train_packets,
@@ -143,7 +151,7 @@ impl ImTcp {
     /// a gap that nobody reads.
     fn burst(&self, rtt: &RoundTrip) -> Duration {
         let rate = self.pacing_rate_for(rtt);
-        let burst = rate.time_for(self.max_datagram.times(LARGEST_BURST));
+        let burst = rate.time_for(self.max_datagram.times(LARGEST_BURST.into()));
         burst.min(rtt.smoothed / BURST_DIVISOR)
     }
 

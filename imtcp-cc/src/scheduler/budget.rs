@@ -29,12 +29,19 @@ pub struct Lateness {
     timers: usize,
     /// The most of them. It is asked for several times a packet.
     most: Duration,
+    /// Half of them are later.
+    median: Duration,
 }
 
 impl Lateness {
     /// Time that may be made up for: as much as the last timers were late.
     pub fn credit(&self) -> Duration {
         self.most.clamp(LEAST_CREDIT, MOST_CREDIT)
+    }
+
+    /// By how much a timer of this host is usually late.
+    pub fn usual(&self) -> Duration {
+        self.median
     }
 
     /// The caller asks. If it was told to ask at a time that has come, that timer has run out.
@@ -45,7 +52,10 @@ impl Lateness {
         self.told = None;
         self.last[self.timers % REMEMBERED] = now.saturating_since(told);
         self.timers = self.timers.wrapping_add(1);
-        self.most = self.last.iter().max().copied().unwrap_or_default();
+        let mut sorted = self.last;
+        sorted.sort_unstable();
+        self.most = sorted[REMEMBERED - 1];
+        self.median = sorted[REMEMBERED / 2];
     }
 
     /// The caller was told to ask again at `due`, or need not (`None`).

@@ -80,6 +80,11 @@ impl Guard {
         self.lateness.credit()
     }
 
+    /// By how much a timer of this host is usually late.
+    pub fn usual_lateness(&self) -> Duration {
+        self.lateness.usual()
+    }
+
     /// Whether a measurement may begin while the window is the limit: the account has enough for the
     /// whole of it.
     pub fn may_measure(&self) -> bool {
