@@ -52,13 +52,15 @@ fn probes(log: &Log) -> Probes {
     probes
 }
 
-/// Cross traffic moves the rates of streams, and now and then a packet of the bulk is lost.
+const FRAMES: &str = "{ kind = \"frames\", rate = \"4 Mbit/s\", per_second = 30 }";
+
+/// Cross traffic moves the rates of streams. A full window would only be watched.
 fn shared_path(stack: &str, ack_frequency: bool) -> Scenario {
     let receiver = format!("receiver = {}", receiver(stack, ack_frequency));
     Path::default()
         .lasting(15)
         .traffic("name = \"cross\"\nkind = \"poisson\"\nrate = \"4 Mbit/s\"")
-        .flow("main", "imtcp", "{ kind = \"bulk\" }", &receiver)
+        .flow("main", "imtcp", FRAMES, &receiver)
         .scenario()
 }
 

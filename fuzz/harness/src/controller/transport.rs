@@ -140,10 +140,7 @@ impl Transport {
         }
         if let Some(request) = self.core.ack_request(self.now) {
             self.met.insert("a request for another frequency");
-            assert!(
-                request.ack_eliciting_threshold > 0,
-                "every packet by itself"
-            );
+            assert!(!request.max_ack_delay.is_zero(), "no delay at all");
         }
         let packet = SentPacket {
             number,

@@ -169,13 +169,7 @@ impl StatisticalEstimator {
             return None;
         }
         let rooms = self.slices.rooms(capacity, newest);
-        let mean = window::mean(
-            &self.scratch,
-            rooms,
-            span,
-            slice_s,
-            capacity.as_bps_f64(),
-        )?;
+        let mean = window::mean(&self.scratch, rooms, span, slice_s, capacity.as_bps_f64())?;
         Some(self.report_of(at, window, capacity, &mean))
     }
 

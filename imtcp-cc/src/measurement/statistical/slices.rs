@@ -146,7 +146,10 @@ impl Slice {
 
     /// What others sent at most, if nothing else is known.
     fn room(&self, capacity: f64) -> Option<Room> {
-        let OpenSums { own_bits, arrived_s } = self.open;
+        let OpenSums {
+            own_bits,
+            arrived_s,
+        } = self.open;
         (self.busy.gaps == 0 && arrived_s > 0.0).then(|| Room {
             index: self.index,
             most: (capacity - own_bits / arrived_s).max(0.0),

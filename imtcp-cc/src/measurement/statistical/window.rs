@@ -105,9 +105,7 @@ pub(super) fn mean(
     let unlike = UNLIKE_SHARE * (1.0 - seen_share).max(0.0) * libm::sqrt(scatter.between);
     Some(WindowMean {
         rate,
-        half_width: libm::sqrt(
-            NORMAL_95 * NORMAL_95 * variance + unlike * unlike + doubt * doubt,
-        ),
+        half_width: libm::sqrt(NORMAL_95 * NORMAL_95 * variance + unlike * unlike + doubt * doubt),
     })
 }
 
