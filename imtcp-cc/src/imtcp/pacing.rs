@@ -93,8 +93,13 @@ impl ImTcp {
         self.window_limited && self.config.estimator() == EstimatorKind::Statistical
     }
 
+    /// A transport that takes no more data from the application than the window has room for never has
+    /// more waiting: then a window that was full of late tells.
     pub(super) fn is_window_limited(&self, request: &SendRequest) -> bool {
-        request.window_left < request.queued
+        let phase = self.window.phase();
+        let window = self.window.window();
+        let is_used = !self.usage.is_underused(window, phase, self.max_datagram);
+        (request.window_left < request.queued || is_used)
             && self.keeper.bound_on_rate(self.max_datagram).is_none()
     }
 

@@ -17,7 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 const UPDATES: u64 = 5;
-const BULK: usize = 12_000_000;
+/// What the application writes at a time. A full window would never be held back.
+const WRITE: usize = 15_000;
+const WRITES: u64 = 250;
 
 fn at(millis: u64) -> Timestamp {
     Timestamp::from_origin(Duration::from_millis(millis))
@@ -176,12 +178,15 @@ fn keys_are_followed_while_data_is_held() {
     let mut config = client_config();
     config.set_cc_algorithm_name("imtcp").expect("it is known");
     let mut world = World::new(Box::new(server), config);
-    world.upload_at(at(200), BULK);
+    for write in 0..WRITES {
+        world.upload_at(at(200 + 20 * write), WRITE);
+    }
     for update in 0..UPDATES {
         world.update_keys_at(at(500 + 700 * update));
     }
     world.run_until(at(10_000));
-    assert_eq!(world.seen.uploaded, BULK as u64, "every byte arrives");
+    let written = WRITES * WRITE as u64;
+    assert_eq!(world.seen.uploaded, written, "every byte arrives");
     assert_eq!(world.seen.updates, UPDATES, "each while data was held");
     let generations = generations.all();
     println!("{generations:?}");
