@@ -1,8 +1,8 @@
 //! A file server and a client over real UDP sockets, with the available bandwidth measured inline.
 //!
-//! Plain quiche on tokio, not tokio-quiche: that one merges releases less than 50 µs apart and hands
-//! several datagrams to the kernel at once (GSO). A probe stream needs every packet to be a send
-//! of its own, at its own time.
+//! Plain quiche on tokio, not tokio-quiche: that one merges releases less than 50 µs apart and
+//! hands several datagrams to the kernel at once (GSO). A probe stream needs every packet to be a
+//! send of its own, at its own time.
 //!
 //! What makes the times good enough to measure with:
 //!
@@ -10,8 +10,8 @@
 //!   millisecond;
 //! * [`socket`] takes the time of each datagram from the kernel, and the connection sees that time
 //!   and not the moment when the process came round to it;
-//! * [`fetch`] acknowledges a datagram before it reads the next, if the server asks for that, and tells when
-//!   each one arrived;
+//! * [`fetch`] acknowledges a datagram before it reads the next, if the server asks for that, and
+//!   tells when each one arrived;
 //! * [`timing`] keeps account of how far the packets left from when they were to leave.
 
 #![allow(

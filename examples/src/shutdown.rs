@@ -3,8 +3,8 @@
 use std::io;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// A future that is done at the first SIGTERM or SIGINT (Ctrl-C). From this call on these signals no
-/// longer end the program by themselves.
+/// A future that is done at the first SIGTERM or SIGINT (Ctrl-C). From this call on these signals
+/// no longer end the program by themselves.
 ///
 /// # Errors
 /// The signals cannot be received.

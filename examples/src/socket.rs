@@ -182,8 +182,8 @@ mod tests {
     use std::net::Ipv4Addr;
 
     const APART: Duration = Duration::from_millis(100);
-    /// The first socket of a machine that wants receive times sets the kernel about it, and some time
-    /// may pass before the kernel does it: until then a datagram's time is that of the taking.
+    /// The first socket of a machine that wants receive times sets the kernel about it, and some
+    /// time may pass before the kernel does it: until then a datagram's time is that of the taking.
     const ATTEMPTS: u32 = 10;
 
     #[test]

@@ -201,8 +201,8 @@ fn the_end_of_the_server_completes_its_logs() {
     });
 }
 
-/// Lets a client fetch for a second from a server with this promise; returns its slots file in lines
-/// and fields, and its account.
+/// Lets a client fetch for a second from a server with this promise; returns its slots file in
+/// lines and fields, and its account.
 fn promised(promise: &str) -> (Vec<Vec<String>>, Report) {
     on_one_thread(async {
         let folder = tempfile::tempdir().expect("a folder");

@@ -26,10 +26,10 @@ pub enum StoreTimer {
     Fixed(Duration),
 }
 
-/// Header and protection of a 1-RTT packet that carries one STREAM frame (RFC 9000, sections 17.3.1 and
-/// 19.8; RFC 9001, section 5.3): flags 1, connection ID up to 20, packet number 2, tag 16; type 1, stream
-/// ID 2, offset 4, length 2. Never less than is really used below 1 GiB, so that a promise rather gives
-/// too much.
+/// Header and protection of a 1-RTT packet that carries one STREAM frame (RFC 9000, sections 17.3.1
+/// and 19.8; RFC 9001, section 5.3): flags 1, connection ID up to 20, packet number 2, tag 16; type
+/// 1, stream ID 2, offset 4, length 2. Never less than is really used below 1 GiB, so that a
+/// promise rather gives too much.
 const PACKET_OVERHEAD: Bytes = Bytes::new(48);
 
 /// A delay that nobody sees in a picture: half of a frame at 50 frames a second.
@@ -125,7 +125,8 @@ impl Config {
     }
 
     /// The initial congestion window in full datagrams. Unless set it is the transport's
-    /// (`initial_congestion_window_packets` of quiche and tokio-quiche), else 10 (RFC 9002, section 7.2).
+    /// (`initial_congestion_window_packets` of quiche and tokio-quiche), else 10 (RFC 9002, section
+    /// 7.2).
     pub fn initial_window_packets(&self) -> u32 {
         self.initial_window_packets
             .unwrap_or(DEFAULT_INITIAL_WINDOW)
@@ -133,8 +134,8 @@ impl Config {
 
     /// What the round trip is taken for before it is measured. Unless set it is the transport's.
     ///
-    /// The first flight leaves at once whatever it is; only the rate that qlog shows meanwhile follows
-    /// from it. quiche's own timers take its `initial_rtt`.
+    /// The first flight leaves at once whatever it is; only the rate that qlog shows meanwhile
+    /// follows from it. quiche's own timers take its `initial_rtt`.
     pub fn initial_rtt(&self) -> Option<Duration> {
         self.initial_rtt
     }
@@ -158,8 +159,8 @@ impl Config {
         self.promise
     }
 
-    /// The largest share of the path's capacity up to which a promise takes from others; above 0, at
-    /// most 1. What is available without taking may be used in any case.
+    /// The largest share of the path's capacity up to which a promise takes from others; above 0,
+    /// at most 1. What is available without taking may be used in any case.
     pub fn promise_ceiling(&self) -> f64 {
         self.promise_ceiling
     }
@@ -169,9 +170,10 @@ impl Config {
         self.slot_length
     }
 
-    /// For how long measuring may hold a packet back that could leave without it; never for more than
-    /// half of the least round trip of the path. 10 ms unless set. With zero nothing is ever held back, and the estimates are
-    /// what passing packets tell. The paper's T (IM 3.4.2) is bounded by it.
+    /// For how long measuring may hold a packet back that could leave without it; never for more
+    /// than half of the least round trip of the path. 10 ms unless set. With zero nothing is ever
+    /// held back, and the estimates are what passing packets tell. The paper's T (IM 3.4.2) is
+    /// bounded by it.
     pub fn longest_hold(&self) -> Duration {
         self.longest_hold
     }

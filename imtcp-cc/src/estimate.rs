@@ -51,8 +51,9 @@ impl Estimate {
         now.saturating_since(self.at)
     }
 
-    /// The estimate, told that `delivered` got through in its time and so was available. A value that
-    /// this exceeds clearly is refuted; what lies closer is chance, and the interval speaks of it.
+    /// The estimate, told that `delivered` got through in its time and so was available. A value
+    /// that this exceeds clearly is refuted; what lies closer is chance, and the interval speaks of
+    /// it.
     #[must_use]
     pub(crate) fn at_least(mut self, delivered: Bandwidth) -> Self {
         if delivered > self.available.scaled(CLEARLY) {

@@ -66,8 +66,8 @@ pub enum Event {
         /// The estimate.
         estimate: Estimate,
     },
-    /// Nothing can be told of the path: no estimate for the better part of a second. Where packets were
-    /// acknowledged all the while the estimator starts anew.
+    /// Nothing can be told of the path: no estimate for the better part of a second. Where packets
+    /// were acknowledged all the while the estimator starts anew.
     EstimateWithdrawn {
         /// Whose estimate.
         estimator: EstimatorKind,

@@ -407,8 +407,8 @@ impl ImTcp {
         let application_limited =
             self.usage
                 .is_underused(window, self.window.phase(), self.max_datagram);
-        // What leaves at a promised rate and no faster is limited by what is wanted. Its window may grow
-        // all the same, to what a loss leaves enough of: no burst can come of it.
+        // What leaves at a promised rate and no faster is limited by what is wanted. Its window may
+        // grow all the same, to what a loss leaves enough of: no burst can come of it.
         let is_paced = self.keeper.bound_on_rate(self.max_datagram).is_some();
         self.statistical
             .set_application_limited(application_limited || is_paced);

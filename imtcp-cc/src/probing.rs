@@ -32,9 +32,9 @@ const PACKETS_PER_COSTLY_PROBE: u32 = 32;
 /// second are enough to notice a change within one.
 const LONGEST_ADAPTIVE_PAUSE: Duration = Duration::from_millis(250);
 
-/// After a measurement for which packets did not come in time, the next one is not tried for this long,
-/// twice as long after each further one, up to the most: a source that never fills a stream is hardly
-/// ever held back.
+/// After a measurement for which packets did not come in time, the next one is not tried for this
+/// long, twice as long after each further one, up to the most: a source that never fills a stream
+/// is hardly ever held back.
 const PAUSE_AFTER_VAIN: Duration = Duration::from_millis(250);
 const MOST_DOUBLINGS: u32 = 5;
 
@@ -233,9 +233,9 @@ impl Probing {
 
     /// T = (M / A)(N - 1) + 4 D_RTT (IM 3.4.2).
     ///
-    /// A stands there for the connection's own rate, which self-clocking ties to it. Where the window
-    /// allows less than A, packets become ready more slowly, and T follows: with A alone no stream
-    /// could be filled from a range that is far too high, and the range would stay.
+    /// A stands there for the connection's own rate, which self-clocking ties to it. Where the
+    /// window allows less than A, packets become ready more slowly, and T follows: with A alone no
+    /// stream could be filled from a range that is far too high, and the range would stay.
     fn limit_for(&self, conditions: &Conditions, range: &SearchRange) -> Duration {
         match self.timer {
             StoreTimer::Fixed(limit) => limit,

@@ -173,8 +173,8 @@ fn path(cross_mbps: u64, ack_every: u32) -> Path {
     }
 }
 
-/// Streams, trains, reports and conclusions go on; a bulk source also fills the queue, and loses. By
-/// default a full window is only watched, so no streams are expected of it.
+/// Streams, trains, reports and conclusions go on; a bulk source also fills the queue, and loses.
+/// By default a full window is only watched, so no streams are expected of it.
 fn watch_all_paths(estimator: EstimatorKind, source: Source) {
     let mut expected = vec!["slots ended"];
     if source == Source::Periodic || estimator == EstimatorKind::Classic {

@@ -209,7 +209,8 @@ fn a_source_slower_than_its_promise_breaks_nothing_and_the_path_is_known_all_the
 
 #[test]
 fn chunks_are_not_sent_faster_than_promised() {
-    // 4 s of video at 3.3 Mbit/s at once, every 4 s: paced at the promise of 4, they take most of the time.
+    // 4 s of video at 3.3 Mbit/s at once, every 4 s: paced at the promise of 4, they take most of
+    // the time.
     let requirement = require(4.0, Demand::Exactly);
     let outcomes = with_source(
         path(40),
@@ -292,14 +293,15 @@ fn slots_from_loss_to_loss_keep_more_than_halved_and_doubled_ones() {
     assert!(ours * 10 >= all * 9, "{ours} of {all}");
 }
 
-/// Whatever path, rate and period: the window never closes, nothing stalls, and slots follow each other
-/// without a gap.
+/// Whatever path, rate and period: the window never closes, nothing stalls, and slots follow each
+/// other without a gap.
 mod whatever_the_path {
     use super::*;
     use proptest::prelude::*;
 
-    /// Never below the minimum of RFC 9002, section 7.2, never faster than slow start, and faster than Reno
-    /// only up to the most that was ever in reach, so many `times` as the window is what is sent.
+    /// Never below the minimum of RFC 9002, section 7.2, never faster than slow start, and faster
+    /// than Reno only up to the most that was ever in reach, so many `times` as the window is what
+    /// is sent.
     fn within_the_ceiling(climbs: &[Climb], times: u64) -> Result<(), TestCaseError> {
         let (mut reach, mut round_trip) = (Bandwidth::ZERO, Duration::ZERO);
         for climb in climbs {
@@ -349,7 +351,8 @@ mod whatever_the_path {
                 run.climbs = Some(Vec::new());
                 run.write_at(Duration::ZERO, 1 << 40);
             });
-            // Of a source that wants no more half of the window is spare, and its packets are paced.
+            // Of a source that wants no more half of the window is spare, and its packets are
+            // paced.
             let times = if exactly { 2 } else { 1 };
             within_the_ceiling(outcomes.run.climbs.as_deref().unwrap_or_default(), times)?;
             prop_assert!(outcomes.run.tally.delivered > 0);

@@ -118,8 +118,8 @@ impl Promises {
         self.kept + self.source_limited + self.missed
     }
 
-    /// The ratio of achieved to required that 5 % of the slots stay below; `None` without slots that the
-    /// source did not limit.
+    /// The ratio of achieved to required that 5 % of the slots stay below; `None` without slots
+    /// that the source did not limit.
     pub fn p5(&self) -> Option<f64> {
         let mut sorted = self.ratios.clone();
         sorted.sort_by(f64::total_cmp);

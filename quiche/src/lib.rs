@@ -19,8 +19,8 @@
     reason = "upstream's documentation links to pages of its own, by address"
 )]
 
-// The build script copies these beside upstream's files, whose module tree they are compiled in. Named
-// here for `cargo fmt` alone, which does not look into an included file.
+// The build script copies these beside upstream's files, whose module tree they are compiled in.
+// Named here for `cargo fmt` alone, which does not look into an included file.
 #[cfg(false)]
 mod ack_frequency;
 #[cfg(false)]
@@ -37,7 +37,7 @@ mod plugin;
 #[cfg(false)]
 mod receive_timestamps;
 
-// Not in a unit-test build, which `--all-targets` makes: upstream's unit tests need its dev-dependencies
-// and files, and are run by `cargo xtask quiche-tests`.
+// Not in a unit-test build, which `--all-targets` makes: upstream's unit tests need its
+// dev-dependencies and files, and are run by `cargo xtask quiche-tests`.
 #[cfg(not(test))]
 include!(concat!(env!("OUT_DIR"), "/quiche/src/lib.rs"));

@@ -1,8 +1,8 @@
 //! What an acknowledgement and a packet cost the server, inside quiche, with each controller.
 //!
 //! In-memory pairs in virtual time: a bulk stream over 100 Mbit/s and 20 ms, every packet
-//! acknowledged by itself. Only the server's own `recv()` and `send()` are timed, and the pairs take
-//! turns.
+//! acknowledged by itself. Only the server's own `recv()` and `send()` are timed, and the pairs
+//! take turns.
 
 #![expect(
     clippy::disallowed_methods,

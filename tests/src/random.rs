@@ -56,7 +56,8 @@ impl Random {
     }
 }
 
-/// Mixes a run's seed with a component's name (FNV-1a over the name, started from the seed's bytes).
+/// Mixes a run's seed with a component's name (FNV-1a over the name, started from the seed's
+/// bytes).
 pub fn component_seed(seed: u64, name: &str) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;

@@ -1,5 +1,5 @@
-//! What measuring may cost: the survey in short, and the traps that are known. `cargo xtask harm` runs
-//! the survey at length, `imtcp-sim sweep hosts` the machines.
+//! What measuring may cost: the survey in short, and the traps that are known. `cargo xtask harm`
+//! runs the survey at length, `imtcp-sim sweep hosts` the machines.
 
 use imtcp_sim::result::FlowResult;
 use imtcp_sim::run::RunOptions;

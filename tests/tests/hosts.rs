@@ -56,8 +56,8 @@ fn a_packet_a_millisecond_is_all_that_a_host_can_send_which_needs_one_for_each()
 
 #[test]
 fn ticks_hold_back_what_nothing_else_lets_go() {
-    // A datagram is due every 10 ms. Besides ticks only acknowledgements wake the server, one for ten
-    // of them.
+    // A datagram is due every 10 ms. Besides ticks only acknowledgements wake the server, one for
+    // ten of them.
     let departures = |tick: &str| {
         let host = format!("{{ timer_tick = \"{tick}\" }}");
         let application = "{ kind = \"datagrams\", rate = \"0.8 Mbit/s\", size = \"1000 B\" }";

@@ -119,7 +119,8 @@ fn a_thread_requires_changes_and_withdraws_while_the_connection_runs() {
         taken.iter().all(|report| report.outcome == Outcome::Kept),
         "{taken:?}"
     );
-    // The window was steered down from 10 Mbit/s: the last slot of each rate has it and little more.
+    // The window was steered down from 10 Mbit/s: the last slot of each rate has it and little
+    // more.
     for last in [&taken[2], &taken[5]] {
         let ratio = last.achieved.as_bps_f64() / last.required.as_bps_f64();
         assert!((1.0..1.2).contains(&ratio), "{last:?}");

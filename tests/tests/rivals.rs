@@ -38,7 +38,8 @@ fn a_promise_is_kept_where_reno_has_its_fair_share_and_the_rivals_loss_is_told()
     assert_eq!(beside.rivals, 25);
     // 94.5 Mbit/s of goodput among 26.
     assert_eq!(beside.fair_bps.expect("rivals") / 10_000, 363);
-    // Five times a fair share for one is a sixth less for each of the others, and what the crowd wastes.
+    // Five times a fair share for one is a sixth less for each of the others, and what the crowd
+    // wastes.
     let lost = beside.lost.expect("rivals");
     assert!((0.1..0.35).contains(&lost), "{lost}");
 

@@ -1,5 +1,5 @@
-//! A server and a client on stock tokio-quiche. The server's controller is chosen by its name; at the
-//! end the server tells what it found behind the name.
+//! A server and a client on stock tokio-quiche. The server's controller is chosen by its name; at
+//! the end the server tells what it found behind the name.
 
 use std::error::Error;
 use std::io;

@@ -11,7 +11,8 @@ use crate::workspace;
 /// One input may take so many seconds before it counts as one that hangs.
 const TIMEOUT: u32 = 25;
 
-/// Feeds the parsers and state machines with inputs that lead further and further; see fuzz/README.md.
+/// Feeds the parsers and state machines with inputs that lead further and further; see
+/// fuzz/README.md.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The targets; all of them if none is named.

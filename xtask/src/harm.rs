@@ -7,12 +7,12 @@ use anyhow::{Context, Result};
 
 use crate::workspace;
 
-/// Draws paths with steps, runs each with and without measuring and with CUBIC, prints the worst; fails
-/// when a bar is missed.
+/// Draws paths with steps, runs each with and without measuring and with CUBIC, prints the worst;
+/// fails when a bar is missed.
 ///
-/// The bars: goodput of 97 % of that without measuring on each path and of 99.5 % at the median; data
-/// that leaves no more than a round trip and 10 ms later (95th percentile); something said of the path
-/// within a second after each step. 200 paths take some minutes.
+/// The bars: goodput of 97 % of that without measuring on each path and of 99.5 % at the median;
+/// data that leaves no more than a round trip and 10 ms later (95th percentile); something said of
+/// the path within a second after each step. 200 paths take some minutes.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// One path for each seed from A to B, both included.

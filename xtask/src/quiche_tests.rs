@@ -1,6 +1,6 @@
 //! `cargo xtask quiche-tests`: upstream's own unit tests, on the untouched crate and on the patched
-//! source, and on that with `imtcp` as the default controller. The patches are harmless as long as the
-//! first two give the same result, and the third but for a list of known differences.
+//! source, and on that with `imtcp` as the default controller. The patches are harmless as long as
+//! the first two give the same result, and the third but for a list of known differences.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -103,7 +103,8 @@ impl Crates {
     }
 }
 
-/// What upstream's tests need besides the sources: the manifest, and certificates among the examples.
+/// What upstream's tests need besides the sources: the manifest, and certificates among the
+/// examples.
 fn complete(source: &Path, folder: &Path) -> Result<()> {
     copy_tree(&source.join("examples"), &folder.join("examples"))?;
     let manifest = source.join("Cargo.toml");

@@ -9,7 +9,8 @@ use quiche_patcher::{copy_tree, published_source};
 
 use crate::workspace;
 
-/// Makes a repository of the patches to quiche, writes the patches from one, or checks that both agree.
+/// Makes a repository of the patches to quiche, writes the patches from one, or checks that both
+/// agree.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]

@@ -6,8 +6,8 @@ use imtcp_examples::fetch::{Options, fetch};
 use imtcp_examples::shutdown;
 use std::process::ExitCode;
 
-/// Fetch a file over HTTP/3 and print the goodput. The server may ask for fewer acknowledgements, and
-/// is told when packets arrived.
+/// Fetch a file over HTTP/3 and print the goodput. The server may ask for fewer acknowledgements,
+/// and is told when packets arrived.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {

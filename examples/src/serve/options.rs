@@ -51,9 +51,9 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub estimates: Option<PathBuf>,
 
-    /// Require this rate of application data on each connection: "8 Mbit/s per 2 s", or "exactly 3.3
-    /// Mbit/s per 4 s" if no more is wanted. What the path does not allow is required as soon as it
-    /// does.
+    /// Require this rate of application data on each connection: "8 Mbit/s per 2 s", or "exactly
+    /// 3.3 Mbit/s per 4 s" if no more is wanted. What the path does not allow is required as soon
+    /// as it does.
     #[arg(long, value_name = "RATE per PERIOD", value_parser = requirement::parse)]
     pub promise: Option<Requirement>,
 

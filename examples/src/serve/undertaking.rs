@@ -30,8 +30,8 @@ impl Undertaking {
         }
     }
 
-    /// Requires the rate where that has not been done, or was rejected and may be possible by now. Each
-    /// path has a promise of its own, so after a migration it begins anew.
+    /// Requires the rate where that has not been done, or was rejected and may be possible by now.
+    /// Each path has a promise of its own, so after a migration it begins anew.
     ///
     /// Before the first acknowledgement a path knows nothing that could speak against it.
     pub(super) fn follow(&mut self, connection: &Connection) {

@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use totals::notice;
 
-/// A file of slots, or none, and totals. A line is written as it comes: there are few, and somebody may
-/// be reading along.
+/// A file of slots, or none, and totals. A line is written as it comes: there are few, and somebody
+/// may be reading along.
 pub struct SlotLog {
     started: Instant,
     inner: Mutex<Inner>,

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 /// Longer times count as this one.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// How late each packet left that had a release time, and how far each gap inside a probe stream was
-/// from the planned one; in memory that does not grow.
+/// How late each packet left that had a release time, and how far each gap inside a probe stream
+/// was from the planned one; in memory that does not grow.
 #[derive(Debug)]
 pub struct ReleaseTiming {
     lateness: Histogram<u64>,

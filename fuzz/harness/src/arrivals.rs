@@ -1,9 +1,9 @@
 //! Receive times from the one endpoint to the other: noted, written, read, and compared with what
 //! happened.
 //!
-//! Input: what was asked for (numbers: the most timestamps, the exponent), then steps: an even byte, a
-//! packet number and its time in microseconds; an odd byte, an ACK frame: how many ranges, each from and
-//! length, and the room in bytes.
+//! Input: what was asked for (numbers: the most timestamps, the exponent), then steps: an even
+//! byte, a packet number and its time in microseconds; an odd byte, an ACK frame: how many ranges,
+//! each from and length, and the room in bytes.
 
 use crate::input::{Input, LARGEST, Output};
 use crate::{Met, Seed};

@@ -1,10 +1,10 @@
 //! Two real connections in virtual time: a server with the measuring controller, and a client that
 //! acknowledges as it is asked, tells when packets came, and lies about both.
 //!
-//! Input: how the two are set up (a byte of choices; min_ack_delay, the most timestamps, the exponent),
-//! then steps, a byte each and what belongs to it; see `Harness::step`. In the end the link is a
-//! good one: a connection that still stands has to carry all its data, and one that does not has to have
-//! a reason.
+//! Input: how the two are set up (a byte of choices; min_ack_delay, the most timestamps, the
+//! exponent), then steps, a byte each and what belongs to it; see `Harness::step`. In the end the
+//! link is a good one: a connection that still stands has to carry all its data, and one that does
+//! not has to have a reason.
 
 mod world;
 

@@ -1,8 +1,9 @@
-//! The whole core over a transport that keeps its books, and a peer that lies: about what it got, how
-//! long it held its acknowledgements, and when packets came.
+//! The whole core over a transport that keeps its books, and a peer that lies: about what it got,
+//! how long it held its acknowledgements, and when packets came.
 //!
-//! Input: the configuration (a byte of choices, N, k, a promise if 16 is chosen), then steps, a byte each and what belongs to it; see
-//! `Harness::step`. In the end an honest peer takes over, and everything has to leave.
+//! Input: the configuration (a byte of choices, N, k, a promise if 16 is chosen), then steps, a
+//! byte each and what belongs to it; see `Harness::step`. In the end an honest peer takes over, and
+//! everything has to leave.
 
 mod promise;
 mod transport;
@@ -121,10 +122,11 @@ impl Harness {
                 let micros = input.below(LONGEST_PAUSE)?;
                 self.transport.advance(Duration::from_micros(micros));
             }
-            // An acknowledgement as the peer likes: from which packet on, how many, its delay, and times.
+            // An acknowledgement as the peer likes: from which packet on, how many, its delay, and
+            // times.
             2 | 3 => self.acknowledge(input)?,
-            // A stretch over a link: acknowledgements, kbit/s, round trip, packets for each, and by how
-            // much in 64 parts the peer's clock runs too fast (0 for no times).
+            // A stretch over a link: acknowledgements, kbit/s, round trip, packets for each, and by
+            // how much in 64 parts the peer's clock runs too fast (0 for no times).
             4 | 5 => {
                 let count = input.below(LONGEST_STRETCH)?;
                 let link = Link {

@@ -1,11 +1,12 @@
 //! The three frames, as bytes: ACK_FREQUENCY, IMMEDIATE_ACK, ACK_RECEIVE_TIMESTAMPS.
 //!
-//! Input: a byte for the mode, what was asked for (numbers: the most timestamps, the exponent), then by
-//! mode
+//! Input: a byte for the mode, what was asked for (numbers: the most timestamps, the exponent),
+//! then by mode
 //!
 //! - 0, 1, 2: frames of a 1-RTT, a Handshake and a 0-RTT packet;
 //! - 3: the largest acknowledged number, room in bytes, a Receive Timestamps field;
-//! - 4: what a frame says, as numbers: the frame is made of it here, and it is known what is to be read.
+//! - 4: what a frame says, as numbers: the frame is made of it here, and it is known what is to be
+//!   read.
 
 use crate::input::{Input, Output};
 use crate::{Met, Seed};

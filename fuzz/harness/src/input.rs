@@ -1,7 +1,7 @@
 //! Bytes as a list of choices, and back.
 //!
-//! Numbers are QUIC's variable-length integers (RFC 9000, section 16), on which an engine that flips
-//! bits and splices bytes does well: one byte for what is small, eight for what is extreme.
+//! Numbers are QUIC's variable-length integers (RFC 9000, section 16), on which an engine that
+//! flips bits and splices bytes does well: one byte for what is small, eight for what is extreme.
 
 use std::time::{Duration, Instant};
 

@@ -1,9 +1,9 @@
-//! What the fuzz targets run. Each target is a function of bytes that panics when something is wrong
-//! that no input may cause; libFuzzer calls it, and so does an ordinary test with the seeds.
+//! What the fuzz targets run. Each target is a function of bytes that panics when something is
+//! wrong that no input may cause; libFuzzer calls it, and so does an ordinary test with the seeds.
 //!
-//! Wherever it can be said what the right answer is, a target says it: by a model of its own, by the
-//! way back (what was decoded is encoded and decoded again), or by what has to come of it in the end
-//! (data arrives). "Does not panic" is only the least of it.
+//! Wherever it can be said what the right answer is, a target says it: by a model of its own, by
+//! the way back (what was decoded is encoded and decoded again), or by what has to come of it in
+//! the end (data arrives). "Does not panic" is only the least of it.
 
 pub mod arrivals;
 pub mod connection;

@@ -1,4 +1,5 @@
-//! Transport parameters: min_ack_delay, max_receive_timestamps_per_ack, receive_timestamps_exponent.
+//! Transport parameters: min_ack_delay, max_receive_timestamps_per_ack,
+//! receive_timestamps_exponent.
 //!
 //! Input: the peer's encoded list (RFC 9000, section 18).
 

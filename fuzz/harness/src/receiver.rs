@@ -1,8 +1,8 @@
 //! The receiver of requests: when it acknowledges, beside what the drafts demand.
 //!
-//! Input: how it is set up (a byte: 1 if requests are understood, 2 if acknowledgements are delayed without
-//! one; min_ack_delay, threshold and max_ack_delay), then steps, a byte each and what belongs to it; see
-//! `Harness::step`.
+//! Input: how it is set up (a byte: 1 if requests are understood, 2 if acknowledgements are delayed
+//! without one; min_ack_delay, threshold and max_ack_delay), then steps, a byte each and what
+//! belongs to it; see `Harness::step`.
 
 use crate::input::{Input, Output, origin};
 use crate::{Met, Seed};

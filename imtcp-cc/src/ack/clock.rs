@@ -1,18 +1,19 @@
 //! What sets the time at which echoes come: the data's own arrival, or something on the way back.
 //!
 //! An echo is worth its time only while the packet's arrival at the peer decides it. A path that
-//! releases packets in aggregates, a host that reads them in batches, and a reverse link that is full
-//! all give echoes a time of their own. Three signs tell, none of which needs the capacity:
+//! releases packets in aggregates, a host that reads them in batches, and a reverse link that is
+//! full all give echoes a time of their own. Three signs tell, none of which needs the capacity:
 //!
 //! - *Clumps*: packets that left well apart are echoed together. A link can only bring packets as
 //!   close as it serves them, so this is an aggregate.
-//! - *A beat*: gaps between acknowledgements are all alike while the packets that they cover are not. A
-//!   link that serves data would need twice the time for twice the bytes; this is another link's
-//!   beat, one acknowledgement after the other.
-//! - *A contradiction*, found elsewhere ([`crate::capacity`]): capacity and echoes together would have
-//!   others send more than the link carries.
+//! - *A beat*: gaps between acknowledgements are all alike while the packets that they cover are
+//!   not. A link that serves data would need twice the time for twice the bytes; this is another
+//!   link's beat, one acknowledgement after the other.
+//! - *A contradiction*, found elsewhere ([`crate::capacity`]): capacity and echoes together would
+//!   have others send more than the link carries.
 //!
-//! Then time is read off coarsely: over gaps so long that what the way back does to their ends is small.
+//! Then time is read off coarsely: over gaps so long that what the way back does to their ends is
+//! small.
 
 use crate::units::{TimeDelta, Timestamp};
 use std::time::Duration;
@@ -47,9 +48,9 @@ const AGREE_FINE: u32 = 8;
 /// After a contradiction fine echoes are not tried again for this long.
 const DISTRUST: Duration = Duration::from_secs(30);
 
-/// Once echoes are read coarsely they are so for this long at least, and for twice as long each time that
-/// a return to fine reading did not last ten times as long: nothing can be learnt from echoes that are
-/// read now in this way and now in that.
+/// Once echoes are read coarsely they are so for this long at least, and for twice as long each
+/// time that a return to fine reading did not last ten times as long: nothing can be learnt from
+/// echoes that are read now in this way and now in that.
 const COARSE_FOR: Duration = Duration::from_secs(1);
 const RELAPSE_FACTOR: u32 = 10;
 
@@ -90,7 +91,8 @@ pub struct EchoClock {
     distrusted_until: Timestamp,
     /// What the timing is until then.
     distrusted: EchoTiming,
-    /// How long echoes were to be read coarsely when that last began, and when it ends at the soonest.
+    /// How long echoes were to be read coarsely when that last began, and when it ends at the
+    /// soonest.
     coarse_for: Duration,
     coarse_until: Timestamp,
 }
@@ -137,8 +139,8 @@ impl EchoClock {
         }
     }
 
-    /// Capacity and echoes contradict each other: something pushes echoes together. If it holds none of
-    /// them for longer than `readable`, their time can still be read coarsely.
+    /// Capacity and echoes contradict each other: something pushes echoes together. If it holds
+    /// none of them for longer than `readable`, their time can still be read coarsely.
     pub fn distrust(&mut self, now: Timestamp, readable: Duration) {
         self.distrusted = if self.jitter() <= readable {
             EchoTiming::Clumped
@@ -150,9 +152,9 @@ impl EchoClock {
         self.distrusted_until = now + DISTRUST;
     }
 
-    /// After a contradiction echoes were taken for unreadable, by what they were off by at that moment. The
-    /// start of a transfer, before its queue has filled, is a poor one: if they are off by no more than
-    /// `readable` meanwhile, they can be read coarsely.
+    /// After a contradiction echoes were taken for unreadable, by what they were off by at that
+    /// moment. The start of a transfer, before its queue has filled, is a poor one: if they are off
+    /// by no more than `readable` meanwhile, they can be read coarsely.
     pub fn reconsider(&mut self, readable: Duration) {
         if self.distrusted == EchoTiming::Foreign && self.jitter() <= readable {
             self.distrusted = EchoTiming::Clumped;
@@ -169,8 +171,8 @@ impl EchoClock {
         self.timing != EchoTiming::Own
     }
 
-    /// By how much the time between two echoes differs from that between their departures, and from what
-    /// a busy link needs for them: what 95 % stay below. Others' packets are in it.
+    /// By how much the time between two echoes differs from that between their departures, and from
+    /// what a busy link needs for them: what 95 % stay below. Others' packets are in it.
     pub fn jitter(&self) -> Duration {
         self.jitter[0].max(self.jitter[1])
     }

@@ -14,12 +14,12 @@ pub struct EchoPoint {
     pub size: Bytes,
     /// When it really left.
     pub sent: Timestamp,
-    /// When its echo came, less the delay that the receiver said it added; or when the packet arrived,
-    /// but for a constant, if the receiver told.
+    /// When its echo came, less the delay that the receiver said it added; or when the packet
+    /// arrived, but for a constant, if the receiver told.
     pub arrived: Timestamp,
-    /// When the acknowledgement came, whatever delay the receiver says it added. The same as `arrived` if
-    /// the receiver told when the packet arrived: those times are checked in another way
-    /// ([`super::ReceiveClock`]).
+    /// When the acknowledgement came, whatever delay the receiver says it added. The same as
+    /// `arrived` if the receiver told when the packet arrived: those times are checked in another
+    /// way ([`super::ReceiveClock`]).
     pub came: Timestamp,
 }
 
@@ -58,8 +58,8 @@ impl EchoGap {
         (self.to.arrived - self.from.arrived).to_duration()
     }
 
-    /// The gap between the echoes, or between the acknowledgements as they came if that is longer: a
-    /// receiver's words can stretch it, and not shorten it below what we have seen ourselves.
+    /// The gap between the echoes, or between the acknowledgements as they came if that is longer:
+    /// a receiver's words can stretch it, and not shorten it below what we have seen ourselves.
     pub fn seen_gap(&self) -> Option<Duration> {
         let came = self.to.came.saturating_since(self.from.came);
         Some(self.arrival_gap()?.max(came))
@@ -73,8 +73,8 @@ pub enum LinkState {
     /// It did: the packets came as fast as the link serves them, and no faster, so that the sending
     /// gap is also the gap at the link's queue.
     BusySpaced,
-    /// It did, if the earlier packet waited at that link: the packets came more slowly than the link
-    /// serves them, but not after that waiting time was over.
+    /// It did, if the earlier packet waited at that link: the packets came more slowly than the
+    /// link serves them, but not after that waiting time was over.
     BusyQueued,
     /// It did, but the packets left faster than the link serves: a link before it may have
     /// stretched the gap, so that the sending gap says nothing.

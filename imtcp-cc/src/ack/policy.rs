@@ -1,17 +1,17 @@
 //! What the peer is asked about its acknowledgements (draft-ietf-quic-ack-frequency-14).
 //!
-//! Packets whose arrival is to be known ask for an acknowledgement of their own; for the rest the peer
-//! is asked to acknowledge seldom. What is sparse is bounded by what depends on it:
+//! Packets whose arrival is to be known ask for an acknowledgement of their own; for the rest the
+//! peer is asked to acknowledge seldom. What is sparse is bounded by what depends on it:
 //!
-//! - *Loss detection*: at least six acknowledgements a round trip while data flows, so that a loss is
-//!   known a sixth of a round trip later at most; and the peer reports reordering as soon as loss
-//!   detection can declare a loss by it (draft section 9).
+//! - *Loss detection*: at least six acknowledgements a round trip while data flows, so that a loss
+//!   is known a sixth of a round trip later at most; and the peer reports reordering as soon as
+//!   loss detection can declare a loss by it (draft section 9).
 //! - *Window growth*: the window counts bytes and not acknowledgements, and what an acknowledgement
-//!   frees, a sixth of the window and 16 packets at most, is paced. While the window doubles it is a
-//!   twelfth.
+//!   frees, a sixth of the window and 16 packets at most, is paced. While the window doubles it is
+//!   a twelfth.
 //!
-//! A window of a few packets has each acknowledged, as many peers do by themselves. With every second,
-//! a path of 5 Mbit/s, 10 ms and a queue of two packets lost a twentieth of its goodput.
+//! A window of a few packets has each acknowledged, as many peers do by themselves. With every
+//! second, a path of 5 Mbit/s, 10 ms and a queue of two packets lost a twentieth of its goodput.
 //!
 //! With four, or with 32 packets, goodput fell by more than a per cent on a path of 20 ms.
 
@@ -28,8 +28,8 @@ const MOST_PACKETS: u32 = 16;
 /// kPacketThreshold (RFC 9002, section 6.1.1), which quiche takes.
 const REORDERING_THRESHOLD: u64 = 3;
 
-/// The longest delay: the default max_ack_delay (RFC 9000, section 18.2). Asking for more would make
-/// the peer worse than it is by itself.
+/// The longest delay: the default max_ack_delay (RFC 9000, section 18.2). Asking for more would
+/// make the peer worse than it is by itself.
 const LONGEST_DELAY: Duration = Duration::from_millis(25);
 
 /// A request is worth a frame when a value changes by this ratio...
@@ -42,7 +42,8 @@ const ROUND_TRIPS_BETWEEN: u32 = 4;
 /// Of this many packets one may ask for an acknowledgement besides those of streams.
 const PACKETS_PER_MARK: u32 = 24;
 
-/// The same while the application is what limits: there are few packets then, and few trains to read.
+/// The same while the application is what limits: there are few packets then, and few trains to
+/// read.
 const PACKETS_PER_MARK_LIMITED: u32 = 6;
 
 /// Marks that may be saved up, in packets.
@@ -131,8 +132,8 @@ impl AckPolicy {
         Some(wanted)
     }
 
-    /// Whether the packet that leaves now asks for an acknowledgement of its own. Asked once for each.
-    /// `limited` while the application has less than the window allows.
+    /// Whether the packet that leaves now asks for an acknowledgement of its own. Asked once for
+    /// each. `limited` while the application has less than the window allows.
     pub fn wants_immediate(&mut self, place: Place, limited: bool) -> bool {
         self.saved = (self.saved + 1).min(MOST_SAVED);
         match place {

@@ -1,12 +1,13 @@
-//! The peer's clock, from the receive times in its acknowledgements (draft-ietf-quic-receive-ts-02).
+//! The peer's clock, from the receive times in its acknowledgements
+//! (draft-ietf-quic-receive-ts-02).
 //!
-//! The peer's times have an origin that nobody else knows; here they are moved so that the first packet
-//! keeps the time of its acknowledgement. All that is used of them are differences.
+//! The peer's times have an origin that nobody else knows; here they are moved so that the first
+//! packet keeps the time of its acknowledgement. All that is used of them are differences.
 //!
-//! A peer can say what it likes. What can be checked is: packets arrive after they left, in the order in
-//! which they left but for some, and acknowledgements come after what they speak of by about the same
-//! time, give or take a round trip. Times are used once they have passed for a while; who fails again and
-//! again is no longer listened to.
+//! A peer can say what it likes. What can be checked is: packets arrive after they left, in the
+//! order in which they left but for some, and acknowledgements come after what they speak of by
+//! about the same time, give or take a round trip. Times are used once they have passed for a
+//! while; who fails again and again is no longer listened to.
 
 use crate::units::{TimeDelta, Timestamp};
 use std::time::Duration;
@@ -69,8 +70,8 @@ pub enum Reading {
 }
 
 impl ReceiveClock {
-    /// An acknowledgement came at `arrived` (the delay that the peer says it added taken off), whose
-    /// newest packet with a time arrived at `theirs`. `round_trip` is its round trip time.
+    /// An acknowledgement came at `arrived` (the delay that the peer says it added taken off),
+    /// whose newest packet with a time arrived at `theirs`. `round_trip` is its round trip time.
     pub fn on_ack(
         &mut self,
         arrived: Timestamp,
@@ -109,8 +110,8 @@ impl ReceiveClock {
         }
     }
 
-    /// When a packet arrived that left at `sent`, on our clock but for a constant; `None` if it is out
-    /// of order, or cannot be. Ask in the order of packet numbers.
+    /// When a packet arrived that left at `sent`, on our clock but for a constant; `None` if it is
+    /// out of order, or cannot be. Ask in the order of packet numbers.
     pub fn arrival(&mut self, sent: Timestamp, theirs: Duration) -> Option<Timestamp> {
         let anchor = self.anchor?;
         let since = signed_difference(theirs, anchor.theirs);

@@ -35,8 +35,8 @@ struct SentPacket {
     acknowledged: bool,
 }
 
-/// Where echoes are read coarsely, the two ends of a gap are at least this many times the jitter apart;
-/// what remains of it goes out of the sums over the gaps that follow each other.
+/// Where echoes are read coarsely, the two ends of a gap are at least this many times the jitter
+/// apart; what remains of it goes out of the sums over the gaps that follow each other.
 const COARSE_JITTERS: u32 = 2;
 
 /// What one acknowledgement gave.
@@ -66,8 +66,8 @@ pub struct EchoTracker {
     clock: EchoClock,
     /// The newest clean echo, as it came.
     newest: Option<EchoPoint>,
-    /// The clump that echoes still come to, where they are read coarsely: its newest packet at the time
-    /// of its first echo, which is when the whole of it arrived.
+    /// The clump that echoes still come to, where they are read coarsely: its newest packet at the
+    /// time of its first echo, which is when the whole of it arrived.
     clump: Option<Reading>,
     /// Where the next gap begins.
     last: Option<Reading>,
@@ -131,10 +131,11 @@ impl EchoTracker {
         });
     }
 
-    /// An acknowledgement came whose largest packet is `largest`; `newly_acked` are the packets it newly
-    /// covers, ascending, each with the time of its arrival where the peer gave it. `arrived` is when the
-    /// acknowledgement came, less the receiver's own delay; `None` if that is no echo of anything. Calls
-    /// `sink` with the echo of each packet; the gaps are then in [`EchoTracker::gaps`].
+    /// An acknowledgement came whose largest packet is `largest`; `newly_acked` are the packets it
+    /// newly covers, ascending, each with the time of its arrival where the peer gave it. `arrived`
+    /// is when the acknowledgement came, less the receiver's own delay; `None` if that is no echo
+    /// of anything. Calls `sink` with the echo of each packet; the gaps are then in
+    /// [`EchoTracker::gaps`].
     pub fn on_ack(
         &mut self,
         arrived: Option<Timestamp>,
@@ -234,8 +235,8 @@ impl EchoTracker {
         self.bound = bound;
     }
 
-    /// What the echoes say contradicts itself: they are no longer read finely, and not at all if their
-    /// times are off by more than `readable`.
+    /// What the echoes say contradicts itself: they are no longer read finely, and not at all if
+    /// their times are off by more than `readable`.
     pub fn distrust(&mut self, now: Timestamp, readable: Duration) {
         self.clock.distrust(now, readable);
     }
@@ -299,8 +300,8 @@ impl EchoTracker {
     }
 
     fn position(&self, number: u64) -> Option<usize> {
-        // Numbers follow each other but for a few that are skipped, so this is the place, or it lies
-        // before it.
+        // Numbers follow each other but for a few that are skipped, so this is the place, or it
+        // lies before it.
         let ahead = number.checked_sub(self.packets.front()?.number)?;
         let guess = usize::try_from(ahead).ok()?;
         let guessed = self.packets.get(guess);
@@ -377,8 +378,8 @@ impl EchoTracker {
         })
     }
 
-    /// Without a capacity nobody knows how long a queue lasts. If the packets at both ends waited, more
-    /// likely than not those between did.
+    /// Without a capacity nobody knows how long a queue lasts. If the packets at both ends waited,
+    /// more likely than not those between did.
     fn verdict_from_waiting(
         &self,
         from: &EchoPoint,

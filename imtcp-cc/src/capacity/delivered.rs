@@ -43,8 +43,8 @@ impl Delivered {
         self.spans[Self::slot(span)] += bytes;
     }
 
-    /// The mean rate over the newest complete spans that make up `window`, at least one; `None` before
-    /// there are so many.
+    /// The mean rate over the newest complete spans that make up `window`, at least one; `None`
+    /// before there are so many.
     pub fn over(&self, window: Duration) -> Option<Bandwidth> {
         let wanted = window.as_nanos().div_ceil(SPAN.as_nanos()).max(1);
         let count = u64::try_from(wanted)

@@ -17,8 +17,8 @@ use std::time::Duration;
 /// memory must be short enough to notice a new capacity and long enough to hold a pile under load.
 const MEMORY: usize = 512;
 
-/// Longer gaps rarely go without foreign packets; they are taken only from peers that acknowledge no
-/// more often.
+/// Longer gaps rarely go without foreign packets; they are taken only from peers that acknowledge
+/// no more often.
 const MOST_PACKETS: u32 = 4;
 const MOST_PACKETS_SPARSE: u32 = 16;
 
@@ -28,8 +28,8 @@ const SPARSE_AFTER: u32 = 64;
 /// Own bytes per look at whether the echoes fit the capacity, in packets of a gap each.
 const CHECKED_GAPS: u32 = 128;
 
-/// Packets that come at the capacity's own pace are stretched to twice the time by others that take the
-/// whole of it. More cannot be; some room for what has waited upstream.
+/// Packets that come at the capacity's own pace are stretched to twice the time by others that take
+/// the whole of it. More cannot be; some room for what has waited upstream.
 const MOST_STRETCH: f64 = 2.2;
 
 /// New dispersions between two looks at the piles: a look sorts the memory.
@@ -43,14 +43,14 @@ const PILE_WIDTH: f64 = 1.02;
 
 /// Least share of all dispersions that makes a pile. With 80 % of the link taken by Poisson traffic
 /// of full packets, e^-0.8 = 45 % of back-to-back pairs stay together; with the mix of packet sizes
-/// that is mostly acknowledgements (340 bytes on average) e^-2.9 = 6 % do. A fiftieth leaves room for
-/// heavier loads and is beyond what stray echoes gather in one place.
+/// that is mostly acknowledgements (340 bytes on average) e^-2.9 = 6 % do. A fiftieth leaves room
+/// for heavier loads and is beyond what stray echoes gather in one place.
 const PILE_SHARE: f64 = 0.02;
 
 /// A pile is taken for the shadow of another within this ratio if that has this many times as many:
-/// a 40-byte packet more or less between two of ours is 3 %, two are 6 %. A true pile under heavy load
-/// has bigger ones behind it too, but three times as big only where five foreign packets on average
-/// come between two of ours.
+/// a 40-byte packet more or less between two of ours is 3 %, two are 6 %. A true pile under heavy
+/// load has bigger ones behind it too, but three times as big only where five foreign packets on
+/// average come between two of ours.
 const SHADOW_WIDTH: f64 = 1.10;
 const SHADOW_RATIO: usize = 3;
 
@@ -70,9 +70,9 @@ const CLOSE_PERCENT: u32 = 110;
 /// it is: one beyond the host's own pace would otherwise be out of reach of all evidence.
 const BACK_TO_BACK: Duration = Duration::from_micros(50);
 
-/// Dispersions are read over this time at least, and so over several packets where the link is fast. Hosts
-/// tell times apart by some microseconds, and one that wakes late finds several packets at once: what
-/// is between those is its own pace.
+/// Dispersions are read over this time at least, and so over several packets where the link is
+/// fast. Hosts tell times apart by some microseconds, and one that wakes late finds several packets
+/// at once: what is between those is its own pace.
 const RESOLUTION: Duration = Duration::from_micros(50);
 
 /// Follows the capacity of the tight link. Rates are on the wire (IP layer).
@@ -80,8 +80,8 @@ const RESOLUTION: Duration = Duration::from_micros(50);
 pub struct DispersionCapacity {
     /// Nanoseconds per byte, oldest first.
     dispersions: VecDeque<f64>,
-    /// The same in ascending order. Sorting them for each look would be most of what an acknowledgement
-    /// costs.
+    /// The same in ascending order. Sorting them for each look would be most of what an
+    /// acknowledgement costs.
     sorted: Vec<f64>,
     unseen: usize,
     capacity: Option<Bandwidth>,
@@ -146,8 +146,8 @@ impl DispersionCapacity {
     }
 
     /// Whether the packets that came at the capacity's pace took longer than any traffic of others
-    /// explains: then it is not the capacity, and echoes came closer than the data had. `None` until
-    /// there are enough of them again.
+    /// explains: then it is not the capacity, and echoes came closer than the data had. `None`
+    /// until there are enough of them again.
     pub fn is_contradicted(&mut self) -> Option<bool> {
         self.capacity
             .filter(|_| self.stretch.gaps >= CHECKED_GAPS)?;

@@ -1,8 +1,8 @@
 //! The Residual Capacity Estimator (RCE 3, Table 3.1): bits acknowledged over the time that was not
 //! spent waiting for want of a window.
 //!
-//! Time is cut into packet slots of one retransmission timeout. The acknowledgements of the packets of
-//! one make an acknowledgement slot:
+//! Time is cut into packet slots of one retransmission timeout. The acknowledgements of the packets
+//! of one make an acknowledgement slot:
 //!
 //! ```text
 //! waiting  = sum of (gap - mean gap) over the gaps above the mean
@@ -17,7 +17,8 @@
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// Gaps of an acknowledgement slot; one that has more ends early, which makes it one sample as well.
+/// Gaps of an acknowledgement slot; one that has more ends early, which makes it one sample as
+/// well.
 const MOST_GAPS: usize = 1024;
 
 /// A mean says nothing about fewer gaps.
@@ -55,9 +56,9 @@ impl ResidualCapacity {
         self.estimate
     }
 
-    /// At `now` an acknowledgement of `size` bytes on the wire came; the newest of its packets left at
-    /// `newest_sent`. `timeout` is the retransmission timeout. Returns the new estimate at the end of a
-    /// slot.
+    /// At `now` an acknowledgement of `size` bytes on the wire came; the newest of its packets left
+    /// at `newest_sent`. `timeout` is the retransmission timeout. Returns the new estimate at the
+    /// end of a slot.
     pub fn on_ack(
         &mut self,
         now: Timestamp,
@@ -123,15 +124,16 @@ mod tests {
 
     #[test]
     fn a_sample_by_hand() {
-        // Gaps 1, 1, 1, 5 ms: mean 2, waiting 5 - 2 = 3. 4 * 1250 bytes = 40 kbit over 8 - 3 = 5 ms.
+        // Gaps 1, 1, 1, 5 ms: mean 2, waiting 5 - 2 = 3. 4 * 1250 bytes = 40 kbit over 8 - 3 = 5
+        // ms.
         let gaps = [1_000_000, 1_000_000, 1_000_000, 5_000_000];
         let rate = sample(Bytes::new(5000), Duration::from_millis(8), &gaps);
         assert_eq!(rate, Some(Bandwidth::from_mbps(8)));
         assert_eq!(sample(Bytes::new(5000), Duration::ZERO, &[0; 4]), None);
     }
 
-    /// Round trips of 50 ms: `burst` acknowledgements of 1250 bytes, `gap_us` apart, and silence until
-    /// the next round trip. Packets left 50 ms before.
+    /// Round trips of 50 ms: `burst` acknowledgements of 1250 bytes, `gap_us` apart, and silence
+    /// until the next round trip. Packets left 50 ms before.
     fn rounds(rce: &mut ResidualCapacity, first: u64, count: u64, burst: u64, gap_us: u64) -> u64 {
         let mut updates = 0;
         for round in first..first + count {

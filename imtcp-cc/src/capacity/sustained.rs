@@ -1,14 +1,15 @@
 //! A capacity that cannot be less: the most that the path has delivered of late.
 //!
-//! Where echoes have a time of their own ([`crate::ack::EchoClock`]) no dispersion of single packets
-//! can be read. What remains is delivery over a time that is long against that disturbance; it is at
-//! most the capacity, and close to it whenever the flow itself has pushed the others aside.
+//! Where echoes have a time of their own ([`crate::ack::EchoClock`]) no dispersion of single
+//! packets can be read. What remains is delivery over a time that is long against that disturbance;
+//! it is at most the capacity, and close to it whenever the flow itself has pushed the others
+//! aside.
 
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// A run is this many times as long as the echoes' jitter, which then changes it by a sixteenth; the
-/// jitter is counted as part of the time, so that the rate is never too high for it.
+/// A run is this many times as long as the echoes' jitter, which then changes it by a sixteenth;
+/// the jitter is counted as part of the time, so that the rate is never too high for it.
 const JITTERS: u32 = 16;
 
 /// No run is shorter.
@@ -43,8 +44,8 @@ pub struct SustainedRate {
 }
 
 impl SustainedRate {
-    /// `packets` of `bytes` on the wire were acknowledged at `arrived`, the newest of which had left
-    /// at `sent`.
+    /// `packets` of `bytes` on the wire were acknowledged at `arrived`, the newest of which had
+    /// left at `sent`.
     pub fn on_delivered(
         &mut self,
         sent: Timestamp,
@@ -61,16 +62,16 @@ impl SustainedRate {
         };
         self.bytes += bytes;
         self.packets += packets;
-        // A way back that was blocked brings many acknowledgements at once; they still cannot tell of
-        // more than was sent in the time in which it was sent (as in BBR's delivery rate).
+        // A way back that was blocked brings many acknowledgements at once; they still cannot tell
+        // of more than was sent in the time in which it was sent (as in BBR's delivery rate).
         let run = arrived
             .saturating_since(start.arrived)
             .max(sent.saturating_since(start.sent));
         if run < SHORTEST_RUN.max(jitter * JITTERS) || self.packets < FEWEST_PACKETS {
             return;
         }
-        // A run that began when acknowledgements had been held up for once brings too much, and the one
-        // behind it does not: what is sustained holds for two.
+        // A run that began when acknowledgements had been held up for once brings too much, and the
+        // one behind it does not: what is sustained holds for two.
         let rate = Bandwidth::from_bytes_over(self.bytes, run + jitter);
         let last = std::mem::replace(&mut self.last, rate);
         if let Some(rate) = rate.zip(last).map(|(rate, last)| rate.min(last)) {

@@ -93,8 +93,8 @@ impl ImTcp {
             Reading::Restarted | Reading::Continued => true,
         };
         if reading == Reading::Restarted || by_peer != self.by_peer {
-            // What was learnt by one clock does not go with the other, and what came of times that are
-            // not believed any more is worth no more than they.
+            // What was learnt by one clock does not go with the other, and what came of times that
+            // are not believed any more is worth no more than they.
             self.tracker.restart();
             self.capacity = Capacity::new();
             self.statistical = StatisticalEstimator::new(self.config.minimum_range());
@@ -121,9 +121,9 @@ impl ImTcp {
         self.statistical.on_gap(gap);
     }
 
-    /// Echoes that are off by more than this cannot be read any more. The peer's clock times the packets
-    /// themselves, and so does an acknowledgement that is late by a small part of a round trip: the
-    /// lateness of hosts. What the way back adds is not bounded by anything.
+    /// Echoes that are off by more than this cannot be read any more. The peer's clock times the
+    /// packets themselves, and so does an acknowledgement that is late by a small part of a round
+    /// trip: the lateness of hosts. What the way back adds is not bounded by anything.
     fn readable_jitter(&self) -> Duration {
         if self.by_peer {
             return Duration::MAX;

@@ -14,7 +14,8 @@ use std::time::Duration;
 const GAIN: f64 = 1.25;
 const SLOW_START_GAIN: f64 = 2.0;
 
-/// The shortest train that has a gap, and the window from which on a packet may wait for a second one.
+/// The shortest train that has a gap, and the window from which on a packet may wait for a second
+/// one.
 const PAIR: u32 = 2;
 const WINDOW_FOR_PAIRS: u64 = 64;
 
@@ -25,14 +26,14 @@ const LONGEST_TRAIN: u32 = 32;
 /// in steps of a sixth.
 const RUSHED_GAP_PERCENT: u32 = 85;
 
-/// Packets that may leave at once: as many as begin a connection (RFC 9002, section 7.7), and this part
-/// of a round trip's at most.
+/// Packets that may leave at once: as many as begin a connection (RFC 9002, section 7.7), and this
+/// part of a round trip's at most.
 const LARGEST_BURST: u32 = 10;
 const BURST_DIVISOR: u32 = 16;
 
 impl ImTcp {
-    /// The mean rate that the window law asks for, or a source that wants no more than a rate; on the
-    /// wire without headers.
+    /// The mean rate that the window law asks for, or a source that wants no more than a rate; on
+    /// the wire without headers.
     pub(super) fn pacing_rate_for(&self, rtt: &RoundTrip) -> Bandwidth {
         let gain = match self.window.phase() {
             Phase::SlowStart => SLOW_START_GAIN,
@@ -66,8 +67,8 @@ impl ImTcp {
         let longest = self.probing.store_limit();
         let tail_gap = self.tail_rate().time_for(packet).min(longest);
         if head_gap <= self.guard.usual_lateness() * 2 {
-            // Timers of this host would change such a gap by half of it. What leaves together is a train at the pace of
-            // the host's own link, whose dispersion tells as much.
+            // Timers of this host would change such a gap by half of it. What leaves together is a
+            // train at the pace of the host's own link, whose dispersion tells as much.
             return PacingPlan {
                 train_packets: train_packets.min(LARGEST_BURST),
                 ..PacingPlan::EVEN
@@ -83,18 +84,20 @@ impl ImTcp {
         }
     }
 
-    /// Whether nothing is held back at all, because the window is what limits. What waits for a train or
-    /// a stream is not in flight, and lets others overtake at the queue: with probe streams a flow had
-    /// a fifth more of a Reno flow's share than without, though each packet of it waited for less than a
-    /// millisecond (`goodput-beside-reno`). A full window shows as much to somebody who only watches.
+    /// Whether nothing is held back at all, because the window is what limits. What waits for a
+    /// train or a stream is not in flight, and lets others overtake at the queue: with probe
+    /// streams a flow had a fifth more of a Reno flow's share than without, though each packet of
+    /// it waited for less than a millisecond (`goodput-beside-reno`). A full window shows as much
+    /// to somebody who only watches.
     ///
-    /// The papers' own driver needs its streams, and who sends at a promised rate is limited by that.
+    /// The papers' own driver needs its streams, and who sends at a promised rate is limited by
+    /// that.
     pub(super) fn only_watches(&self) -> bool {
         self.window_limited && self.config.estimator() == EstimatorKind::Statistical
     }
 
-    /// A transport that takes no more data from the application than the window has room for never has
-    /// more waiting: then a window that was full of late tells.
+    /// A transport that takes no more data from the application than the window has room for never
+    /// has more waiting: then a window that was full of late tells.
     pub(super) fn is_window_limited(&self, request: &SendRequest) -> bool {
         let phase = self.window.phase();
         let window = self.window.window();
@@ -138,8 +141,8 @@ impl ImTcp {
         }
     }
 
-    /// What measuring may not hold back for longer than the guard allows: half of the least round trip,
-    /// and [`Config::longest_hold`](crate::Config::longest_hold).
+    /// What measuring may not hold back for longer than the guard allows: half of the least round
+    /// trip, and [`Config::longest_hold`](crate::Config::longest_hold).
     pub(super) fn held(&self, rtt: RoundTrip, ready: Ready, request: &SendRequest) -> Held {
         Held {
             ready: request.queued.min(request.window_left),
@@ -152,9 +155,10 @@ impl ImTcp {
         }
     }
 
-    /// What an application writes at a time leaves at a time: each timer in between is system calls, for
-    /// a gap that nobody reads. While the window doubles they are read: they are the first there are
-    /// (`m1-chunks-50-rtt100`: the headroom was known after 4.3 s, and is after 0.5).
+    /// What an application writes at a time leaves at a time: each timer in between is system
+    /// calls, for a gap that nobody reads. While the window doubles they are read: they are the
+    /// first there are (`m1-chunks-50-rtt100`: the headroom was known after 4.3 s, and is after
+    /// 0.5).
     fn burst(&self, rtt: &RoundTrip) -> Duration {
         if self.window.phase() == Phase::SlowStart {
             return Duration::ZERO;
@@ -164,8 +168,8 @@ impl ImTcp {
         burst.min(rtt.smoothed / BURST_DIVISOR)
     }
 
-    /// Half of the least round trip, less what a slow link takes to send a packet: that is no delay of the
-    /// path's.
+    /// Half of the least round trip, less what a slow link takes to send a packet: that is no delay
+    /// of the path's.
     pub(super) fn longest_hold(&self, rtt: &RoundTrip) -> Duration {
         let packet = self.on_wire(self.max_datagram);
         let capacity = self.capacity.get();

@@ -14,15 +14,16 @@ impl ImTcp {
         self.keeper.handle()
     }
 
-    /// The capacity that dispersions show. The most that was delivered is none: beside a slow source it
-    /// would call everything faster impossible.
+    /// The capacity that dispersions show. The most that was delivered is none: beside a slow
+    /// source it would call everything faster impossible.
     fn shown_capacity(&self) -> Option<Bandwidth> {
         self.capacity.get().filter(|_| !self.capacity.is_bound())
     }
 
-    /// P of PT (4): the capacity that dispersions show. It is that of the link itself, while RCE reads less
-    /// the more evenly spread traffic there is; but a peer that acknowledges in large groups leaves no
-    /// dispersions, and as a bound of what may be taken a value that is too small is a safe one.
+    /// P of PT (4): the capacity that dispersions show. It is that of the link itself, while RCE
+    /// reads less the more evenly spread traffic there is; but a peer that acknowledges in large
+    /// groups leaves no dispersions, and as a bound of what may be taken a value that is too small
+    /// is a safe one.
     fn bound_of_taking(&self) -> Option<Bandwidth> {
         self.shown_capacity()
             .or_else(|| self.residual.get().max(self.capacity.get()))
@@ -85,7 +86,8 @@ impl ImTcp {
         }
         self.delivered.on_ack(now, size);
         if let Some(newest_sent) = newest {
-            // RFC 6298, section 2, without its floor of a second: that is for timers, not for slots.
+            // RFC 6298, section 2, without its floor of a second: that is for timers, not for
+            // slots.
             let timeout = rtt.smoothed.saturating_add(rtt.variation.saturating_mul(4));
             let _ = self.residual.on_ack(now, newest_sent, size, timeout);
         }

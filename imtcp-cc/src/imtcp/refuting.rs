@@ -1,4 +1,5 @@
-//! What was just delivered refutes what is believed of the path, and who has nothing to say starts anew.
+//! What was just delivered refutes what is believed of the path, and who has nothing to say starts
+//! anew.
 
 use super::ImTcp;
 use super::reporting::Silence;
@@ -10,12 +11,12 @@ use crate::measurement::range::SearchRange;
 use crate::units::{Bandwidth, Timestamp};
 use std::time::Duration;
 
-/// Deliveries are averaged over this time at least: several pictures of a video, or several bursts of
-/// acknowledgements.
+/// Deliveries are averaged over this time at least: several pictures of a video, or several bursts
+/// of acknowledgements.
 const SHORTEST_LOOK: Duration = Duration::from_millis(250);
 
-/// And over so many round trips, lest acknowledgements that were held up on their way back, and then
-/// came together, look like a rate.
+/// And over so many round trips, lest acknowledgements that were held up on their way back, and
+/// then came together, look like a rate.
 const LOOK_ROUND_TRIPS: u32 = 4;
 
 impl ImTcp {

@@ -15,15 +15,15 @@ const LOG_CAPACITY: usize = 256;
 const SLOWEST_REPORT: Duration = Duration::from_millis(250);
 const FASTEST_REPORT: Duration = Duration::from_millis(50);
 
-/// Who has told nothing for this long says so with the next packet or acknowledgement, and so within a
-/// second wherever two of them a second come or go.
+/// Who has told nothing for this long says so with the next packet or acknowledgement, and so
+/// within a second wherever two of them a second come or go.
 const LONGEST_SILENCE: Duration = Duration::from_millis(500);
 
 /// Who has told nothing while acknowledgements came for this long starts anew.
 const LONGEST_FAILURE: Duration = Duration::from_millis(750);
 
-/// Of a longer time without acknowledgements only this much counts as silence of the estimator's: the
-/// rest is a pause of the application's.
+/// Of a longer time without acknowledgements only this much counts as silence of the estimator's:
+/// the rest is a pause of the application's.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// What has to be said of the lack of an estimate.
@@ -146,8 +146,8 @@ impl Reporter {
         }
     }
 
-    /// A packet left. True if nothing was told for long: its acknowledgement may be far off. That one
-    /// has something to tell all the same.
+    /// A packet left. True if nothing was told for long: its acknowledgement may be far off. That
+    /// one has something to tell all the same.
     pub(super) fn on_sent(&mut self, now: Timestamp) -> bool {
         let told = self.last_told.max(self.told_by_packet);
         let is_silent = now.saturating_since(told) > LONGEST_SILENCE;

@@ -14,8 +14,8 @@ impl ImTcp {
         }
     }
 
-    /// Whether the packet that [`ImTcp::next_release`] has just let go asks for an acknowledgement of
-    /// its own. Asked once for each.
+    /// Whether the packet that [`ImTcp::next_release`] has just let go asks for an acknowledgement
+    /// of its own. Asked once for each.
     pub fn immediate_ack(&mut self) -> bool {
         let limited = !self.window_limited;
         self.config.measurement() && self.ack_policy.wants_immediate(self.place, limited)
@@ -29,8 +29,8 @@ impl ImTcp {
         self.ack_policy.request(now, rtt.smoothed, window, doubling)
     }
 
-    /// Which packets of a stream have echoes of their own: all that ask for one, or whose arrival the
-    /// peer tells.
+    /// Which packets of a stream have echoes of their own: all that ask for one, or whose arrival
+    /// the peer tells.
     pub(super) fn probe_cadence(&self) -> EchoCadence {
         if self.by_peer || self.ack_policy.is_understood() {
             EchoCadence::EveryPacket

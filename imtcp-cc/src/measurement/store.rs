@@ -5,9 +5,9 @@ use crate::units::Bandwidth;
 /// The two-sided 95 % point of the normal distribution, as printed in IM 3.2.6.
 const NORMAL_95: f64 = 1.96;
 
-/// How many values are kept: from about thirty on, 1.96 is within 5 % of the exact factor (Student's
-/// t with 29 degrees of freedom is 2.05). The paper keeps all; but then the interval goes on
-/// shrinking with values that ever fewer circumstances of the present share.
+/// How many values are kept: from about thirty on, 1.96 is within 5 % of the exact factor
+/// (Student's t with 29 degrees of freedom is 2.05). The paper keeps all; but then the interval
+/// goes on shrinking with values that ever fewer circumstances of the present share.
 pub const STORE_CAPACITY: usize = 30;
 
 /// The latest values of the available bandwidth, the last [`STORE_CAPACITY`] of them.

@@ -1,8 +1,9 @@
 //! How the available bandwidth changes from one averaging window to the next.
 //!
-//! Traffic wavers by a little all the time and by a lot when somebody comes or goes. One variance for
-//! both is too wide for most windows and too narrow for the few that matter, and a single jump spoils it
-//! for long. So the differences themselves are kept, and the next is taken to be like one of them.
+//! Traffic wavers by a little all the time and by a lot when somebody comes or goes. One variance
+//! for both is too wide for most windows and too narrow for the few that matter, and a single jump
+//! spoils it for long. So the differences themselves are kept, and the next is taken to be like one
+//! of them.
 
 use crate::units::Bandwidth;
 use std::time::Duration;
@@ -22,8 +23,8 @@ const PRIOR: f64 = 0.1;
 /// For how many differences that counts.
 const PRIOR_WEIGHT: f64 = 2.0;
 
-/// A difference stands for those that are about as large: half of its variance lies in a spread around
-/// it, half in where it is.
+/// A difference stands for those that are about as large: half of its variance lies in a spread
+/// around it, half in where it is.
 const SPREAD: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
 /// The last differences between averaging windows that do not overlap, in kbit/s, the newest first.
@@ -65,11 +66,11 @@ impl Changes {
             .map(|kbps| Bandwidth::from_kbps(u64::from(*kbps)))
     }
 
-    /// The probability that the mean over `span` is at least `rate`, where the one over the last `window`
-    /// was `available`, with a standard `error`.
+    /// The probability that the mean over `span` is at least `rate`, where the one over the last
+    /// `window` was `available`, with a standard `error`.
     ///
-    /// Of two windows each has its own error and its own chance, so a difference has twice the variance of
-    /// either. A span that is shorter than the window averages less.
+    /// Of two windows each has its own error and its own chance, so a difference has twice the
+    /// variance of either. A span that is shorter than the window averages less.
     pub fn probability_above(
         &self,
         rate: Bandwidth,
@@ -138,8 +139,8 @@ mod tests {
     #[test]
     fn beliefs_before_the_first_change() {
         let none = Changes::default();
-        // A tenth of 20, of which one window has 1 / sqrt 2: sigma 1.414. 20 is the median, 18 one sigma
-        // times sqrt 2 below: Phi(1.414) = 0.92135.
+        // A tenth of 20, of which one window has 1 / sqrt 2: sigma 1.414. 20 is the median, 18 one
+        // sigma times sqrt 2 below: Phi(1.414) = 0.92135.
         assert!((above(&none, 20, SECOND) - 0.5).abs() < 1e-12);
         assert!((above(&none, 18, SECOND) - 0.921_35).abs() < 1e-5);
         // A quarter of the window: twice as wide.
@@ -153,8 +154,9 @@ mod tests {
     fn a_change_is_expected_again() {
         let mut changes = Changes::default();
         changes.add(mbps(8));
-        // 8 / sqrt 2 = 5.657 of which 4 is the shift and 4 the spread: half of Phi((2 + 4) / 4) = 0.93319 and
-        // of Phi((2 - 4) / 4) = 0.30854, weight 1; the belief of before, 0.92135, weight 2.
+        // 8 / sqrt 2 = 5.657 of which 4 is the shift and 4 the spread: half of Phi((2 + 4) / 4) =
+        // 0.93319 and of Phi((2 - 4) / 4) = 0.30854, weight 1; the belief of before, 0.92135,
+        // weight 2.
         let expected = (2.0 * 0.921_35 + 0.5 * (0.933_19 + 0.308_54)) / 3.0;
         assert!((above(&changes, 18, SECOND) - expected).abs() < 1e-5);
     }

@@ -1,15 +1,16 @@
 //! How likely a rate is achieved over a span: a predictive distribution, as plain arithmetic.
 //!
-//! Two things can carry a promise. What is *available* over the coming span is uncertain: the estimate
-//! has an error, and the others' traffic changes, as [`Changes`] has it. Where that is not enough the promise
-//! has to *take*, and how that goes with these competitors only experience tells: [`History`].
+//! Two things can carry a promise. What is *available* over the coming span is uncertain: the
+//! estimate has an error, and the others' traffic changes, as [`Changes`] has it. Where that is not
+//! enough the promise has to *take*, and how that goes with these competitors only experience
+//! tells: [`History`].
 //!
 //! ```text
 //! P = q h_0^w + (1 - q) h(d)^w,  q = P(u A' >= r),  d = (r - A) / (R - A),  0 where r > R
 //! ```
 //!
-//! A' is what will be available, u the share of it that a window carries, R the reach (the ceiling's share
-//! of the capacity, or A if that is more), w the share of a slot that the span is.
+//! A' is what will be available, u the share of it that a window carries, R the reach (the
+//! ceiling's share of the capacity, or A if that is more), w the share of a slot that the span is.
 
 use super::changes::Changes;
 use super::history::History;
@@ -19,9 +20,9 @@ use std::time::Duration;
 /// The standard normal quantile at which an estimate's interval ends: 95 % on two sides.
 const INTERVAL_SIGMAS: f64 = 1.96;
 
-/// u: what a window carries that answers losses and has to find the others' gaps. A rate that is required
-/// between 0.95 and 1 of what is available is kept in 0.6 of all slots, where 0.8 would be expected of
-/// the estimate alone (`imtcp-sim calibrate --seeds 1..300`).
+/// u: what a window carries that answers losses and has to find the others' gaps. A rate that is
+/// required between 0.95 and 1 of what is available is kept in 0.6 of all slots, where 0.8 would be
+/// expected of the estimate alone (`imtcp-sim calibrate --seeds 1..300`).
 const USABLE: f64 = 0.95;
 
 /// What is known of a path when the future is asked for. Rates are goodput.
@@ -44,8 +45,8 @@ pub struct Outlook {
 }
 
 impl Outlook {
-    /// The most that may be had: what is available, or the ceiling's share of the capacity if that is
-    /// more.
+    /// The most that may be had: what is available, or the ceiling's share of the capacity if that
+    /// is more.
     pub fn reach(&self) -> Bandwidth {
         let ceiling = self.capacity.map(|capacity| capacity.scaled(self.ceiling));
         self.available.max(ceiling.unwrap_or(Bandwidth::ZERO))
@@ -64,8 +65,8 @@ impl Outlook {
             .probability_above(rate, usable, (self.window, span))
     }
 
-    /// How far into what belongs to others `rate` goes: a share of the way from A to the reach, above
-    /// 1 beyond it; `None` where A is enough.
+    /// How far into what belongs to others `rate` goes: a share of the way from A to the reach,
+    /// above 1 beyond it; `None` where A is enough.
     pub fn depth(&self, rate: Bandwidth) -> Option<f64> {
         if rate <= self.available {
             return None;
@@ -91,8 +92,8 @@ impl Outlook {
         enough * by_chance + (1.0 - enough) * taken
     }
 
-    /// The goodput that is available within `time` with at least this probability, without taking from
-    /// others; zero where nothing is that likely.
+    /// The goodput that is available within `time` with at least this probability, without taking
+    /// from others; zero where nothing is that likely.
     pub fn bytes_within(&self, time: Duration, probability: f64) -> Bytes {
         let likely = |rate| self.probability_available(rate, time) >= probability;
         let mut low = 0;

@@ -79,8 +79,8 @@ impl Promise {
             .and_then(|(words, _)| requirement_from_words(words))
     }
 
-    /// The requirement that the packet path works for: what [`Promise::required`] says once the next
-    /// packet event has come.
+    /// The requirement that the packet path works for: what [`Promise::required`] says once the
+    /// next packet event has come.
     pub fn in_force(&self) -> Option<Requirement> {
         self.bulletin().requirement
     }
@@ -116,9 +116,9 @@ impl Promise {
         Some(bulletin.outlook?.probability(rate, per, 1.0))
     }
 
-    /// The application data that can be delivered within `time` with at least this probability (0 to
-    /// 1), without taking from others; what is sent in the last round trip is not there yet. `None`
-    /// while nothing is known of the path.
+    /// The application data that can be delivered within `time` with at least this probability (0
+    /// to 1), without taking from others; what is sent in the last round trip is not there yet.
+    /// `None` while nothing is known of the path.
     pub fn bytes_within(&self, time: Duration, probability: f64) -> Option<Bytes> {
         let bulletin = self.bulletin();
         let half_trip = bulletin.smoothed_rtt? / 2;
@@ -181,8 +181,8 @@ impl SlotReports {
         }
     }
 
-    /// Reports that were overwritten before they were taken: a reader that falls behind by more than
-    /// 127 loses the oldest.
+    /// Reports that were overwritten before they were taken: a reader that falls behind by more
+    /// than 127 loses the oldest.
     pub fn missed(&self) -> u64 {
         self.missed
     }

@@ -1,23 +1,24 @@
 //! What came of earlier slots, by how much they had to take from others.
 
-/// Slots that had to take are told apart by quarters of the way from what was available to the reach.
+/// Slots that had to take are told apart by quarters of the way from what was available to the
+/// reach.
 const DEPTHS: usize = 4;
 
 /// Words of a history on the bulletin: two for each class.
 pub(super) const HISTORY_WORDS: usize = 2 * (DEPTHS + 1);
 
-/// An old slot keeps this much of its weight with each new one that had to take, or had not to, as it:
-/// twenty count.
+/// An old slot keeps this much of its weight with each new one that had to take, or had not to, as
+/// it: twenty count.
 const MEMORY: f64 = 0.95;
 
-/// What is believed before the first slot, and how many slots it counts for. With enough available a
-/// promise fails by mishap only.
+/// What is believed before the first slot, and how many slots it counts for. With enough available
+/// a promise fails by mishap only.
 const ENOUGH_PRIOR: (f64, f64) = (0.98, 4.0);
 
-/// What has to be taken from others is had the less likely the more of it is needed, and rarely from
-/// others that do not yield: of first slots on drawn paths (`imtcp-sim calibrate`), 0.31, 0.12, 0.09 and
-/// 0.00 were kept by quarters, near 0.3 less the share of the way. Where the others yield, one slot
-/// outweighs it.
+/// What has to be taken from others is had the less likely the more of it is needed, and rarely
+/// from others that do not yield: of first slots on drawn paths (`imtcp-sim calibrate`), 0.31,
+/// 0.12, 0.09 and 0.00 were kept by quarters, near 0.3 less the share of the way. Where the others
+/// yield, one slot outweighs it.
 const TAKING_PRIOR: f64 = 0.3;
 const TAKING_PRIOR_SLOTS: f64 = 1.0;
 
@@ -54,9 +55,9 @@ pub struct History {
 }
 
 impl History {
-    /// A slot ended. `enough` is how likely it seemed at its beginning that enough would be available.
-    /// `depth` is how far into what belongs to others it had to go then, as a share of the way from what
-    /// was available to the most that may be reached; none where it had not to.
+    /// A slot ended. `enough` is how likely it seemed at its beginning that enough would be
+    /// available. `depth` is how far into what belongs to others it had to go then, as a share of
+    /// the way from what was available to the most that may be reached; none where it had not to.
     ///
     /// Whether it had to take in the end nobody knows. The slot counts for either by how well that
     /// explains what came of it: a missed one whose bandwidth was doubtful says little of mishaps.

@@ -1,7 +1,7 @@
 //! Keeps a promise: follows slots, steers the window, foresees how the slot ends, reports.
 //!
-//! Of the requirement, estimate and acknowledged bytes it makes the slope of congestion avoidance; the
-//! arithmetic is in the files beside this one.
+//! Of the requirement, estimate and acknowledged bytes it makes the slope of congestion avoidance;
+//! the arithmetic is in the files beside this one.
 
 mod course;
 mod foresight;
@@ -21,9 +21,9 @@ use crate::event::Event;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// The control aims above the requirement by the share that a round trip has of the slot: the last one
-/// cannot be corrected any more, and a loss in it holds back what comes behind. Without that margin its
-/// chance would decide half of all slots. And by this share at least.
+/// The control aims above the requirement by the share that a round trip has of the slot: the last
+/// one cannot be corrected any more, and a loss in it holds back what comes behind. Without that
+/// margin its chance would decide half of all slots. And by this share at least.
 const LEAST_MARGIN: f64 = 0.02;
 
 /// And by this many times what control slots fall short of their targets: what the last one lacks
@@ -34,20 +34,21 @@ const MARGIN_SIGMAS: f64 = 2.0;
 /// taken from others for nothing.
 const MOST_SPARE_EXACTLY: f64 = 0.02;
 
-/// A source that wants no more gets what it is paced at, and that in whole packets, gathered to pairs at least:
-/// so many may end up in the slot before or behind.
+/// A source that wants no more gets what it is paced at, and that in whole packets, gathered to
+/// pairs at least: so many may end up in the slot before or behind.
 const WHOLE_PACKETS: f64 = 2.0;
 
-/// And by this at most: a promise takes no more than it must. docs/ALGORITHM.md says what a lower bound
-/// costs on a crowded path.
+/// And by this at most: a promise takes no more than it must. docs/ALGORITHM.md says what a lower
+/// bound costs on a crowded path.
 const MOST_MARGIN: f64 = 0.25;
 
-/// A source that wants no more than its rate has little to spare, so packets that are gathered into trains
-/// are this share of the slot at most: a train that ends in the next slot is missing in this one.
+/// A source that wants no more than its rate has little to spare, so packets that are gathered into
+/// trains are this share of the slot at most: a train that ends in the next slot is missing in this
+/// one.
 const GATHERED: f64 = 0.01;
 
-/// An estimate that is older than this many of its own averaging windows, and than an evaluation slot,
-/// says nothing of now.
+/// An estimate that is older than this many of its own averaging windows, and than an evaluation
+/// slot, says nothing of now.
 const STALE_WINDOWS: u32 = 2;
 
 #[derive(Clone, Copy, Debug)]
@@ -186,7 +187,8 @@ impl Keeper {
         Some(Bandwidth::from_bps_f64(packets * datagram.as_bits_f64()))
     }
 
-    /// How many packets may be gathered where nothing is sent faster than a rate; see [`Self::bound_on_rate`].
+    /// How many packets may be gathered where nothing is sent faster than a rate; see
+    /// [`Self::bound_on_rate`].
     pub(crate) fn bound_on_gathering(&self) -> Option<f64> {
         let per = self.requirement?.per();
         Some(self.pace? * per.as_secs_f64() * GATHERED)

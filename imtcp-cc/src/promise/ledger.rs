@@ -23,8 +23,8 @@ pub struct PathLimits {
     pub own: Bandwidth,
     /// The capacity, if known.
     pub capacity: Option<Bandwidth>,
-    /// The largest share of the capacity that all promises of the path together may take from others;
-    /// 0 to 1.
+    /// The largest share of the capacity that all promises of the path together may take from
+    /// others; 0 to 1.
     pub ceiling: f64,
 }
 
@@ -74,9 +74,9 @@ impl<K: Ord> Default for Ledger<K> {
 impl<K: Ord + Clone> Ledger<K> {
     /// Admits `requirement` on `path` if it fits beside what is granted there.
     ///
-    /// All promises together may have what is available, which is what this connection measured plus
-    /// what the other granted promises carry (they are cross traffic to it), or the ceiling's share of
-    /// the capacity if that is more; never more than the capacity.
+    /// All promises together may have what is available, which is what this connection measured
+    /// plus what the other granted promises carry (they are cross traffic to it), or the ceiling's
+    /// share of the capacity if that is more; never more than the capacity.
     ///
     /// # Errors
     /// Says what would be admitted.

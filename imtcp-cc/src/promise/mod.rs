@@ -9,10 +9,11 @@
 //!  SlotReports::take <---- ring ---+--- Keeper
 //! ```
 //!
-//! Time is cut into *evaluation slots*, one period each, for which a promise is kept or not, and those
-//! into *control slots* of a few round trips, each with a target that makes up for the one before.
-//! On every acknowledgement the slope k of congestion avoidance is chosen so that the control slot
-//! meets its target, within bounds that come from the available bandwidth and the capacity.
+//! Time is cut into *evaluation slots*, one period each, for which a promise is kept or not, and
+//! those into *control slots* of a few round trips, each with a target that makes up for the one
+//! before. On every acknowledgement the slope k of congestion avoidance is chosen so that the
+//! control slot meets its target, within bounds that come from the available bandwidth and the
+//! capacity.
 //!
 //! What counts is *goodput*: bytes of UDP payload newly acknowledged, less
 //! [`crate::Config::packet_overhead`] for each packet. Data that is sent twice counts once, because

@@ -6,8 +6,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// Readings in a row that may meet a writer before a reader gives up for now. Writing is a few dozen
-/// stores; a writer that is preempted amid them must not hold up anybody.
+/// Readings in a row that may meet a writer before a reader gives up for now. Writing is a few
+/// dozen stores; a writer that is preempted amid them must not hold up anybody.
 const MOST_ATTEMPTS: u32 = 1000;
 
 /// `W` words with a version.

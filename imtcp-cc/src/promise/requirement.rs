@@ -13,7 +13,8 @@ const SHORTEST_PERIOD: Duration = Duration::from_micros(100);
 /// Beyond this a mean says nothing to an application.
 const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
 
-/// PT II-A: a control slot has at least two round trips, and an evaluation slot at least one of them.
+/// PT II-A: a control slot has at least two round trips, and an evaluation slot at least one of
+/// them.
 pub(super) const FEWEST_ROUND_TRIPS: u32 = 2;
 
 /// Whether more than the required rate is welcome.

@@ -4,9 +4,9 @@
 //! odds(missed) = odds(forecast) e^b (needed / required)^c (needed / pace)^d
 //! ```
 //!
-//! The forecast knows path and experience, and nothing of this slot. A slot that is behind has met with
-//! something, which mostly lasts; and a window that carries less now than is needed has to grow
-//! first. Both come as factors of the odds, like any further evidence.
+//! The forecast knows path and experience, and nothing of this slot. A slot that is behind has met
+//! with something, which mostly lasts; and a window that carries less now than is needed has to
+//! grow first. Both come as factors of the odds, like any further evidence.
 
 use crate::units::Bandwidth;
 
@@ -20,9 +20,9 @@ const PACE: f64 = 2.0;
 /// No ratio counts for more than this, in either direction: a tenth of what is needed says all.
 const MOST_RATIO: f64 = 10.0;
 
-/// A warning comes when the slot is more likely missed than kept. That is the rule from the middle of
-/// the slot on; before, there is time to see, and a warning that is taken back is a nuisance: at the
-/// beginning it takes odds of four to one.
+/// A warning comes when the slot is more likely missed than kept. That is the rule from the middle
+/// of the slot on; before, there is time to see, and a warning that is taken back is a nuisance: at
+/// the beginning it takes odds of four to one.
 const RISK_AT_MIDDLE: f64 = 0.5;
 const RISK_AT_START: f64 = 0.8;
 
@@ -58,8 +58,8 @@ fn ratio(one: Bandwidth, other: Bandwidth) -> f64 {
     ratio.clamp(1.0 / MOST_RATIO, MOST_RATIO)
 }
 
-/// Whether a slot of which the share `left` is still to come is to be called at risk, when it is kept
-/// with this probability. `warned` while it is called so already.
+/// Whether a slot of which the share `left` is still to come is to be called at risk, when it is
+/// kept with this probability. `warned` while it is called so already.
 pub(super) fn is_at_risk(probability: f64, left: f64, warned: bool) -> bool {
     let early = (2.0 * left - 1.0).clamp(0.0, 1.0);
     let bound = RISK_AT_MIDDLE + (RISK_AT_START - RISK_AT_MIDDLE) * early;

@@ -1,21 +1,22 @@
 //! How long a control slot is: s, in round trips (PT II-A: 2 <= s <= e).
 //!
-//! A control slot is a plan: so much will be delivered if the window climbs by k in each round trip. A
-//! loss breaks it, because the window halves. So a plan should reach as far as the path usually goes
-//! between two losses, no further, and not less far either: a shorter slot has to make up for its
-//! predecessor in fewer round trips, which asks for a steeper climb and earns the next loss.
+//! A control slot is a plan: so much will be delivered if the window climbs by k in each round
+//! trip. A loss breaks it, because the window halves. So a plan should reach as far as the path
+//! usually goes between two losses, no further, and not less far either: a shorter slot has to make
+//! up for its predecessor in fewer round trips, which asks for a steeper climb and earns the next
+//! loss.
 //!
-//! The paper halves s after a slot that missed its target and doubles it after one that did not, and
-//! finds that this misses where every second slot does (25 flows, PT IV-A.2): s then never rests. The
-//! mean loss interval is what its rule gropes for, and it can be measured.
+//! The paper halves s after a slot that missed its target and doubles it after one that did not,
+//! and finds that this misses where every second slot does (25 flows, PT IV-A.2): s then never
+//! rests. The mean loss interval is what its rule gropes for, and it can be measured.
 
 use super::requirement::FEWEST_ROUND_TRIPS;
 
 /// How the length of control slots follows the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SlotLengthRule {
-    /// As far as the path usually goes between two congestion events, cut so that whole slots fill the
-    /// evaluation slot.
+    /// As far as the path usually goes between two congestion events, cut so that whole slots fill
+    /// the evaluation slot.
     #[default]
     LossIntervals,
     /// The paper's: half after a target that was missed, twice after one that was reached.
@@ -25,8 +26,8 @@ pub enum SlotLengthRule {
 /// Weights of the latest intervals, newest first (RFC 5348, section 5.4).
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
-/// Where others have just joined, the mean of eight intervals speaks of the time before for long: it counts up
-/// to this many times the mean of the last [`RECENT`].
+/// Where others have just joined, the mean of eight intervals speaks of the time before for long:
+/// it counts up to this many times the mean of the last [`RECENT`].
 const MOST_ABOVE_RECENT: f64 = 1.5;
 const RECENT: usize = 3;
 
@@ -127,9 +128,10 @@ impl SlotLength {
         }
     }
 
-    /// ln 2 of the mean loss interval: where losses come at random the intervals are exponential, that is
-    /// their median, and a plan is as likely carried out as broken. Half of the evaluation slot at most, so that one correction is always possible, and `left`
-    /// cut into equal parts, so that no stub remains that could only be driven steeply.
+    /// ln 2 of the mean loss interval: where losses come at random the intervals are exponential,
+    /// that is their median, and a plan is as likely carried out as broken. Half of the evaluation
+    /// slot at most, so that one correction is always possible, and `left` cut into equal parts, so
+    /// that no stub remains that could only be driven steeply.
     fn cut(&self, left: u32, whole: u32) -> u32 {
         let longest = (whole / 2).max(FEWEST_ROUND_TRIPS);
         #[expect(
@@ -185,16 +187,16 @@ mod tests {
         length.on_rounds(3.0);
         // 6 ln 2 = 4.2
         assert_eq!(length.next(64, 64), 4);
-        // (40 + 6 * 5) / 6 = 11.7: 40 with weight 1, then 1 + 1 + 1 + .8 + .6 + .4 + .2 = 5 of sixes;
-        // 11.7 ln 2 = 8.1.
+        // (40 + 6 * 5) / 6 = 11.7: 40 with weight 1, then 1 + 1 + 1 + .8 + .6 + .4 + .2 = 5 of
+        // sixes; 11.7 ln 2 = 8.1.
         length.on_rounds(37.0);
         assert_eq!(length.next(64, 64), 8);
     }
 
     #[test]
     fn losses_that_have_become_frequent_count_soon() {
-        // Every 40, then three times every 6: mean (6 * 3 + 40 + 40 * 2) / 6 = 23, 1.5 of the last three 9;
-        // 9 ln 2 = 6.2, 64 / 6 rounds to 11 parts of 5.
+        // Every 40, then three times every 6: mean (6 * 3 + 40 + 40 * 2) / 6 = 23, 1.5 of the last
+        // three 9; 9 ln 2 = 6.2, 64 / 6 rounds to 11 parts of 5.
         let mut length = rule(&[40.0; 8]);
         for _ in 0..3 {
             length.on_rounds(6.0);

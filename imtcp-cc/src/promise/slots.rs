@@ -31,8 +31,8 @@ impl EvaluationSlot {
         requirement.rate().bytes_in(requirement.per())
     }
 
-    /// How the slot ended. A source that had nothing to send for part of it can only claim the rate for
-    /// the rest, and what it wrote in the last round trip cannot have been acknowledged.
+    /// How the slot ended. A source that had nothing to send for part of it can only claim the rate
+    /// for the rest, and what it wrote in the last round trip cannot have been acknowledged.
     pub(super) fn outcome(&self, requirement: &Requirement, smoothed_rtt: Duration) -> Outcome {
         if self.achieved >= Self::due(requirement) {
             return Outcome::Kept;
@@ -108,10 +108,10 @@ impl ControlSlot {
         self.achieved / lasted.as_secs_f64().max(1e-9)
     }
 
-    /// g_i - tput_i: what it lacks; less than nothing where it did more. What the source did not offer
-    /// is not lacking. A slot ends with an acknowledgement, later than it was planned, and for the rest
-    /// `bw` is due and not the target, which may be many times that. What lacked before is still lacking
-    /// where the source paused.
+    /// g_i - tput_i: what it lacks; less than nothing where it did more. What the source did not
+    /// offer is not lacking. A slot ends with an acknowledgement, later than it was planned, and
+    /// for the rest `bw` is due and not the target, which may be many times that. What lacked
+    /// before is still lacking where the source paused.
     pub(super) fn lacking(&self, lasted: Duration, bw: f64) -> f64 {
         let seconds = lasted.as_secs_f64().max(1e-9);
         let carried = (self.target - bw) * self.seconds().min(seconds);
@@ -124,9 +124,9 @@ impl ControlSlot {
     }
 }
 
-/// g_i = bw + (g_{i-1} - tput_{i-1}) of PT II-A, with the difference carried over as packets: where two
-/// control slots are not equally long, packets are what the next one has to make up for. For equal
-/// lengths this is the formula as printed. A target is never below zero.
+/// g_i = bw + (g_{i-1} - tput_{i-1}) of PT II-A, with the difference carried over as packets: where
+/// two control slots are not equally long, packets are what the next one has to make up for. For
+/// equal lengths this is the formula as printed. A target is never below zero.
 pub(super) fn next_target(bw: f64, lacking: f64, lasted: Duration, next: Duration) -> f64 {
     let carried = lacking * lasted.as_secs_f64() / next.as_secs_f64().max(1e-9);
     (bw + carried).max(0.0)
@@ -144,9 +144,9 @@ pub(super) fn rounds_up(span: Duration, srtt: Duration) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// By what share of an evaluation slot control slots fall short of their targets: root mean square, of
-/// which old ones lose weight. What the last control slot lacks is never made up for, so this is what
-/// the aim has to have to spare.
+/// By what share of an evaluation slot control slots fall short of their targets: root mean square,
+/// of which old ones lose weight. What the last control slot lacks is never made up for, so this is
+/// what the aim has to have to spare.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shortfalls {
     square: f64,
@@ -187,7 +187,8 @@ mod tests {
 
     #[test]
     fn targets_make_up_for_what_is_lacking() {
-        // bw 1000, g 1000, tput 900 over 1.6 s: 160 packets. Next slot as long: 1100; half as long: 1200.
+        // bw 1000, g 1000, tput 900 over 1.6 s: 160 packets. Next slot as long: 1100; half as long:
+        // 1200.
         let slot = Duration::from_millis(1600);
         assert!((next_target(1000.0, 100.0, slot, slot) - 1100.0).abs() < 1e-9);
         assert!((next_target(1000.0, 100.0, slot, slot / 2) - 1200.0).abs() < 1e-9);
@@ -208,7 +209,8 @@ mod tests {
         // The source had data for half of the time: 500 were wanted, 900 came; nothing lacks.
         slot.wanting = lasted / 2;
         assert_eq!(slot.lacking(lasted, 1000.0), 0.0);
-        // With 200 packets to make up for, 1000 were wanted: 100 lack over 1.6 s, though the source paused.
+        // With 200 packets to make up for, 1000 were wanted: 100 lack over 1.6 s, though the source
+        // paused.
         slot.target = 1125.0;
         slot.achieved = 900.0;
         assert!((slot.lacking(lasted, 1000.0) * 1.6 - 100.0).abs() < 1e-9);
@@ -232,7 +234,8 @@ mod tests {
     fn shortfalls_are_shares_of_the_evaluation_slot() {
         let mut shortfalls = Shortfalls::default();
         assert_eq!(shortfalls.root_mean_square(), 0.0);
-        // 200 packets/s for 100 ms are 20 of 2000, a hundredth; twice as much and none: sqrt(5 / 3).
+        // 200 packets/s for 100 ms are 20 of 2000, a hundredth; twice as much and none: sqrt(5 /
+        // 3).
         for lacking in [200.0, 400.0, -900.0] {
             shortfalls.add(lacking, RTT, 1000.0, Duration::from_secs(2));
         }

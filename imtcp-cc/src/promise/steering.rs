@@ -20,8 +20,8 @@ pub(super) struct Position {
     pub(super) round: u32,
 }
 
-/// k_bw of PT (2): the packets per round trip by which the window must grow so that the control slot
-/// delivers what is due:
+/// k_bw of PT (2): the packets per round trip by which the window must grow so that the control
+/// slot delivers what is due:
 ///
 /// ```text
 /// k = 2 (g srtt s - a_j - (s - n_j - 1) cwnd) / ((s - n_j - 1) (s - n_j))
@@ -47,8 +47,8 @@ pub(super) struct PathRates {
 }
 
 impl PathRates {
-    /// The most that may be had by taking from others: the ceiling's share of the capacity, but never
-    /// less than what is available without taking. With a ceiling of 1 this is the paper's P.
+    /// The most that may be had by taking from others: the ceiling's share of the capacity, but
+    /// never less than what is available without taking. With a ceiling of 1 this is the paper's P.
     pub(super) fn reach(&self) -> f64 {
         self.capacity.map_or(self.available, |capacity| {
             self.available
@@ -92,9 +92,9 @@ pub(super) fn at_least(k_bw: f64, k_max: f64, window: f64) -> f64 {
 }
 
 /// The window of a source that wants no more than a rate, as a multiple of what the rate needs. Its
-/// packets leave at the rate, so the window bounds nothing while all goes well; after a loss it is halved
-/// (RFC 9002, section 7.3.2), and half of this still carries the rate. It is also the most by which such a
-/// source sends faster than the rate, to make up for what it lacks.
+/// packets leave at the rate, so the window bounds nothing while all goes well; after a loss it is
+/// halved (RFC 9002, section 7.3.2), and half of this still carries the rate. It is also the most
+/// by which such a source sends faster than the rate, to make up for what it lacks.
 pub(super) const SPARE: f64 = 2.0;
 
 /// Where a source that wants `rate` packets per second and no more is steered to.
@@ -107,9 +107,10 @@ pub(super) struct Enough {
 }
 
 impl Enough {
-    /// Climbs as far as a control slot of `length` round trips goes, which is how far the path usually
-    /// goes without a loss, if the path can carry the rate without more being taken than may be; with
-    /// Reno's slope otherwise. Faster is no harm then: the window rises and not what is sent.
+    /// Climbs as far as a control slot of `length` round trips goes, which is how far the path
+    /// usually goes without a loss, if the path can carry the rate without more being taken than
+    /// may be; with Reno's slope otherwise. Faster is no harm then: the window rises and not what
+    /// is sent.
     pub(super) fn of(
         rate: f64,
         path: Option<&PathRates>,
@@ -127,17 +128,17 @@ impl Enough {
     }
 }
 
-/// k for a source that wants the rate and no more: to the window that is enough and not beyond it, up by
-/// what the slot lacks or as planned, down by half a window per round trip at most.
+/// k for a source that wants the rate and no more: to the window that is enough and not beyond it,
+/// up by what the slot lacks or as planned, down by half a window per round trip at most.
 pub(super) fn exactly(k_bw: f64, k_max: f64, window: f64, enough: &Enough) -> f64 {
     let missing = (enough.window - window).max(-window / 2.0);
     let fastest = k_bw.min(upper(k_max, window)).max(enough.climb);
     missing.min(fastest).min(window.max(RENO))
 }
 
-/// The rate at which a source that wants no more than `bw` may send: what the control slot has to have,
-/// within half and twice of `bw`, so that neither what lacks nor what was too much is made up for in a
-/// burst or a pause.
+/// The rate at which a source that wants no more than `bw` may send: what the control slot has to
+/// have, within half and twice of `bw`, so that neither what lacks nor what was too much is made up
+/// for in a burst or a pause.
 pub(super) fn pace(target: f64, bw: f64) -> f64 {
     target.clamp(bw / SPARE, SPARE * bw)
 }
@@ -181,7 +182,8 @@ mod tests {
             round: 10,
         };
         assert!((k_bw(&at).expect("amid") - 200.0 / 30.0).abs() < 1e-12);
-        // n = 14: one round trip is left: 2 (1600 - 1400 - 120) / (1 * 2) = 80, the whole rest at once.
+        // n = 14: one round trip is left: 2 (1600 - 1400 - 120) / (1 * 2) = 80, the whole rest at
+        // once.
         let at = Position {
             counted: 1400.0,
             round: 14,
@@ -203,7 +205,8 @@ mod tests {
     #[test]
     fn a_window_that_is_just_right_stays() {
         // g srtt = 100 packets a round trip = cwnd, all of it in flight:
-        // 2 (1600 - 100 - 15 * 100) / 240 = 0. With the paper's a_j = 0: 200 / 240 = 0.83, 6 % too much.
+        // 2 (1600 - 100 - 15 * 100) / 240 = 0. With the paper's a_j = 0: 200 / 240 = 0.83, 6 % too
+        // much.
         let at = Position {
             due: 1600.0,
             counted: 100.0,
@@ -258,8 +261,8 @@ mod tests {
         assert_eq!(at_least(-3.0, 15.0, 50.0), 1.0);
         assert_eq!(at_least(7.0, -20.0, 50.0), 1.0);
         assert_eq!(at_least(80.0, 75.0, 10.0), 10.0);
-        // Exactly: falls to what is enough, half a window at a time, and climbs to it as planned, or
-        // faster for what lacks.
+        // Exactly: falls to what is enough, half a window at a time, and climbs to it as planned,
+        // or faster for what lacks.
         let towards = |window| Enough { window, climb: 3.0 };
         assert_eq!(exactly(20.0, 15.0, 50.0, &towards(40.0)), -10.0);
         assert_eq!(exactly(20.0, 15.0, 50.0, &towards(2.0)), -25.0);
@@ -272,8 +275,8 @@ mod tests {
 
     #[test]
     fn the_rate_survives_a_halved_window() {
-        // 900 packets/s over 0.1 s are 90 packets: 180 are enough, and half of them carry the rate. From
-        // 90 in 16 round trips: 90 / 16 = 5.625.
+        // 900 packets/s over 0.1 s are 90 packets: 180 are enough, and half of them carry the rate.
+        // From 90 in 16 round trips: 90 / 16 = 5.625.
         let half = PathRates {
             ceiling: 0.5,
             ..PATH

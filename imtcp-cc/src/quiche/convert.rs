@@ -19,8 +19,8 @@ impl Origin {
         self.0 + Duration::from_nanos(at.as_nanos())
     }
 
-    /// `received` are the receive times of the same acknowledgement, ascending like its packets; those
-    /// of packets up to this one are dropped from its front.
+    /// `received` are the receive times of the same acknowledgement, ascending like its packets;
+    /// those of packets up to this one are dropped from its front.
     pub(super) fn acked(
         self,
         packet: &quiche::cc::AckedPacket,

@@ -35,8 +35,9 @@ pub const NAME: &str = "imtcp";
 pub const NAME_WITHOUT_MEASUREMENT: &str = "imtcp-off";
 
 /// How many receive times a server should ask for in each acknowledgement
-/// (`quiche::Config::set_max_receive_timestamps_per_ack`): the controller asks peers to acknowledge 16
-/// packets together at most, and quiche reports each packet twice, lest a lost acknowledgement lose it.
+/// (`quiche::Config::set_max_receive_timestamps_per_ack`): the controller asks peers to acknowledge
+/// 16 packets together at most, and quiche reports each packet twice, lest a lost acknowledgement
+/// lose it.
 pub const RECEIVE_TIMESTAMPS_PER_ACK: u64 = 32;
 
 /// Builds one controller per path.

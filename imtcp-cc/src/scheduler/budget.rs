@@ -1,8 +1,8 @@
 //! When packets would leave if nothing were measured: at the mean rate that the window law asks for
 //! (RFC 9002, section 7.7).
 //!
-//! A host wakes late. What a late timer cost is made up for, in a burst that is as long as timers of
-//! this host have been late, so that the mean rate survives any of them.
+//! A host wakes late. What a late timer cost is made up for, in a burst that is as long as timers
+//! of this host have been late, so that the mean rate survives any of them.
 
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;

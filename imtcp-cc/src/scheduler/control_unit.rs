@@ -281,8 +281,8 @@ impl ControlUnit {
         }
     }
 
-    /// T brought so many packets and no more: the next stream begins with as many, and may find the others
-    /// on its way.
+    /// T brought so many packets and no more: the next stream begins with as many, and may find the
+    /// others on its way.
     fn lower_to(&mut self, packets: u32) {
         if self.policy == StoreTarget::Dynamic {
             self.store_target = self.store_target.min(packets.max(LEAST_STORE_TARGET));

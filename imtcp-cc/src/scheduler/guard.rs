@@ -1,15 +1,16 @@
 //! What measuring may cost a transfer, in one place and whatever an estimator believes.
 //!
-//! The guard knows when each packet could have left without measuring: data and window were there, and
-//! so was the [`Budget`] of the mean rate. Measuring may hold a packet back from then on
+//! The guard knows when each packet could have left without measuring: data and window were there,
+//! and so was the [`Budget`] of the mean rate. Measuring may hold a packet back from then on
 //!
 //! - for one `allowance` at most, and the packets behind it keep their own times: a packet that was
 //!   held back does not push the next one back any further;
 //! - and, while the window is the limit, only while the account of held data is not overdrawn. Data
-//!   that is held back is not in flight, which costs throughput in proportion to its size, to the time
-//!   that it is held back, and to the window.
+//!   that is held back is not in flight, which costs throughput in proportion to its size, to the
+//!   time that it is held back, and to the window.
 //!
-//! Nothing of this comes from a measurement, so no estimate can be wrong enough to stall a transfer.
+//! Nothing of this comes from a measurement, so no estimate can be wrong enough to stall a
+//! transfer.
 
 use super::{Budget, Lateness};
 use crate::transport::Release;
@@ -19,12 +20,12 @@ use std::time::Duration;
 /// While the window limits, data held back is at most this part of what is in flight, on average.
 const HELD_DIVISOR: u64 = 200;
 
-/// The account holds at most what so many measurements cost, if each of their packets is held back for
-/// one allowance.
+/// The account holds at most what so many measurements cost, if each of their packets is held back
+/// for one allowance.
 const MOST_MEASUREMENTS: u64 = 2;
 
-/// What was held back catches up at so many times the mean rate: all at once it would be a burst that
-/// the transfer would not have without measuring, and lose what bursts lose.
+/// What was held back catches up at so many times the mean rate: all at once it would be a burst
+/// that the transfer would not have without measuring, and lose what bursts lose.
 const CATCH_UP: f64 = 2.0;
 
 /// What is to be decided.
@@ -69,8 +70,8 @@ impl Guard {
         Self::default()
     }
 
-    /// When the next packet may leave at the soonest: when the mean rate allows it, or a little later if
-    /// others were held back before it.
+    /// When the next packet may leave at the soonest: when the mean rate allows it, or a little
+    /// later if others were held back before it.
     pub fn due(&self) -> Timestamp {
         self.budget.due().max(self.catch_up.due())
     }
@@ -85,8 +86,8 @@ impl Guard {
         self.lateness.usual()
     }
 
-    /// Whether a measurement may begin while the window is the limit: the account has enough for the
-    /// whole of it.
+    /// Whether a measurement may begin while the window is the limit: the account has enough for
+    /// the whole of it.
     pub fn may_measure(&self) -> bool {
         self.account.balance >= self.account.most / 2
     }

@@ -1,6 +1,6 @@
-//! When packets leave: probe streams through the control unit, everything else through the pacer, and
-//! both only as far as the guard lets them depart from the times that packets would have without
-//! measuring.
+//! When packets leave: probe streams through the control unit, everything else through the pacer,
+//! and both only as far as the guard lets them depart from the times that packets would have
+//! without measuring.
 
 pub mod budget;
 pub mod control_unit;

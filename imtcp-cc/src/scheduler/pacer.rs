@@ -1,8 +1,9 @@
 //! When packets may leave while no stream is being sent.
 //!
 //! The pacer gathers packets into short trains without changing their mean rate, which is the
-//! [`super::Budget`]'s: inside a train packets follow each other at the tight link's own pace, so that
-//! the link stays busy from the first to the last and each gap tells what others sent meanwhile.
+//! [`super::Budget`]'s: inside a train packets follow each other at the tight link's own pace, so
+//! that the link stays busy from the first to the last and each gap tells what others sent
+//! meanwhile.
 
 use crate::ack::Place;
 use crate::units::Timestamp;
@@ -59,8 +60,8 @@ impl PacingPlan {
 #[derive(Debug, Default)]
 pub struct Pacer {
     /// When the newest packet of the present train was to leave. Where timers are late the packets
-    /// behind it catch up with the train's own pace, and those that left together are a train at the
-    /// pace of the host's own link.
+    /// behind it catch up with the train's own pace, and those that left together are a train at
+    /// the pace of the host's own link.
     paced_at: Timestamp,
     /// When the next one is to leave.
     next_at: Timestamp,
@@ -81,9 +82,9 @@ impl Pacer {
         Self::default()
     }
 
-    /// When the next packet may leave, which the mean rate allows from `due` on. May be asked any number
-    /// of times. Data and window have `ready` packets. The plan is made only where a train begins or
-    /// goes on.
+    /// When the next packet may leave, which the mean rate allows from `due` on. May be asked any
+    /// number of times. Data and window have `ready` packets. The plan is made only where a train
+    /// begins or goes on.
     pub fn next(
         &mut self,
         now: Timestamp,
@@ -107,8 +108,8 @@ impl Pacer {
         if plan.train_packets <= 1 {
             return Pace::Now;
         }
-        // The window leaves room, so the mean rate is no bound, and trains that followed each other at
-        // once would be sent faster than any of them: pairs at twice the tight link's pace.
+        // The window leaves room, so the mean rate is no bound, and trains that followed each other
+        // at once would be sent faster than any of them: pairs at twice the tight link's pace.
         let due = self.paced_at + plan.head_gap;
         if self.trains > 0 && now < due {
             return Pace::At(due);
@@ -317,7 +318,8 @@ mod tests {
 
     #[test]
     fn a_single_packet_waits_for_a_second_and_after_a_failure_does_not() {
-        // The second follows at the tight link's pace, on the credit of the time that the first waited.
+        // The second follows at the tight link's pace, on the credit of the time that the first
+        // waited.
         assert_eq!(departures(4, 3, 1), [500, 600, 1500]);
     }
 

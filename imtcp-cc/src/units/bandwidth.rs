@@ -32,8 +32,8 @@ impl Bandwidth {
     /// Rounds a computed rate to whole bits per second. Not a number and anything below zero
     /// become zero, anything above the range becomes [`Bandwidth::MAX`].
     pub fn from_bps_f64(bits_per_second: f64) -> Self {
-        // A float-to-integer `as` saturates and maps NaN to 0, which is the documented rule. What it
-        // cuts off is exact, so half and more of a bit can be told without a call of `round`.
+        // A float-to-integer `as` saturates and maps NaN to 0, which is the documented rule. What
+        // it cuts off is exact, so half and more of a bit can be told without a call of `round`.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -105,8 +105,8 @@ impl Bandwidth {
     }
 }
 
-/// Bits times nanoseconds per second, over `divisor`, which is not zero. Nearly all fit into 64 bits,
-/// where a division takes a fraction of the time.
+/// Bits times nanoseconds per second, over `divisor`, which is not zero. Nearly all fit into 64
+/// bits, where a division takes a fraction of the time.
 fn bit_nanos_over(bytes: Bytes, divisor: u64) -> u64 {
     const PER_BYTE: u64 = 8 * NANOS_PER_SECOND;
     match bytes.get().checked_mul(PER_BYTE) {

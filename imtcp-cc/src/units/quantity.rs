@@ -62,8 +62,8 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// Reads a number and one of these units, with or without a space between. Returns it in the smallest unit,
-/// rounded down and otherwise exact in decimals, and the unit's name.
+/// Reads a number and one of these units, with or without a space between. Returns it in the
+/// smallest unit, rounded down and otherwise exact in decimals, and the unit's name.
 ///
 /// # Errors
 /// It is no number, none of the units, or above 2^64 of the smallest unit.

@@ -44,8 +44,8 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// A window of `initial_window_packets` datagrams: within the limit of RFC 9002, section 7.2, but for
-    /// those who ask for more than the ten that it recommends.
+    /// A window of `initial_window_packets` datagrams: within the limit of RFC 9002, section 7.2,
+    /// but for those who ask for more than the ten that it recommends.
     pub(super) fn new(initial_window_packets: u32, max_datagram_size: Bytes) -> Self {
         let mut base = Self {
             window: Bytes::ZERO,

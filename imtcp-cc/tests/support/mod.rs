@@ -59,8 +59,8 @@ pub struct Path {
     pub ack_every: u32,
 }
 
-/// What the receiver says of a packet that arrived at this time: the delay of its acknowledgement, and
-/// when it arrived.
+/// What the receiver says of a packet that arrived at this time: the delay of its acknowledgement,
+/// and when it arrived.
 pub type Says = fn(&mut Random, Timestamp) -> (Duration, Option<Duration>);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

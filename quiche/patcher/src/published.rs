@@ -9,12 +9,12 @@ use crate::{Error, Result};
 /// Names the folder of the published source, where cargo cannot find it.
 pub const SOURCE_VARIABLE: &str = "QUICHE_PUBLISHED_SOURCE";
 
-/// The folder of the published quiche as pinned by `manifest` and the lock file beside it: in cargo's
-/// registry cache, or in a vendored copy of it. Cargo fetches it when it is not there.
+/// The folder of the published quiche as pinned by `manifest` and the lock file beside it: in
+/// cargo's registry cache, or in a vendored copy of it. Cargo fetches it when it is not there.
 ///
-/// Cargo is run in `config_from`, whose `.cargo/config.toml` it reads, and those of the folders above. A
-/// build script's `OUT_DIR` lies below the program's own, with the sources that `cargo vendor` put in
-/// the registry's place.
+/// Cargo is run in `config_from`, whose `.cargo/config.toml` it reads, and those of the folders
+/// above. A build script's `OUT_DIR` lies below the program's own, with the sources that `cargo
+/// vendor` put in the registry's place.
 ///
 /// # Errors
 /// Cargo cannot be run, or does not find the crate.

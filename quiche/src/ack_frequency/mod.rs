@@ -2,9 +2,9 @@
 //!
 //! Two roles that do not depend on each other. As receiver of data a connection follows the peer's
 //! requests ([`Receiver`]) if
-//! [`Config::enable_ack_frequency()`](crate::Config::enable_ack_frequency) was called. As sender of data
-//! it passes on what a path's
-//! [`CongestionController`](crate::cc::CongestionController) asks for, if the peer advertises support.
+//! [`Config::enable_ack_frequency()`](crate::Config::enable_ack_frequency) was called. As sender of
+//! data it passes on what a path's [`CongestionController`](crate::cc::CongestionController) asks
+//! for, if the peer advertises support.
 //!
 //! What is public here is for tests and fuzzing.
 
@@ -181,8 +181,8 @@ impl<F: BufFactory> Connection<F> {
     /// Bytes of a packet that the largest datagram leaves to requests. An application that sends
     /// nothing else would otherwise leave them no room at all.
     pub(crate) fn ack_request_room(&self) -> usize {
-        /// ACK_FREQUENCY with a two-byte type, two bytes for the sequence number, four for the delay
-        /// and one for each threshold, and IMMEDIATE_ACK.
+        /// ACK_FREQUENCY with a two-byte type, two bytes for the sequence number, four for the
+        /// delay and one for each threshold, and IMMEDIATE_ACK.
         const ROOM: usize = 11;
         let understood = self
             .ack_frequency

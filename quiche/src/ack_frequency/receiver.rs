@@ -10,8 +10,8 @@ use crate::Result;
 
 /// `max_ack_delay` has to be smaller (RFC 9000, section 18.2).
 pub(super) const MAX_ACK_DELAY_LIMIT: Duration = Duration::from_millis(1 << 14);
-/// Packets out of order that elicit an acknowledgement whatever was requested: each may add a range to
-/// the ACK frame, and a range that no longer fits must not be dropped unsent (draft section 6).
+/// Packets out of order that elicit an acknowledgement whatever was requested: each may add a range
+/// to the ACK frame, and a range that no longer fits must not be dropped unsent (draft section 6).
 const MAX_UNREPORTED_RANGES: usize = crate::MAX_ACK_RANGES / 2;
 
 /// How acknowledgements are delayed.
@@ -69,8 +69,9 @@ pub struct Received {
 }
 
 impl Receiver {
-    /// `min_ack_delay` is what was advertised, if anything; `delayed` the threshold to start with, if
-    /// acknowledgements are to be delayed without a request; `max_ack_delay` the transport parameter.
+    /// `min_ack_delay` is what was advertised, if anything; `delayed` the threshold to start with,
+    /// if acknowledgements are to be delayed without a request; `max_ack_delay` the transport
+    /// parameter.
     pub fn new(
         min_ack_delay: Option<Duration>,
         delayed: Option<u64>,
@@ -198,7 +199,8 @@ impl Receiver {
         Some(self.oldest_unacked? + self.policy?.max_ack_delay)
     }
 
-    /// Packets wait for an acknowledgement that is not due yet; it may ride along with other frames.
+    /// Packets wait for an acknowledgement that is not due yet; it may ride along with other
+    /// frames.
     pub fn is_delayed(&self) -> bool {
         self.unacked > 0 && !self.due
     }

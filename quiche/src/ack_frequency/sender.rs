@@ -49,9 +49,9 @@ pub(crate) struct Opportunity {
 }
 
 impl Opportunity {
-    /// Whether frames of `length` bytes leave room for data. A datagram cannot be split: without room
-    /// for the whole of it the packet would carry none, the frames would not be sent, and the next
-    /// packet would be the same again.
+    /// Whether frames of `length` bytes leave room for data. A datagram cannot be split: without
+    /// room for the whole of it the packet would carry none, the frames would not be sent, and the
+    /// next packet would be the same again.
     fn has_room_for(&self, length: usize) -> bool {
         let data = match self.datagram {
             Some(datagram) if datagram + DATAGRAM_OVERHEAD <= self.left => {
@@ -125,8 +125,8 @@ impl Sender {
         self.max_ack_delay() > Some(peer.max_ack_delay)
     }
 
-    /// The longest delay to expect of the peer: the greatest of what is in force and of all that may
-    /// be in flight (draft section 7). `None` before the peer's transport parameters are known.
+    /// The longest delay to expect of the peer: the greatest of what is in force and of all that
+    /// may be in flight (draft section 7). `None` before the peer's transport parameters are known.
     pub(crate) fn max_ack_delay(&self) -> Option<Duration> {
         let current = match self.acked {
             Some((_, delay)) => delay,
@@ -227,7 +227,8 @@ impl Requests {
         self.frames.iter().map(|request| request.wire_len()).sum()
     }
 
-    /// The frames to add to a packet that carries `frames` so far: none if it got no data after all.
+    /// The frames to add to a packet that carries `frames` so far: none if it got no data after
+    /// all.
     pub(crate) fn for_packet(self, frames: &[Frame]) -> impl Iterator<Item = Frame> {
         let is_data = |frame: &Frame| {
             matches!(

@@ -24,7 +24,7 @@ pub struct AckFrequency {
     /// The longest time the peer may hold an acknowledgement back: from its
     /// [`min_ack_delay`](PeerAcks::min_ack_delay) to just below 2^14 ms, in whole microseconds.
     pub max_ack_delay: Duration,
-    /// How far packets may be reordered before the peer acknowledges at once (section 6.2): 1 for any
-    /// reordering, 0 for never. Best the packet threshold of loss detection. At most 2^62 - 1.
+    /// How far packets may be reordered before the peer acknowledges at once (section 6.2): 1 for
+    /// any reordering, 0 for never. Best the packet threshold of loss detection. At most 2^62 - 1.
     pub reordering_threshold: u64,
 }

@@ -32,7 +32,8 @@ pub trait CongestionController: Debug + Send + Sync + Any {
     /// Asked for each packet, when application data is queued and the window has room for it. A
     /// packet that fills less than the path allows only because the window is nearly full is not
     /// asked for: quiche waits until it fits. Nor is one that the caller's buffer would cut short,
-    /// unless the caller has no larger buffer. Everything but application data leaves without asking.
+    /// unless the caller has no larger buffer. Everything but application data leaves without
+    /// asking.
     fn next_release(&mut self, context: &SendContext) -> Release;
 
     /// The largest size of the next packet in bytes, for packets of equal size; `None` for what
@@ -56,8 +57,8 @@ pub trait CongestionController: Debug + Send + Sync + Any {
     /// The probe timer ran out for the `count`-th time in a row. No packet is lost by that.
     fn on_pto(&mut self, _now: Instant, _count: u32) {}
 
-    /// The keys of a space are gone, or the connection leaves the path: `bytes` in flight will neither be
-    /// acknowledged nor lost.
+    /// The keys of a space are gone, or the connection leaves the path: `bytes` in flight will
+    /// neither be acknowledged nor lost.
     fn on_space_discarded(&mut self, _now: Instant, _space: PacketSpace, _bytes: usize) {}
 
     /// The path takes datagrams of this size from now on.
@@ -73,20 +74,20 @@ pub trait CongestionController: Debug + Send + Sync + Any {
     /// Whether the peer should acknowledge the next packet at once (an IMMEDIATE_ACK frame of one
     /// byte, within the packet's size). Asked for each packet that was answered with
     /// [`Release::Now`], if the peer understands it
-    /// ([`PeerAcks::min_ack_delay`]). If no application data got into that packet, the next one that
-    /// is released carries the frame, without being asked for.
+    /// ([`PeerAcks::min_ack_delay`]). If no application data got into that packet, the next one
+    /// that is released carries the frame, without being asked for.
     fn immediate_ack(&mut self) -> bool {
         false
     }
 
-    /// How the peer should acknowledge from now on; `None` for no change. Asked for each 1-RTT packet
-    /// with application data, probe packets after a timeout excepted, if the peer understands it
-    /// ([`PeerAcks::min_ack_delay`]).
+    /// How the peer should acknowledge from now on; `None` for no change. Asked for each 1-RTT
+    /// packet with application data, probe packets after a timeout excepted, if the peer
+    /// understands it ([`PeerAcks::min_ack_delay`]).
     ///
     /// A request travels in that packet or the next one with data. It is sent when it differs from
     /// the one before; again when it was lost, and when the connection returns to this path and the
-    /// peer follows another path's request. Once a round trip is often enough (draft-ietf-quic-ack-frequency-14,
-    /// section 8.1).
+    /// peer follows another path's request. Once a round trip is often enough
+    /// (draft-ietf-quic-ack-frequency-14, section 8.1).
     fn ack_frequency(&mut self, _now: Instant) -> Option<AckFrequency> {
         None
     }

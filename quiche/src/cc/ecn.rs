@@ -1,10 +1,10 @@
 //! Whether a peer's ECN counts can be believed (RFC 9000, section 13.4.2.1).
 //!
-//! An acknowledgement may count how many packets arrived with each ECN mark. A count is believed only if
-//! it can be true: no more packets arrive with a mark than were sent with one, and each newly
-//! acknowledged packet that was sent with a mark arrived with that mark, or with CE in its place. A
-//! count that cannot be true ends it for the path: nothing that the peer counts is believed after
-//! that. quiche marks no packet today, so that every count above zero is refused.
+//! An acknowledgement may count how many packets arrived with each ECN mark. A count is believed
+//! only if it can be true: no more packets arrive with a mark than were sent with one, and each
+//! newly acknowledged packet that was sent with a mark arrived with that mark, or with CE in its
+//! place. A count that cannot be true ends it for the path: nothing that the peer counts is
+//! believed after that. quiche marks no packet today, so that every count above zero is refused.
 
 /// The ECN counts of an ACK frame (RFC 9000, section 19.3.2): running totals of one packet number
 /// space.

@@ -93,9 +93,10 @@ pub struct PacketSent {
     pub ack_eliciting: bool,
     /// It carries stream or datagram frames.
     pub app_data: bool,
-    /// It left because the controller answered [`Release::Now`], and carries application data. False for
-    /// the packets that do not ask: acknowledgements, probes after a timeout, the handshake, control
-    /// frames, the close; and for a probe of the path MTU, which takes the place of a released packet.
+    /// It left because the controller answered [`Release::Now`], and carries application data.
+    /// False for the packets that do not ask: acknowledgements, probes after a timeout, the
+    /// handshake, control frames, the close; and for a probe of the path MTU, which takes the place
+    /// of a released packet.
     pub released: bool,
     /// Bytes in flight with this packet.
     pub bytes_in_flight: usize,
@@ -119,12 +120,13 @@ pub struct AckedPacket {
 pub struct ReceiveTime {
     /// Its number.
     pub packet_number: u64,
-    /// Time since an origin that the peer chose and keeps for the whole connection. Nothing is known
-    /// about the origin, so only the difference of two of these means something.
+    /// Time since an origin that the peer chose and keeps for the whole connection. Nothing is
+    /// known about the origin, so only the difference of two of these means something.
     ///
     /// In units of 2^e microseconds, rounded down, with the exponent e of
     /// [`Config::set_receive_timestamps_exponent()`](crate::Config::set_receive_timestamps_exponent):
-    /// a difference is off by less than one unit, plus what the peer's own clock readings are off by.
+    /// a difference is off by less than one unit, plus what the peer's own clock readings are off
+    /// by.
     pub since_basis: Duration,
 }
 
@@ -146,11 +148,12 @@ pub struct AckReceived<'a> {
     pub rtt: Rtt,
     /// Bytes in flight without these packets, and without those declared lost by the same frame.
     pub bytes_in_flight: usize,
-    /// The peer's running count of packets that arrived with the ECN mark CE, where it reports one that
-    /// can be believed (RFC 9000, section 13.4.2.1). quiche marks no packets, so it is `None` today.
+    /// The peer's running count of packets that arrived with the ECN mark CE, where it reports one
+    /// that can be believed (RFC 9000, section 13.4.2.1). quiche marks no packets, so it is `None`
+    /// today.
     pub ecn_ce: Option<u64>,
-    /// When packets of `acked` arrived, by ascending packet number and each once; empty when the peer
-    /// reports none. Packets may be missing: the peer reports what it can and what has room.
+    /// When packets of `acked` arrived, by ascending packet number and each once; empty when the
+    /// peer reports none. Packets may be missing: the peer reports what it can and what has room.
     ///
     /// It is what the peer says. Times run backwards where packets overtook each other, and where
     /// a peer is mistaken or lies.

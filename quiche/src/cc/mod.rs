@@ -16,9 +16,9 @@
 //! ```
 //!
 //! The gate stands in front of application data only: stream and datagram frames, and probes of the
-//! path MTU, which leave in their place. Everything else leaves without asking: acknowledgements, probe
-//! packets after a timeout, the handshake, path validation, all other control frames, and the close of
-//! the connection. What counts as in flight is bound by the window, as upstream.
+//! path MTU, which leave in their place. Everything else leaves without asking: acknowledgements,
+//! probe packets after a timeout, the handshake, path validation, all other control frames, and the
+//! close of the connection. What counts as in flight is bound by the window, as upstream.
 //!
 //! Data that is held has a timer, always: the release time, or quiche's timer of loss detection.
 //!
@@ -27,9 +27,9 @@
 //! knowing it. No packet is built before its time: what is stored is data, never a datagram, and
 //! the send time that goes into the round trip is the real one.
 //!
-//! A controller may also say how often the peer acknowledges, or which packets it acknowledges at once
-//! ([`CongestionController::ack_frequency`], [`CongestionController::immediate_ack`]), if the peer
-//! understands draft-ietf-quic-ack-frequency-14.
+//! A controller may also say how often the peer acknowledges, or which packets it acknowledges at
+//! once ([`CongestionController::ack_frequency`], [`CongestionController::immediate_ack`]), if the
+//! peer understands draft-ietf-quic-ack-frequency-14.
 
 #![warn(clippy::all, missing_docs)]
 

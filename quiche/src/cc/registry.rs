@@ -51,7 +51,8 @@ pub fn register(name: &str, factory: Arc<dyn Factory>) -> Result<(), RegisterErr
     if CongestionControlAlgorithm::from_str(name).is_ok() {
         return Err(RegisterError::BuiltIn(name.to_owned()));
     }
-    // A map of names is whole after every operation on it, so a poisoned lock holds no half-made state.
+    // A map of names is whole after every operation on it, so a poisoned lock holds no half-made
+    // state.
     let mut factories = FACTORIES.write().unwrap_or_else(PoisonError::into_inner);
     if factories.contains_key(name) {
         return Err(RegisterError::Taken(name.to_owned()));

@@ -97,8 +97,9 @@ pub(super) fn encode(b: &mut OctetsMut, largest_acked: u64, stamps: &[Stamp]) ->
 /// number 0, or a time before the origin or too large for 64 bits of microseconds.
 ///
 /// [`Error::InvalidPacket`] (PROTOCOL_VIOLATION) when it has more timestamps than `asked` allows.
-/// The draft does not say which error this is; such a frame is well formed and breaks an agreement, as
-/// a DATAGRAM frame above the agreed size does, which is a PROTOCOL_VIOLATION (RFC 9221, section 3).
+/// The draft does not say which error this is; such a frame is well formed and breaks an agreement,
+/// as a DATAGRAM frame above the agreed size does, which is a PROTOCOL_VIOLATION (RFC 9221, section
+/// 3).
 pub(super) fn decode(
     b: &mut Octets,
     largest_acked: u64,

@@ -50,10 +50,10 @@ impl Config {
     /// Tells a peer that asks when its packets arrived. The default is `false`; towards a peer that
     /// does not ask it changes nothing.
     ///
-    /// The times go into ACK frames that are sent anyway. An ACK frame grows by 3 bytes for its type,
-    /// 7 for the first time (11 above 2^30 units, which is 18 minutes at exponent 0), and 1 or 2 for each
-    /// further packet. Each packet is reported twice. No packet is sent for it, and where data waits the
-    /// frame takes an eighth of the packet at most.
+    /// The times go into ACK frames that are sent anyway. An ACK frame grows by 3 bytes for its
+    /// type, 7 for the first time (11 above 2^30 units, which is 18 minutes at exponent 0), and 1
+    /// or 2 for each further packet. Each packet is reported twice. No packet is sent for it, and
+    /// where data waits the frame takes an eighth of the packet at most.
     pub fn enable_receive_timestamps(&mut self, enabled: bool) {
         self.receive_timestamps.answers = enabled;
     }
@@ -66,9 +66,9 @@ impl<F: BufFactory> Connection<F> {
         self.receive_timestamps.answered()
     }
 
-    /// The peer's transport parameters were received in this handshake. Where nothing was switched on
-    /// they are unknown ones, and ignored. Those of a session that is resumed do not count: what they
-    /// are about is in 1-RTT packets alone.
+    /// The peer's transport parameters were received in this handshake. Where nothing was switched
+    /// on they are unknown ones, and ignored. Those of a session that is resumed do not count: what
+    /// they are about is in 1-RTT packets alone.
     pub(crate) fn on_peer_receive_timestamps_params(&mut self) -> Result<()> {
         if self.receive_timestamps.is_used() {
             let asked = Parameters::find(self.handshake.quic_transport_params())?;

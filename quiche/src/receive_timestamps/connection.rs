@@ -160,8 +160,8 @@ impl ReceiveTimestamps {
 }
 
 impl AckPacket {
-    /// The bytes that the Receive Timestamps field may take, beside an ACK frame of `ack_size` bytes
-    /// and whatever else wants to go into the `left` bytes of the packet.
+    /// The bytes that the Receive Timestamps field may take, beside an ACK frame of `ack_size`
+    /// bytes and whatever else wants to go into the `left` bytes of the packet.
     fn room_for_timestamps(&self, ack_size: usize, left: usize) -> usize {
         let alone = self.cwnd_available <= ack_size;
         let for_all = match alone {

@@ -15,8 +15,8 @@ use crate::Result;
 
 /// Reads the frames of received packets.
 ///
-/// The frame becomes an ordinary [`Frame::ACK`], so that it is acknowledged, logged and counted by the
-/// code that does it for ACK frames; the times are kept here until the next frame.
+/// The frame becomes an ordinary [`Frame::ACK`], so that it is acknowledged, logged and counted by
+/// the code that does it for ACK frames; the times are kept here until the next frame.
 pub(super) struct Reader {
     /// What this endpoint asked for.
     asked: Parameters,

@@ -74,8 +74,8 @@ impl Recorder {
         })
     }
 
-    /// What an ACK frame for `ranges` may say: the latest first, only of packets that it acknowledges, and
-    /// no more than the peer `asked` for.
+    /// What an ACK frame for `ranges` may say: the latest first, only of packets that it
+    /// acknowledges, and no more than the peer `asked` for.
     pub(super) fn stamps(&mut self, ranges: &RangeSet, asked: &Parameters) -> &[Stamp] {
         self.stamps.clear();
         let acked = self

@@ -65,8 +65,8 @@ pub fn decode(
     Ok((times, b.off()))
 }
 
-/// Reads the frames of a packet as a connection would that `asked` for timestamps; what each says, by
-/// packet number, of packets 1-RTT or else Handshake.
+/// Reads the frames of a packet as a connection would that `asked` for timestamps; what each says,
+/// by packet number, of packets 1-RTT or else Handshake.
 ///
 /// # Errors
 /// As the connection would close with.

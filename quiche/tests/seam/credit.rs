@@ -9,8 +9,8 @@ use crate::world::{base_config, payload, server_config, World, DELAY, STREAM};
 const WINDOW: u64 = 10_000;
 
 /// What the client may write to stream 0 after two windows have been used up and read: the first at
-/// leisure, the second soon after that, so that the window is to grow, and then `times` sends of a server
-/// that has no room for a window update.
+/// leisure, the second soon after that, so that the window is to grow, and then `times` sends of a
+/// server that has no room for a window update.
 fn credit_after(times: usize) -> usize {
     let mut server = server_config(factory(Script::new(Policy::Free).window(2_400)));
     server.set_initial_max_data(10_000_000);

@@ -1,5 +1,5 @@
-//! Nothing that the application has written is ever left without a timer: the property of `stall.rs`
-//! for event loops, links and applications that nobody chose.
+//! Nothing that the application has written is ever left without a timer: the property of
+//! `stall.rs` for event loops, links and applications that nobody chose.
 
 use std::time::{Duration, Instant};
 

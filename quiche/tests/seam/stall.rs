@@ -9,7 +9,8 @@ use crate::world::{payload, Fate, Sending, Side, World, DELAY};
 const GAP: Duration = Duration::from_millis(100);
 const TAKES: Duration = Duration::from_micros(10);
 
-/// A server with held data whose event loop fills GSO buffers, at the moment before the next release.
+/// A server with held data whose event loop fills GSO buffers, at the moment before the next
+/// release.
 fn just_before_a_release() -> World {
     let mut world = World::new(Script::new(Policy::Paced(GAP)), 1);
     world.sending = Sending {

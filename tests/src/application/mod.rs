@@ -77,7 +77,8 @@ impl Driver {
         }
     }
 
-    /// How many bytes the application has had to send so far, whether the connection took them or not.
+    /// How many bytes the application has had to send so far, whether the connection took them or
+    /// not.
     pub(crate) fn made(&self) -> u64 {
         match &self.0 {
             Kind::Bulk(bulk) => bulk.made(),

@@ -4,8 +4,9 @@ use super::Progress;
 use imtcp_cc::units::{Bandwidth, Timestamp};
 use std::time::Duration;
 
-/// A chunk is asked for once the one before it has come whole, and what is buffered and not yet shown
-/// leaves room for it. Showing begins with the first chunk, and halts while nothing is buffered.
+/// A chunk is asked for once the one before it has come whole, and what is buffered and not yet
+/// shown leaves room for it. Showing begins with the first chunk, and halts while nothing is
+/// buffered.
 #[derive(Debug)]
 pub(super) struct Player {
     chunk: u64,
@@ -125,7 +126,8 @@ mod tests {
         let mut player = player();
         assert_eq!(asked(&mut player, 0.0, 0), 1_000_000);
         assert_eq!(asked(&mut player, 1.0, 1_000_000), 1_000_000);
-        // It halts from 5 s to 20 s; 4 s are buffered then, and not what 19 s of showing would leave.
+        // It halts from 5 s to 20 s; 4 s are buffered then, and not what 19 s of showing would
+        // leave.
         assert_eq!(asked(&mut player, 20.0, 2_000_000), 1_000_000);
         assert_eq!(asked(&mut player, 20.0, 3_000_000), 1_000_000);
         assert_eq!(asked(&mut player, 20.0, 4_000_000), 0);

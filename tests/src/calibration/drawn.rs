@@ -9,9 +9,10 @@ use std::time::Duration;
 
 const SECONDS: f64 = 40.0;
 
-/// The case with this number: a link of 5 to 50 Mbit/s and 10 to 120 ms; with or without random losses,
-/// inelastic traffic, a capacity that falls, and rivals, which are few and greedy or many and capped;
-/// and an application that wants 5 to 95 % of the link, another rate every one to eight slots.
+/// The case with this number: a link of 5 to 50 Mbit/s and 10 to 120 ms; with or without random
+/// losses, inelastic traffic, a capacity that falls, and rivals, which are few and greedy or many
+/// and capped; and an application that wants 5 to 95 % of the link, another rate every one to eight
+/// slots.
 ///
 /// # Errors
 /// None is known: what is drawn is a valid scenario.

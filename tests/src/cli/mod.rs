@@ -34,13 +34,13 @@ enum Command {
     Demo(DemoArguments),
     /// Run a scenario; write qlogs, CSV series and figures; print the scores.
     Run(RunArguments),
-    /// Run scenarios with many settings, such as a promise beside more and more rivals, and write tables
-    /// and figures of what became of each.
+    /// Run scenarios with many settings, such as a promise beside more and more rivals, and write
+    /// tables and figures of what became of each.
     Sweep(SweepArguments),
     /// Hold a promise's forecasts and warnings against what came of its slots.
     Calibrate(CalibrateArguments),
-    /// Draw paths that nobody chose, run each with and without measuring and with CUBIC, and show where
-    /// measuring costs most. Fails when it costs more than it may.
+    /// Draw paths that nobody chose, run each with and without measuring and with CUBIC, and show
+    /// where measuring costs most. Fails when it costs more than it may.
     Survey(SurveyArguments),
     /// List the built-in scenarios and sweeps.
     List,
@@ -63,7 +63,8 @@ struct CalibrateArguments {
     /// Scenarios whose first measuring flow has a promise; without any, paths and rates are drawn,
     /// one case for each seed.
     scenarios: Vec<String>,
-    /// A sweep, of which the cells with a promise that foresees are run; may be given several times.
+    /// A sweep, of which the cells with a promise that foresees are run; may be given several
+    /// times.
     #[arg(long = "sweep", value_name = "SWEEP")]
     sweeps: Vec<String>,
     /// All seeds from A to B, both included.
@@ -91,9 +92,9 @@ struct SurveyArguments {
     /// Folder for a CSV file with every path, and the scenarios of those that miss a bar.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// How many times more to run a path that misses goodput or age, with measuring and without, begun
-    /// a millisecond later each time. A miss stands if the means miss by more than chance. 0 judges
-    /// the first pair of runs.
+    /// How many times more to run a path that misses goodput or age, with measuring and without,
+    /// begun a millisecond later each time. A miss stands if the means miss by more than chance. 0
+    /// judges the first pair of runs.
     #[arg(long, default_value_t = 16)]
     repeats: u32,
     /// Run each path once more, not measuring and begun a millisecond later: how much differs by

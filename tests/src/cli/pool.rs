@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 /// Why a job failed.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// Does jobs 0 to `count` on up to `threads` threads; the results are in order all the same. After a
-/// failure no new job is begun.
+/// Does jobs 0 to `count` on up to `threads` threads; the results are in order all the same. After
+/// a failure no new job is begun.
 pub fn run_all<T: Send>(
     count: usize,
     threads: usize,

@@ -1,5 +1,5 @@
-//! How old application data is when it leaves: from the instant at which the application had it to the
-//! instant at which the packet that carries it for the first time is built.
+//! How old application data is when it leaves: from the instant at which the application had it to
+//! the instant at which the packet that carries it for the first time is built.
 //!
 //! quiche tells which packet carries which data in its qlog alone, so this reads that log, as it is
 //! written. It works for every controller and changes nothing of the connection.

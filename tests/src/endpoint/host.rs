@@ -1,5 +1,5 @@
-//! The machine that one side runs on: when its timers fire, when its datagrams leave, and when those
-//! that come are handed over.
+//! The machine that one side runs on: when its timers fire, when its datagrams leave, and when
+//! those that come are handed over.
 
 use super::alarm::Alarm;
 use crate::network::Datagram;
@@ -100,7 +100,8 @@ impl Host {
         Some(at)
     }
 
-    /// An event happens while the machine is occupied: it has to happen again at the instant returned.
+    /// An event happens while the machine is occupied: it has to happen again at the instant
+    /// returned.
     pub(super) fn postpones(&mut self, now: Timestamp) -> Option<Timestamp> {
         let until = Some(self.working_until).filter(|until| *until > now)?;
         self.hand_over = self.hand_over.map(|at| at.max(until));

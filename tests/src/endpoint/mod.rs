@@ -1,5 +1,5 @@
-//! Real endpoints, driven in virtual time: for every flow a server, which is quiche and sends, and a
-//! client, which is quiche or another stack and acknowledges.
+//! Real endpoints, driven in virtual time: for every flow a server, which is quiche and sends, and
+//! a client, which is quiche or another stack and acknowledges.
 //!
 //! A datagram that arrives is given to its connection at once; then the connection is asked for
 //! datagrams until it has none, and its timer is armed. On an ideal host nothing waits in a socket

@@ -85,8 +85,8 @@ impl Pair {
         self.qlog = Some(writer);
     }
 
-    /// Notes from now on what leaves the server when. It takes the place of a qlog; to be called before
-    /// the client connects.
+    /// Notes from now on what leaves the server when. It takes the place of a qlog; to be called
+    /// before the client connects.
     pub fn watch_departures(&mut self) {
         self.departures = Some(Departures::default());
     }

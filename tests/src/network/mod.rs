@@ -1,8 +1,8 @@
 //! The simulated path: links in a row, each with a forward and a reverse hop.
 //!
 //! A hop is a queue, a transmitter and a pipe. A packet waits in the queue, is transmitted at the
-//! hop's rate, may then wait for an aggregate, may be lost, and leaves the pipe one propagation delay later. Rates, sizes and
-//! queues are those of IP packets.
+//! hop's rate, may then wait for an aggregate, may be lost, and leaves the pipe one propagation
+//! delay later. Rates, sizes and queues are those of IP packets.
 
 mod aggregation;
 mod hop;

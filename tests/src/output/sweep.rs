@@ -6,10 +6,10 @@ use crate::result::{SweepRow, SweepRun};
 use crate::scenario::Sweep;
 use std::path::Path;
 
-/// Writes `<sweep>-slots.csv`, `<sweep>-rows.csv`, `<sweep>-kept.svg` (slots kept over the number of
-/// rivals), `<sweep>-lost.svg` (what rivals lose against their fair share) and `<sweep>-cdf.svg` (the
-/// distribution over slots of the first point of the last axis) and `<sweep>-time.svg` (the slots of each
-/// first run over time).
+/// Writes `<sweep>-slots.csv`, `<sweep>-rows.csv`, `<sweep>-kept.svg` (slots kept over the number
+/// of rivals), `<sweep>-lost.svg` (what rivals lose against their fair share) and `<sweep>-cdf.svg`
+/// (the distribution over slots of the first point of the last axis) and `<sweep>-time.svg` (the
+/// slots of each first run over time).
 ///
 /// # Errors
 /// A file cannot be written.

@@ -23,8 +23,8 @@ const COLOURS: [RGBColor; 8] = [
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// One panel for each combination of all axes but the last and the number of rivals; in it a line for
-/// each point of the last axis.
+/// One panel for each combination of all axes but the last and the number of rivals; in it a line
+/// for each point of the last axis.
 pub(super) struct Panels<'r> {
     panels: Vec<(String, Vec<&'r SweepRow>)>,
     pub(super) lines: Vec<String>,

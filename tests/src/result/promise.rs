@@ -12,8 +12,8 @@ use imtcp_cc::units::Timestamp;
 use serde::Serialize;
 use std::time::Duration;
 
-/// Slots that begin earlier in a flow's life are not counted: a connection that has just begun knows
-/// nothing of its path.
+/// Slots that begin earlier in a flow's life are not counted: a connection that has just begun
+/// knows nothing of its path.
 const SETTLING: Duration = Duration::from_secs(2);
 
 /// What became of a requirement.
@@ -55,7 +55,8 @@ pub struct BesideRivals {
     pub slots: Slots,
     /// Mean goodput of a rival; nothing if there was none.
     pub rival_bps: Option<u64>,
-    /// A rival's max-min fair share of the narrowest link, as goodput; nothing more than it asks for.
+    /// A rival's max-min fair share of the narrowest link, as goodput; nothing more than it asks
+    /// for.
     pub fair_bps: Option<u64>,
     /// What a rival lost against its fair share, as a share of that; negative if it had more.
     pub lost: Option<f64>,
@@ -74,7 +75,8 @@ pub struct SlotPoint {
     pub rivals: usize,
     /// Mean goodput of these in it.
     pub rival_bps: Option<u64>,
-    /// How many seconds before its end the application was first told that it was at risk, if it was.
+    /// How many seconds before its end the application was first told that it was at risk, if it
+    /// was.
     pub warned_s: Option<f64>,
 }
 
@@ -174,8 +176,8 @@ struct Scene<'a, 's> {
     requirement: Requirement,
     rivals: Vec<FlowId>,
     flow: FlowId,
-    /// From the client to the server. Slots are those of the server's clock, and what it has of them
-    /// is what came to the client so much earlier.
+    /// From the client to the server. Slots are those of the server's clock, and what it has of
+    /// them is what came to the client so much earlier.
     back: Duration,
 }
 

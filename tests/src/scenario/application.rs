@@ -14,8 +14,8 @@ pub enum Application {
     Bulk {
         /// Where the transfer ends.
         size: Option<Bytes>,
-        /// The most that may be written and not yet acknowledged, as a socket's send buffer bounds it:
-        /// the flow carries at most this much per round trip.
+        /// The most that may be written and not yet acknowledged, as a socket's send buffer bounds
+        /// it: the flow carries at most this much per round trip.
         send_buffer: Option<Bytes>,
     },
     /// A burst every period on one stream: frames of a live source, or chunks of a stored video.
@@ -26,8 +26,8 @@ pub enum Application {
         /// From one burst to the next.
         period: Duration,
     },
-    /// A stored video that a player fetches: the next chunk once the one before has come and the player's
-    /// buffer has room for it.
+    /// A stored video that a player fetches: the next chunk once the one before has come and the
+    /// player's buffer has room for it.
     Player {
         /// Bytes of the video per time of watching.
         rate: Bandwidth,

@@ -8,8 +8,8 @@ use super::reader::Section;
 pub struct Column {
     /// Its heading.
     pub name: String,
-    /// The flow that it is about, or the name under which the scenario has several. A cell without such a
-    /// flow shows nothing.
+    /// The flow that it is about, or the name under which the scenario has several. A cell without
+    /// such a flow shows nothing.
     pub flow: Option<String>,
     /// The flow with which it is compared in the same run.
     pub beside: Option<String>,
@@ -26,8 +26,8 @@ pub enum Value {
     Goodput,
     /// Goodput as a multiple of that of another flow of the same run.
     GoodputRatio,
-    /// Seconds from start to end of a transfer of known size; the mean of flows that are alike, of those
-    /// that came to their end.
+    /// Seconds from start to end of a transfer of known size; the mean of flows that are alike, of
+    /// those that came to their end.
     Completion,
     /// Packets that were lost.
     Lost,
@@ -41,8 +41,8 @@ pub enum Value {
     Overshoot,
     /// The same: the 95th percentile.
     OvershootP95,
-    /// Seconds from the start or a step, whichever was worst, until the available bandwidth is known
-    /// within 20 % and stays so.
+    /// Seconds from the start or a step, whichever was worst, until the available bandwidth is
+    /// known within 20 % and stays so.
     TimeToFind,
     /// What is read of the path as a share of the truth, in per cent: the median.
     Reading,

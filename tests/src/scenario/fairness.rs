@@ -8,9 +8,9 @@ use crate::network::FlowId;
 use imtcp_cc::promise::Demand;
 use imtcp_cc::units::Timestamp;
 
-/// The max-min fair goodput of each of `flows` in bit/s, if they share the narrowest link of the first
-/// one's path as it is at `at`: nobody has more than it asks for, and who has less than it asks for
-/// has as much as anybody.
+/// The max-min fair goodput of each of `flows` in bit/s, if they share the narrowest link of the
+/// first one's path as it is at `at`: nobody has more than it asks for, and who has less than it
+/// asks for has as much as anybody.
 pub fn fair_shares(scenario: &Scenario, flows: &[FlowId], at: Timestamp) -> Vec<f64> {
     let Some(first) = flows.first() else {
         return Vec::new();
@@ -71,7 +71,8 @@ mod tests {
 
     #[test]
     fn water_finds_its_level() {
-        // 1 has all it asks for; the other three share 11.5 left, and 4 is more than a third of that.
+        // 1 has all it asks for; the other three share 11.5 left, and 4 is more than a third of
+        // that.
         assert_eq!(
             water_level(12.5, &[f64::INFINITY, 1.0, 4.0, 9.0]),
             11.5 / 3.0

@@ -29,8 +29,8 @@ pub struct Flow {
     pub start: Timestamp,
     /// When the server closes the connection, if before the end.
     pub stop: Option<Timestamp>,
-    /// It starts at a random instant of this span behind `start`, so that flows that are alike do not
-    /// march in step and seeds differ.
+    /// It starts at a random instant of this span behind `start`, so that flows that are alike do
+    /// not march in step and seeds differ.
     pub start_within: Duration,
     /// The links it crosses.
     pub route: Route,

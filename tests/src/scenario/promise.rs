@@ -1,7 +1,7 @@
 //! What a flow's application requires of the path: `imtcp = { promise = { ... } }`.
 //!
-//! The measuring controller steers by it. Beside any other controller it is a yardstick: the same slots
-//! are counted.
+//! The measuring controller steers by it. Beside any other controller it is a yardstick: the same
+//! slots are counted.
 
 use super::error::{Complaint, ScenarioError};
 use super::quantity;

@@ -353,8 +353,8 @@ fn a_player_has_room_for_a_chunk() {
 
 #[test]
 fn fair_shares_are_of_goodput_and_nobody_has_more_than_it_asks_for() {
-    // 10 Mbit/s less 6 of cross traffic, 1302 of 1378 bytes: 3.78 Mbit/s. A rival with 1.25 KB in 10 ms asks
-    // for 1 Mbit/s, so the rest is for the other one.
+    // 10 Mbit/s less 6 of cross traffic, 1302 of 1378 bytes: 3.78 Mbit/s. A rival with 1.25 KB in
+    // 10 ms asks for 1 Mbit/s, so the rest is for the other one.
     let rival = "[[flow]]\nname = \"rival\"\ncontroller = \"reno\"\napplication = { kind = \"bulk\", send_buffer = \"1250 B\" }";
     let scenario = with_flow_keys(rival).expect("it is right");
     let at = Timestamp::from_origin(Duration::from_secs(6));

@@ -16,8 +16,8 @@ pub struct Reading {
     pub rate: f64,
 }
 
-/// For the flow's start and for each step: from when on all readings until the next step are within 20 % of
-/// the truth's mean until then. `None` where the last of them is not, or there is none.
+/// For the flow's start and for each step: from when on all readings until the next step are within
+/// 20 % of the truth's mean until then. `None` where the last of them is not, or there is none.
 pub fn found(readings: &[Reading], reference: &Reference) -> Vec<Option<Duration>> {
     let phases = phases(reference).into_iter();
     phases

@@ -51,8 +51,8 @@ impl Variant {
 pub struct Extent {
     /// Each path with [`Variant::Placebo`], too.
     pub placebo: bool,
-    /// A path that misses goodput or age is run so many times more, with measuring and without; fewer
-    /// times where it carries much.
+    /// A path that misses goodput or age is run so many times more, with measuring and without;
+    /// fewer times where it carries much.
     pub repeats: u32,
 }
 

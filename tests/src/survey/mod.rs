@@ -1,9 +1,9 @@
 //! Paths that nobody chose, and what measuring costs on them.
 //!
-//! A [`Class`] is a kind of path. Each seed draws one path of it ([`Class::draw`]), and [`compare`] runs
-//! that path several times with the same draws: with the controller that measures, with the same
-//! controller not measuring, and with quiche's CUBIC. [`Paired`] holds what came of each, [`bars`] says
-//! what measuring may cost, and [`Tally`] sums up many seeds.
+//! A [`Class`] is a kind of path. Each seed draws one path of it ([`Class::draw`]), and [`compare`]
+//! runs that path several times with the same draws: with the controller that measures, with the
+//! same controller not measuring, and with quiche's CUBIC. [`Paired`] holds what came of each,
+//! [`bars`] says what measuring may cost, and [`Tally`] sums up many seeds.
 
 pub mod bars;
 mod compare;

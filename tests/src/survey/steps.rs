@@ -7,8 +7,8 @@ use imtcp_cc::units::Timestamp;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// No less than this is between two steps, the beginning and the end: a second in which something has
-/// to be said of each step, and some time to be right.
+/// No less than this is between two steps, the beginning and the end: a second in which something
+/// has to be said of each step, and some time to be right.
 const LEAST_GAP_S: f64 = 1.5;
 /// A run lasts as long as it takes to carry so much, within the two limits below. It bounds what a
 /// simulation costs: paths that carry much are looked at for a shorter time.
@@ -99,8 +99,8 @@ fn phases(draw: &mut Draw, capacity_mbps: f64, crossed: bool) -> Vec<Phase> {
     phases
 }
 
-/// Capacity changes by a factor, between half a megabit and a gigabit per second; cross traffic stays,
-/// unless too little would be left beside it.
+/// Capacity changes by a factor, between half a megabit and a gigabit per second; cross traffic
+/// stays, unless too little would be left beside it.
 fn capacity_step(phase: Phase, factor: f64, up: bool) -> Phase {
     let up = match phase.capacity_mbps {
         now if now * factor > 1000.0 => false,

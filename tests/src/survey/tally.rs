@@ -83,8 +83,8 @@ impl Paired {
         self.repeats.is_some() && !self.misses.iter().any(Miss::may_be_chance)
     }
 
-    /// Worst first: misses before all else, goodput before age before silence, the greater miss before
-    /// the lesser; then by goodput.
+    /// Worst first: misses before all else, goodput before age before silence, the greater miss
+    /// before the lesser; then by goodput.
     pub fn worse_first(&self, other: &Self) -> Ordering {
         let rank = |paired: &Self| {
             let ranks = paired.misses.iter().map(Miss::rank);

@@ -25,7 +25,8 @@ fn at(millis: u64) -> Timestamp {
     Timestamp::from_origin(Duration::from_millis(millis))
 }
 
-/// Packets that the server sealed with one generation of keys, and those of the client that it opened.
+/// Packets that the server sealed with one generation of keys, and those of the client that it
+/// opened.
 #[derive(Debug, Default)]
 struct Uses {
     sealed: AtomicU64,

@@ -1,5 +1,5 @@
-//! A foreign server and a quiche client over a link of 20 Mbit/s and 30 ms, each way, in virtual time.
-//! Nothing is lost, but for what a client sends that fills the queue.
+//! A foreign server and a quiche client over a link of 20 Mbit/s and 30 ms, each way, in virtual
+//! time. Nothing is lost, but for what a client sends that fills the queue.
 
 use crate::servers::{CLIENT, Frames, PACKET, PROTOCOL, Server};
 use imtcp_cc::units::Timestamp;

@@ -3,7 +3,8 @@
 //!
 //! Server and client run in two network namespaces joined by a veth pair; a token bucket on the
 //! server's side is the tight link. Four transfers: with and without cross traffic, each with and
-//! without measuring. And two beside TCP flows: one that is promised more than its share, one that is not.
+//! without measuring. And two beside TCP flows: one that is promised more than its share, one that
+//! is not.
 
 mod estimates;
 mod promise;
@@ -23,8 +24,8 @@ use transfer::{Bench, Transfer};
 /// The tight link's rate in Mbit/s, of Ethernet frames.
 const LINK_MBPS: u32 = 20;
 
-/// Measures a path of 20 Mbit/s between two network namespaces, with and without cross traffic; then
-/// requires more than a fair share of it beside 16 TCP flows.
+/// Measures a path of 20 Mbit/s between two network namespaces, with and without cross traffic;
+/// then requires more than a fair share of it beside 16 TCP flows.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// How long each of the six transfers takes, in seconds.
@@ -41,7 +42,8 @@ pub struct Arguments {
     ordinary_priority: bool,
 }
 
-/// Builds, measures, cleans up; fails when an estimate is too far off, or a promise too seldom kept.
+/// Builds, measures, cleans up; fails when an estimate is too far off, or a promise too seldom
+/// kept.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let binaries = testbed::binaries(arguments.binaries.as_deref())?;
     testbed::demand_root("demo-real", &binaries)?;

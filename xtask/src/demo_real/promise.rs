@@ -13,22 +13,23 @@ use super::slots::{self, Slot};
 use super::transfer::Bench;
 use crate::testbed::{Network, Running, parse};
 
-/// What is required, and the same as numbers. An equal share would be a 17th of the link, 1.2 Mbit/s.
+/// What is required, and the same as numbers. An equal share would be a 17th of the link, 1.2
+/// Mbit/s.
 const PROMISE: &str = "6 Mbit/s per 2 s";
 const REQUIRED_BPS: f64 = 6e6;
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// How many TCP flows there are beside, and of which kind: Linux's default. They are many because few leave
-/// a paced flow more than its share: the kernel sends in bursts, and these pay for the full queue. Beside
-/// six or eight nothing needs to be promised in most periods.
+/// How many TCP flows there are beside, and of which kind: Linux's default. They are many because
+/// few leave a paced flow more than its share: the kernel sends in bursts, and these pay for the
+/// full queue. Beside six or eight nothing needs to be promised in most periods.
 const RIVALS: u32 = 16;
 const CONGESTION_CONTROL: &str = "cubic";
 
 /// How long these have the path for themselves.
 const HEAD_START: Duration = Duration::from_secs(3);
 
-/// The share of slots that has to be kept, when without a promise fewer periods have the rate. With eight slots
-/// one may be missed.
+/// The share of slots that has to be kept, when without a promise fewer periods have the rate. With
+/// eight slots one may be missed.
 const LEAST_KEPT: f64 = 0.8;
 
 /// One transfer among the rivals.
@@ -209,8 +210,8 @@ impl Contest {
 }
 
 impl Verdict {
-    /// Whether the promise was kept often enough, by the server's reports, and was needed for it, by what
-    /// arrived.
+    /// Whether the promise was kept often enough, by the server's reports, and was needed for it,
+    /// by what arrived.
     pub fn is_kept(&self) -> bool {
         let slots = &self.with.slots;
         let kept = slots.iter().filter(|slot| slot.is_kept).count();

@@ -11,7 +11,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::Result;
 
-/// Checks the programs and libraries that the build needs, and names the Debian packages to install.
+/// Checks the programs and libraries that the build needs, and names the Debian packages to
+/// install.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Print only the Debian packages that are missing, on one line.

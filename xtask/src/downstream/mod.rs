@@ -1,5 +1,5 @@
-//! `cargo xtask downstream`: does somebody else's program work with two lines in its manifest, and as
-//! well as with CUBIC?
+//! `cargo xtask downstream`: does somebody else's program work with two lines in its manifest, and
+//! as well as with CUBIC?
 //!
 //! The programs are made outside this workspace and depend on tokio-quiche as it is published. The
 //! clients are quic-go's, fetched by Go's own tool, and this project's `fetch`.
@@ -115,8 +115,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(report.verdict())
 }
 
-/// Builds all programs, or takes those that are there. Returns their folder, and which of the wanted
-/// clients there are.
+/// Builds all programs, or takes those that are there. Returns their folder, and which of the
+/// wanted clients there are.
 fn build(arguments: &Arguments) -> Result<(PathBuf, Vec<Client>)> {
     let mut clients = arguments.clients.clone();
     let folder = if let Some(folder) = &arguments.binaries {

@@ -1,8 +1,8 @@
-//! A relay that behaves like a network address translator which forgets: from time to time what comes
-//! from the client reaches the server from another port, and neither is told.
+//! A relay that behaves like a network address translator which forgets: from time to time what
+//! comes from the client reaches the server from another port, and neither is told.
 //!
-//! What the server still sends to an earlier port passes. A client that only receives would otherwise
-//! have nothing to acknowledge, and no server could ever learn of its new port.
+//! What the server still sends to an earlier port passes. A client that only receives would
+//! otherwise have nothing to acknowledge, and no server could ever learn of its new port.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -31,8 +31,8 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// A relay to `server` on loopback. It changes its port each time that a number of bytes has passed in
-    /// both directions together.
+    /// A relay to `server` on loopback. It changes its port each time that a number of bytes has
+    /// passed in both directions together.
     pub fn start(server: SocketAddr, rebind_at: Vec<u64>) -> Result<Self> {
         let inside = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot open a socket")?;
         inside.set_nonblocking(true)?;

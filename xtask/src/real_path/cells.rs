@@ -118,8 +118,8 @@ pub struct Axes {
     #[arg(long = "queue", value_name = "BDP", value_delimiter = ',', default_values_t = [0.5, 2.0])]
     queues: Vec<f64>,
 
-    /// Let packets come out of the path at multiples of so many microseconds only, in batches, as to a
-    /// host whose network card or timers bunch them; 0 lets each come by itself.
+    /// Let packets come out of the path at multiples of so many microseconds only, in batches, as
+    /// to a host whose network card or timers bunch them; 0 lets each come by itself.
     #[arg(long = "tick", value_name = "MICROSECONDS", value_delimiter = ',', default_values_t = [0], value_parser = clap::value_parser!(u32).range(0..=100_000))]
     ticks: Vec<u32>,
 
@@ -127,7 +127,8 @@ pub struct Axes {
     #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [0, 1, 4], value_parser = clap::value_parser!(u16).range(0..=100))]
     rivals: Vec<u16>,
 
-    /// What the client speaks. Unless this is given, everything alone, and both extensions beside rivals.
+    /// What the client speaks. Unless this is given, everything alone, and both extensions beside
+    /// rivals.
     #[arg(long, value_enum, value_name = "WHICH", value_delimiter = ',')]
     extensions: Vec<Extensions>,
 }

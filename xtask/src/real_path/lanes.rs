@@ -1,8 +1,8 @@
 //! Several transfers at a time, each over a path of its own, as far as the machine can take it.
 //!
-//! A transfer at 5 Mbit/s leaves the processor idle nearly all the time, so one after the other would
-//! make hours of minutes. All controllers of a cell and run have their turns on one lane, one after
-//! the other: what is compared is never under way at the same time.
+//! A transfer at 5 Mbit/s leaves the processor idle nearly all the time, so one after the other
+//! would make hours of minutes. All controllers of a cell and run have their turns on one lane, one
+//! after the other: what is compared is never under way at the same time.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Sender};
@@ -27,7 +27,8 @@ pub struct Unit<'a> {
     pub controllers: Vec<&'a str>,
 }
 
-/// How many lanes there are for these cells, if all that is under way adds up to `load_mbps` at most.
+/// How many lanes there are for these cells, if all that is under way adds up to `load_mbps` at
+/// most.
 pub fn count<'a>(cells: impl Iterator<Item = &'a Cell>, load_mbps: u32) -> usize {
     let slowest = cells.map(|cell| cell.rate_mbps).min().unwrap_or(1).max(1);
     let lanes = (load_mbps / slowest).clamp(1, MOST_LANES);
@@ -107,8 +108,8 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// The next unit that fits beside what is under way; waits for it, and is `None` after the last.
-    /// A path that is too fast for any company goes alone.
+    /// The next unit that fits beside what is under way; waits for it, and is `None` after the
+    /// last. A path that is too fast for any company goes alone.
     fn take(&self) -> Option<Unit<'a>> {
         let mut state = self.lock();
         loop {

@@ -1,9 +1,9 @@
 //! `cargo xtask real-path`: never worse than without, on sockets and over a path with a round trip.
 //!
 //! Server and client run in two network namespaces. Between them is a path that a process of this
-//! program emulates: rate, delay and queue are what the cell of the grid says. Each controller has its
-//! turn in each round, so that what the machine does besides hits all of them. Slow paths are measured
-//! side by side, each in namespaces of its own.
+//! program emulates: rate, delay and queue are what the cell of the grid says. Each controller has
+//! its turn in each round, so that what the machine does besides hits all of them. Slow paths are
+//! measured side by side, each in namespaces of its own.
 
 #![expect(
     clippy::disallowed_methods,
@@ -53,12 +53,13 @@ pub struct Arguments {
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
 
-    /// How long each transfer takes, in seconds. Unless this is given, 8 below 100 Mbit/s and 5 from there on.
+    /// How long each transfer takes, in seconds. Unless this is given, 8 below 100 Mbit/s and 5
+    /// from there on.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(2..=600))]
     seconds: Option<u32>,
 
-    /// How fast all paths that are measured at a time may be together, in Mbit/s. One that is faster by
-    /// itself is measured alone; 1 measures all alone.
+    /// How fast all paths that are measured at a time may be together, in Mbit/s. One that is
+    /// faster by itself is measured alone; 1 measures all alone.
     #[arg(long, value_name = "MBPS", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     side_by_side: u32,
 
@@ -71,8 +72,8 @@ pub struct Arguments {
     )]
     controllers: Vec<String>,
 
-    /// Write what each transfer came to into this file, a line of JSON each. What an earlier run has
-    /// written there is not measured again.
+    /// Write what each transfer came to into this file, a line of JSON each. What an earlier run
+    /// has written there is not measured again.
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
 
@@ -80,8 +81,8 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     binaries: Option<PathBuf>,
 
-    /// Run server and client at real-time priority, undisturbed by what else the machine does. Hosts
-    /// are not like that; the emulated path always runs so if it may.
+    /// Run server and client at real-time priority, undisturbed by what else the machine does.
+    /// Hosts are not like that; the emulated path always runs so if it may.
     #[arg(long)]
     real_time: bool,
 }

@@ -1,5 +1,5 @@
-//! What each transfer came to, one line of JSON each, written as it ends: whoever is interrupted goes
-//! on where it was.
+//! What each transfer came to, one line of JSON each, written as it ends: whoever is interrupted
+//! goes on where it was.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};

@@ -11,8 +11,8 @@ use super::{Namespace, tool};
 /// sustain the rate a little better, and let short bursts pass as if the link were faster.
 const LEAST_BURST_BYTES: u32 = 1600;
 
-/// What the bucket holds where the rate is so high that it is more: the kernel's timer may be late by
-/// this. In microseconds.
+/// What the bucket holds where the rate is so high that it is more: the kernel's timer may be late
+/// by this. In microseconds.
 const BURST_US: u32 = 250;
 
 /// How long the queue in front of the link is.

@@ -27,8 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A priority above all that is not of real time, and below the kernel's own threads.
 const REAL_TIME_PRIORITY: &str = "10";
 
-/// The priority of a link that is emulated: a late sender is part of what is measured, a late link is
-/// an error.
+/// The priority of a link that is emulated: a late sender is part of what is measured, a late link
+/// is an error.
 const FIRST_PRIORITY: &str = "20";
 
 /// Starts programs.

@@ -88,7 +88,8 @@ fn config() -> Config {
 
 thread_local! {
     /// The server's, and four for clients: what is switched on cannot be switched off again. Each
-    /// reads all the certificates of the system when it is made, which takes longer than a connection.
+    /// reads all the certificates of the system when it is made, which takes longer than a
+    /// connection.
     static CONFIGS: RefCell<[Config; 5]> = RefCell::new(std::array::from_fn(|_| config()));
 }
 

@@ -1,4 +1,5 @@
-//! Promises, required, changed and withdrawn at any moment, and questions about what could be promised.
+//! Promises, required, changed and withdrawn at any moment, and questions about what could be
+//! promised.
 
 use crate::Met;
 use crate::input::Input;

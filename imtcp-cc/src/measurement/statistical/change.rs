@@ -13,8 +13,8 @@ const LEAST_SHARE: f64 = 0.03;
 /// Fewest slices on either side of a split.
 const FEWEST: usize = 8;
 
-/// The same for a split at a long pause. It is one place and not ten, and the likeliest: what changed while
-/// nothing was seen changed there.
+/// The same for a split at a long pause. It is one place and not ten, and the likeliest: what
+/// changed while nothing was seen changed there.
 const THRESHOLD_AT_PAUSE: f64 = 3.0;
 
 /// How many of the newest views belong to a new level, if the level changed.
@@ -37,9 +37,9 @@ pub(super) fn newest_level(views: &[SliceView], capacity: f64) -> Option<usize> 
         .or_else(|| level_after_pause(views, capacity))
 }
 
-/// The views after the last pause, if they differ from those before and the pause was longer than what
-/// was seen since. A few old slices do then, which the sliding window would else drag along: from chunk to
-/// chunk of a video nearly all of them are gone.
+/// The views after the last pause, if they differ from those before and the pause was longer than
+/// what was seen since. A few old slices do then, which the sliding window would else drag along:
+/// from chunk to chunk of a video nearly all of them are gone.
 fn level_after_pause(views: &[SliceView], capacity: f64) -> Option<usize> {
     let newest = views.last()?.index;
     let was_long = |pair: &[SliceView]| {

@@ -51,8 +51,8 @@ const FEWEST_SLICES: usize = 8;
 /// half a per cent, and the window's edges cut packets.
 const SYSTEMATIC_SHARE: f64 = 0.015;
 
-/// The same where the capacity is only known to be no less: with the capacity a fifth low, and half of it
-/// available, trains at its rate read 4 % off (ALGORITHM.md, "Capacity").
+/// The same where the capacity is only known to be no less: with the capacity a fifth low, and half
+/// of it available, trains at its rate read 4 % off (ALGORITHM.md, "Capacity").
 const SYSTEMATIC_SHARE_OF_BOUND: f64 = 0.04;
 
 /// B_m as a share of the value where none is configured: streams then reach 15 % to either side,
@@ -134,8 +134,8 @@ impl StatisticalEstimator {
         self.peak.on_congestion(now);
     }
 
-    /// Slices are cut so that each holds several packets, and is long against the jitter of echoes, in
-    /// steps of a factor of two, so that small revisions do not cut time anew.
+    /// Slices are cut so that each holds several packets, and is long against the jitter of echoes,
+    /// in steps of a factor of two, so that small revisions do not cut time anew.
     fn cut(&mut self, packet: Bytes) {
         let packets = packet.times(PACKETS_PER_SLICE);
         let room = self.capacity.map_or(SLICE, |rate| rate.time_for(packets));

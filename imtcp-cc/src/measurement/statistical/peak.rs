@@ -1,9 +1,9 @@
-//! What can be said where the way back sets the echoes' time: what got through when it was as much as
-//! would.
+//! What can be said where the way back sets the echoes' time: what got through when it was as much
+//! as would.
 //!
-//! A sender that meets congestion has just sent as much as was available. So the upper end of what got
-//! through of late is the available bandwidth, if congestion was met of late; if it was not, nobody can
-//! tell how much more there is, and nothing is said.
+//! A sender that meets congestion has just sent as much as was available. So the upper end of what
+//! got through of late is the available bandwidth, if congestion was met of late; if it was not,
+//! nobody can tell how much more there is, and nothing is said.
 
 use crate::ack::EchoGap;
 use crate::estimate::{Estimate, Flags};

@@ -97,8 +97,8 @@ pub(super) struct Slice {
     open: OpenSums,
 }
 
-/// Sums over stretches in which the link may have been idle: others sent no more than own data left room
-/// for.
+/// Sums over stretches in which the link may have been idle: others sent no more than own data left
+/// room for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct OpenSums {
     own_bits: f64,
@@ -335,8 +335,8 @@ impl Slices {
             .filter_map(move |slice| slice.view(bits_per_second, length, waiting_counts))
     }
 
-    /// What others sent at most in slices of which nothing else is known, given `capacity`, up to slice
-    /// `end`.
+    /// What others sent at most in slices of which nothing else is known, given `capacity`, up to
+    /// slice `end`.
     pub(super) fn rooms(&self, capacity: Bandwidth, end: u64) -> impl Iterator<Item = Room> {
         let bits_per_second = capacity.as_bps_f64();
         self.iter()
@@ -346,9 +346,10 @@ impl Slices {
 
     /// Whether gaps that rest on a waiting time agree with those that rest on nothing.
     ///
-    /// Waiting at another queue of the path passes for waiting at the tight link, and a link that was
-    /// idle in between then seems to have carried more of others' traffic. So does traffic that comes
-    /// and goes, of which waiting packets meet more: then too the slices are better off without.
+    /// Waiting at another queue of the path passes for waiting at the tight link, and a link that
+    /// was idle in between then seems to have carried more of others' traffic. So does traffic that
+    /// comes and goes, of which waiting packets meet more: then too the slices are better off
+    /// without.
     fn waiting_is_believed(&self, capacity: f64, slice_s: f64) -> bool {
         let mut close = Spaced::default();
         let mut queued = Spaced::default();

@@ -10,15 +10,15 @@ const NORMAL_95: f64 = 1.96;
 const SIGNIFICANT: f64 = 3.0;
 
 /// Where slices differ, time that was not seen may differ from what was: by this share of the
-/// standard deviation between slices, as half of a 95 % interval. Most of it lies within slices that
-/// were seen in part, or next to them.
+/// standard deviation between slices, as half of a 95 % interval. Most of it lies within slices
+/// that were seen in part, or next to them.
 const UNLIKE_SHARE: f64 = 0.5;
 
 /// A view stands for this many slices in which nothing was seen, on either side, at most.
 const FARTHEST: u64 = 10;
 
-/// A bound on what others sent refutes a rate that exceeds it by this share of the capacity: a link that
-/// is nearly full leaves no room either.
+/// A bound on what others sent refutes a rate that exceeds it by this share of the capacity: a link
+/// that is nearly full leaves no room either.
 const REFUTING_SHARE: f64 = 0.1;
 
 /// What a window of slices says about the rate of the others' traffic, bits per second.
@@ -119,8 +119,8 @@ fn nearest(views: &[SliceView], place: usize, index: u64) -> Option<&SliceView> 
         .min_by_key(|view| view.index.abs_diff(index))
 }
 
-/// How many slices in which nothing was seen the view at `place` stands for, half of those on either
-/// side: what comes and goes does so for more than a slice, so the nearest view knows best.
+/// How many slices in which nothing was seen the view at `place` stands for, half of those on
+/// either side: what comes and goes does so for more than a slice, so the nearest view knows best.
 fn represented(views: &[SliceView], place: usize) -> f64 {
     let here = views[place].index;
     let missing = |a: u64, b: u64| (b - a - 1).min(2 * FARTHEST) as f64 / 2.0;

@@ -9,8 +9,8 @@ use crate::event::Event;
 use crate::units::{Bandwidth, Timestamp};
 use std::time::Duration;
 
-/// Slots that ended without any event are reported one by one up to this many; after a longer silence
-/// there is nobody left who counts them.
+/// Slots that ended without any event are reported one by one up to this many; after a longer
+/// silence there is nobody left who counts them.
 const MOST_OVERDUE: u32 = 64;
 
 impl Keeper {
@@ -49,8 +49,8 @@ impl Keeper {
         self.begin_control(path, requirement, target, emit);
     }
 
-    /// A control slot ends on time, unless less than another one would be left of the evaluation slot;
-    /// with that slot it ends in any case.
+    /// A control slot ends on time, unless less than another one would be left of the evaluation
+    /// slot; with that slot it ends in any case.
     fn is_control_over(&self, path: &PathState, control: &ControlSlot) -> bool {
         let Some(evaluation) = self.evaluation else {
             return true;
@@ -98,8 +98,8 @@ impl Keeper {
         self.length.next(left, whole)
     }
 
-    /// Ends the control slot; returns what it lacks, in packets per second, where `aim` is due outside of
-    /// plans.
+    /// Ends the control slot; returns what it lacks, in packets per second, where `aim` is due
+    /// outside of plans.
     fn end_control(&mut self, path: &PathState, lasted: Duration, aim: f64) -> f64 {
         let Some(control) = self.control else {
             return 0.0;

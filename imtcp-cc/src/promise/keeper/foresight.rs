@@ -48,8 +48,8 @@ impl Keeper {
         })
     }
 
-    /// While acknowledgements come there is a look every half round trip. When none has been due for two
-    /// round trips, none of what is in flight arrives, and the application is told so.
+    /// While acknowledgements come there is a look every half round trip. When none has been due
+    /// for two round trips, none of what is in flight arrives, and the application is told so.
     pub(super) fn look_into_silence(&mut self, now: Timestamp, emit: Emit<'_>) {
         let Some(path) = self.last_path else { return };
         if self.requirement.is_some() && now >= self.next_look + path.smoothed * SILENT_ROUND_TRIPS

@@ -3,7 +3,8 @@
 use super::{config, read, told, write};
 use crate::world::{payload, Passage, Side, World, DELAY};
 
-/// Data both ways. Whether client and server are told times, and their datagrams after the handshake.
+/// Data both ways. Whether client and server are told times, and their datagrams after the
+/// handshake.
 fn exchange(client: (u64, bool), server: (u64, bool)) -> ([bool; 2], Vec<Passage>) {
     let mut world = World::between(config(server.0, server.1), config(client.0, client.1), 1);
     world.trace.clear();

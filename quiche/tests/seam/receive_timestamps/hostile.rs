@@ -177,7 +177,8 @@ fn no_bytes_make_it_panic() {
     assert!(valid > 1_000, "{valid} were valid");
 }
 
-/// How the server ends a connection whose client sends more than, or in another unit than, was asked.
+/// How the server ends a connection whose client sends more than, or in another unit than, was
+/// asked.
 fn closed_with(mut world: World, max: u64, exponent: u64) -> (Error, u64) {
     world.client.presume_receive_timestamps_asked(max, exponent);
     for _ in 0..3 {

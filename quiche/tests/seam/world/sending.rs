@@ -13,8 +13,8 @@ const LONGEST_BATCH: usize = 64;
 /// The ways of the server's event loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sending {
-    /// Packets of one size are gathered, as tokio-quiche does: after the first of a batch, the buffer
-    /// that is offered has that packet's size.
+    /// Packets of one size are gathered, as tokio-quiche does: after the first of a batch, the
+    /// buffer that is offered has that packet's size.
     pub batches: bool,
     /// The time that goes by with each packet that is built.
     pub takes: Duration,
@@ -85,8 +85,9 @@ impl World {
                 Some((size, info))
             }
             Err(Error::Done) => None,
-            // quiche cannot send the very first packet of a connection in the Handshake space, which
-            // is what it does on an error in the client's first flight: the AEAD refuses number 0.
+            // quiche cannot send the very first packet of a connection in the Handshake space,
+            // which is what it does on an error in the client's first flight: the AEAD refuses
+            // number 0.
             Err(Error::CryptoFail) if self.expects_errors => None,
             Err(error) => panic!("{side:?} cannot send: {error}"),
         }

@@ -39,8 +39,9 @@ pub struct Tally {
 }
 
 impl Link {
-    /// A link of `rate_bps` and `delay_ns`, and a queue of `queue_bytes`. Packets come out at multiples
-    /// of `tick_ns`, all together that have arrived since the last one; 1 lets each come by itself.
+    /// A link of `rate_bps` and `delay_ns`, and a queue of `queue_bytes`. Packets come out at
+    /// multiples of `tick_ns`, all together that have arrived since the last one; 1 lets each come
+    /// by itself.
     pub fn new(rate_bps: u64, delay_ns: u64, queue_bytes: usize, tick_ns: u64) -> Self {
         Self {
             rate_bps,

@@ -2,9 +2,9 @@
 //! delay in each direction.
 //!
 //! It runs as a process of its own, so that it can go before all others. It sleeps until the next
-//! packet is due and looks at the clock for the last [`LOOKING`]: packets come late by what it takes a
-//! process to run, which it measures and prints. A packet that is late does not make the next one
-//! late.
+//! packet is due and looks at the clock for the last [`LOOKING`]: packets come late by what it
+//! takes a process to run, which it measures and prints. A packet that is late does not make the
+//! next one late.
 
 #![expect(
     clippy::disallowed_methods,
@@ -42,8 +42,8 @@ pub use lateness::Summary as LatenessSummary;
 const LOOKING: Duration = Duration::from_micros(15);
 
 /// While packets come out at less than this distance, those that go in are taken when the next one
-/// comes out, as network cards do it that moderate their interrupts. It halves what the path takes of
-/// the processor at 200 Mbit/s; below 120 Mbit/s it never happens.
+/// comes out, as network cards do it that moderate their interrupts. It halves what the path takes
+/// of the processor at 200 Mbit/s; below 120 Mbit/s it never happens.
 const MODERATION: Duration = Duration::from_micros(100);
 
 /// How inexactly the kernel may wake this process where it has no real-time priority. The usual

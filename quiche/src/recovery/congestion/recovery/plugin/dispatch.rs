@@ -97,8 +97,8 @@ impl Recovery {
     }
 
     /// How much more the application may write: `window` is what congestion control leaves of it,
-    /// `flow` what the peer's flow control leaves. Data that waits to be released counts against the
-    /// window alone: flow control has counted it when it was written.
+    /// `flow` what the peer's flow control leaves. Data that waits to be released counts against
+    /// the window alone: flow control has counted it when it was written.
     pub(crate) fn send_capacity(
         &self,
         window: u64,
@@ -162,7 +162,8 @@ impl Recovery {
                     name: name.to_owned(),
                     data,
                 };
-                // As everywhere in quiche: a log that cannot be written does not stop the connection.
+                // As everywhere in quiche: a log that cannot be written does not stop the
+                // connection.
                 qlog.add_event_with_instant(event, time).ok();
             });
     }

@@ -40,7 +40,8 @@ pub(crate) struct PacketRequest {
 /// What a packet may carry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
-    /// Bytes under congestion control, header and tag included. Acknowledgements are not bound by it.
+    /// Bytes under congestion control, header and tag included. Acknowledgements are not bound by
+    /// it.
     pub(crate) bytes: usize,
     /// Stream and datagram frames may be among them. Everything else need not wait for a release.
     pub(crate) data: bool,
@@ -129,8 +130,8 @@ impl PluginRecovery {
             .saturating_sub(self.inner.bytes_in_flight.get())
     }
 
-    /// `send()` has nothing more to send on this path. Data that stays behind has a timer: the event
-    /// loop sleeps until the next one, and calls `send()` for no other reason than that.
+    /// `send()` has nothing more to send on this path. Data that stays behind has a timer: the
+    /// event loop sleeps until the next one, and calls `send()` for no other reason than that.
     pub(super) fn on_send_done(&mut self, now: Instant, queued_bytes: usize) {
         if queued_bytes == 0 {
             self.hold.end();

@@ -4,8 +4,8 @@ use std::cmp;
 use std::time::Duration;
 use std::time::Instant;
 
-/// When a permission that could not be used is tried again first; the granularity of quiche's timers
-/// (kGranularity, RFC 9002, section 6.1.2).
+/// When a permission that could not be used is tried again first; the granularity of quiche's
+/// timers (kGranularity, RFC 9002, section 6.1.2).
 const FIRST_RETRY: Duration = Duration::from_millis(1);
 
 /// The buffer of the packet that is about to be built.
@@ -79,10 +79,11 @@ impl Hold {
 
     /// Whether the data had better wait for a larger buffer.
     ///
-    /// An event loop that fills a GSO buffer offers no more than the size of the batch's first packet. If
-    /// that was an acknowledgement of forty bytes, data has no room: a permission to send would come to
-    /// nothing, or to a runt in the place of a whole packet. The timer asks again, and the next batch
-    /// begins with a whole buffer. Declined once only: a caller may have no larger buffer.
+    /// An event loop that fills a GSO buffer offers no more than the size of the batch's first
+    /// packet. If that was an acknowledgement of forty bytes, data has no room: a permission to
+    /// send would come to nothing, or to a runt in the place of a whole packet. The timer asks
+    /// again, and the next batch begins with a whole buffer. Declined once only: a caller may have
+    /// no larger buffer.
     pub(super) fn declines(&mut self, shortage: &Shortage) -> bool {
         let is_short = shortage.offered < cmp::min(self.whole, shortage.enough);
         if is_short && !self.declined {
@@ -102,7 +103,8 @@ impl Hold {
     /// Sees to it that data which stays behind has a timer, and one that does not spin.
     pub(super) fn leave_behind(&mut self, now: Instant, pto: Duration, has_loss_timer: bool) {
         if std::mem::take(&mut self.released) {
-            // Allowed to leave, and no packet could take it, for reasons that this side does not know.
+            // Allowed to leave, and no packet could take it, for reasons that this side does not
+            // know.
             let wait = FIRST_RETRY.saturating_mul(1 << self.unused.min(16));
             self.unused = self.unused.saturating_add(1);
             self.timer = Some(now + cmp::min(wait, pto));

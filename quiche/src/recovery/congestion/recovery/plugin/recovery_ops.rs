@@ -269,8 +269,8 @@ impl RecoveryOps for PluginRecovery {
 }
 
 impl PluginRecovery {
-    /// Whether a DATA_BLOCKED frame may leave. quiche queues one for each write that is cut short, so
-    /// while data is held there would be one for each time that the application is woken.
+    /// Whether a DATA_BLOCKED frame may leave. quiche queues one for each write that is cut short,
+    /// so while data is held there would be one for each time that the application is woken.
     pub(super) fn may_say_blocked(&self, limit: u64, with_data: bool) -> bool {
         with_data || self.blocked_at != Some(limit)
     }
