@@ -35,7 +35,8 @@ impl fmt::Display for Acknowledgements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "acknowledgements: {} for {} packets, {} of these with the time of arrival; requests: {}",
+            "acknowledgements: {} for {} packets, {} of these with the time of arrival; requests: \
+             {}",
             self.frames, self.packets, self.timed_packets, self.requests
         )
     }

@@ -26,7 +26,12 @@ pub struct Options {
     pub to: SocketAddr,
 
     /// How many transfers side by side.
-    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u16).range(1..=1000)
+    )]
     pub flows: u16,
 
     /// The congestion control, by the kernel's name of it: reno, cubic.
@@ -96,7 +101,10 @@ async fn connect(options: &Options) -> Result<TcpStream> {
     let socket = socket.context("cannot open a socket")?;
     let name = &options.congestion_control;
     setsockopt(&socket, TcpCongestion, &OsString::from(name)).with_context(|| {
-        format!("the kernel has no congestion control `{name}`; /proc/sys/net/ipv4/tcp_available_congestion_control lists those it has")
+        format!(
+            "the kernel has no congestion control `{name}`; \
+         /proc/sys/net/ipv4/tcp_available_congestion_control lists those it has"
+        )
     })?;
     let stream = socket.connect(options.to).await;
     stream.with_context(|| format!("cannot connect to {}", options.to))

@@ -25,7 +25,12 @@ pub struct Options {
     pub rate: Bandwidth,
 
     /// UDP payload of a datagram in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 1200, value_parser = clap::value_parser!(u16).range(1..=1472))]
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value_t = 1200,
+        value_parser = clap::value_parser!(u16).range(1..=1472)
+    )]
     pub payload: u16,
 
     /// Bytes of header to count for each datagram: 28 for IPv4 and UDP, 42 with Ethernet's.

@@ -26,8 +26,8 @@ const RESPONSE_BYTES: u64 = 16 << 20;
 /// How far the application may fill the connection beyond the free window: one window ahead, so
 /// that no packet is short because the file was read too late.
 const SEND_CAPACITY_FACTOR: f64 = 2.0;
-/// Acknowledgement delays in units of 1 µs, the finest there is: an arrival is known no better than
-/// the delay of its acknowledgement.
+/// Acknowledgement delays in units of 1 µs, the finest there is: an arrival is known no better
+/// than the delay of its acknowledgement.
 const ACK_DELAY_EXPONENT: u64 = 0;
 /// The shortest delay that a server may ask for: the client's timer wakes it within 40 µs and,
 /// where the cores are busy, somewhat later.

@@ -11,7 +11,8 @@ use support::promised::{kept, path};
 
 fn main() {
     println!(
-        "random loss, Poisson traffic beside, required: from loss to loss, the paper's, of all slots"
+        "random loss, Poisson traffic beside, required: from loss to loss, the paper's, of all \
+         slots"
     );
     for (loss, beside, mbps) in [
         (0.001, 0, 8.0),

@@ -321,12 +321,17 @@ mod whatever_the_path {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig {
+            cases: 48,
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
 
         #[test]
         fn slots_follow_each_other_and_the_window_stays_open(
             (mbps, delay_ms, queue_ms, load) in (1u64..=60, 1u64..=100, 5u64..=80, 0u64..=90),
-            (loss, ack_every, exactly, doubling) in (0u64..=3, 1u32..=4, any::<bool>(), any::<bool>()),
+            (loss, ack_every, exactly, doubling) in
+                (0u64..=3, 1u32..=4, any::<bool>(), any::<bool>()),
             (rate_kbps, period_ms) in (8u64..=80_000, 20u64..=4_000),
             seed: u64,
         ) {
@@ -334,7 +339,8 @@ mod whatever_the_path {
             let path = Path {
                 capacity,
                 delay: Duration::from_millis(delay_ms),
-                queue: Duration::from_millis(queue_ms) + 4 * capacity.time_for(Bytes::new(DATAGRAM)),
+                queue: Duration::from_millis(queue_ms)
+                    + 4 * capacity.time_for(Bytes::new(DATAGRAM)),
                 cross: capacity.scaled(load as f64 / 100.0),
                 loss: loss as f64 / 100.0,
                 ack_loss: 0.0,
@@ -345,7 +351,11 @@ mod whatever_the_path {
                 Bandwidth::from_kbps(rate_kbps),
                 Duration::from_millis(period_ms),
             ).expect("possible").demand(demand);
-            let rule = if doubling { SlotLengthRule::Doubling } else { SlotLengthRule::LossIntervals };
+            let rule = if doubling {
+                SlotLengthRule::Doubling
+            } else {
+                SlotLengthRule::LossIntervals
+            };
             let config = Config::builder().promise(Some(requirement)).slot_length(rule);
             let outcomes = with_source(path, config, 12, seed, |run| {
                 run.climbs = Some(Vec::new());

@@ -95,7 +95,11 @@ fn any_writes() -> impl Strategy<Value = Vec<(u64, u64)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 128,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn all_data_arrives_and_nothing_waits_longer_than_the_store_timer_and_a_round_trip(
@@ -129,7 +133,9 @@ proptest! {
                 Event::StreamStarted { waited, limit, .. } => prop_assert!(waited <= limit),
                 Event::EstimateUpdated { estimate, .. } => {
                     prop_assert!(estimate.low <= estimate.available);
-                    prop_assert!(estimate.available <= estimate.high || estimate.flags.out_of_range);
+                    prop_assert!(
+                        estimate.available <= estimate.high || estimate.flags.out_of_range
+                    );
                     prop_assert!(estimate.at <= run.now);
                 }
                 _ => {}

@@ -20,7 +20,8 @@ pub enum SequenceError {
     Empty,
     /// It does not begin as a sequence does.
     #[error(
-        "this is not a qlog in JSON-SEQ: it starts with the byte {0:#04x}, not with the record separator {SEPARATOR:#04x}"
+        "this is not a qlog in JSON-SEQ: it starts with the byte {0:#04x}, not with the record \
+         separator {SEPARATOR:#04x}"
     )]
     NotASequence(u8),
     /// A text goes on and on.

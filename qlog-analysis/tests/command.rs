@@ -13,11 +13,22 @@ const EVENTS: [&str; 10] = [
     r#"{"time":1.0,"name":"quic:packet_received","data":{"raw":{"length":60}}}"#,
     r#"{"time":1.5,"name":"quic:recovery_metrics_updated","data":{"smoothed_rtt":20.0}}"#,
     r#"{"time":2.0,"name":"imtcp:capacity_updated","data":{"capacity_bps":50000000}}"#,
-    r#"{"time":2.0,"name":"imtcp:measurement_started","data":{"measurement":1,"low_bps":25000000,"high_bps":50000000}}"#,
+    concat!(
+        r#"{"time":2.0,"name":"imtcp:measurement_started","data":{"measurement":1,"#,
+        r#""low_bps":25000000,"high_bps":50000000}}"#,
+    ),
     r#"{"time":3.0,"name":"quic:recovery_metrics_updated","data":{"congestion_window":27000}}"#,
     r#"{"time":4.0,"name":"imtcp:measurement_completed","data":{"measurement":1}}"#,
-    r#"{"time":4.0,"name":"imtcp:estimate_updated","data":{"estimator":"classic","available_bps":30000000,"low_bps":28000000,"high_bps":32000000,"window":2.0,"flags":["changed","out_of_range"]}}"#,
-    r#"{"time":5.0,"name":"imtcp:estimate_updated","data":{"estimator":"classic","available_bps":40000000,"low_bps":38000000,"high_bps":42000000,"window":2.0,"flags":[]}}"#,
+    concat!(
+        r#"{"time":4.0,"name":"imtcp:estimate_updated","data":{"estimator":"classic","#,
+        r#""available_bps":30000000,"low_bps":28000000,"high_bps":32000000,"window":2.0,"#,
+        r#""flags":["changed","out_of_range"]}}"#,
+    ),
+    concat!(
+        r#"{"time":5.0,"name":"imtcp:estimate_updated","data":{"estimator":"classic","#,
+        r#""available_bps":40000000,"low_bps":38000000,"high_bps":42000000,"window":2.0,"#,
+        r#""flags":[]}}"#,
+    ),
 ];
 
 fn log(records: &[&str]) -> Vec<u8> {
@@ -99,7 +110,14 @@ fn promises_have_a_table_of_their_own() {
     assert!(!stdout(&output).contains("slots"), "{}", stdout(&output));
     let slot = |achieved: u32, outcome: &str, warned_after: &str| {
         format!(
-            r#"{{"time":9.0,"name":"imtcp:slot_ended","data":{{"slot":0,"length":2000.0,"required_bps":4000000,"achieved_bps":{achieved},"outcome":"{outcome}","warned_after":{warned_after}}}}}"#
+            concat!(
+                r#"{{"time":9.0,"name":"imtcp:slot_ended","data":{{"slot":0,"length":2000.0,"#,
+                r#""required_bps":4000000,"achieved_bps":{achieved},"outcome":"{outcome}","#,
+                r#""warned_after":{warned_after}}}}}"#
+            ),
+            achieved = achieved,
+            outcome = outcome,
+            warned_after = warned_after,
         )
     };
     let slots = [
@@ -109,9 +127,18 @@ fn promises_have_a_table_of_their_own() {
     let output = analyse(
         &log(&[
             HEADER,
-            r#"{"time":1.0,"name":"imtcp:promise_changed","data":{"rate_bps":4000000,"per":2000.0,"demand":"exactly"}}"#,
-            r#"{"time":1.0,"name":"imtcp:control_slot_started","data":{"target_bps":4100000,"round_trips":8}}"#,
-            r#"{"time":2.0,"name":"imtcp:promise_status_changed","data":{"status":"at_risk","shortfall":1000,"cause":"crowded"}}"#,
+            concat!(
+                r#"{"time":1.0,"name":"imtcp:promise_changed","data":{"rate_bps":4000000,"#,
+                r#""per":2000.0,"demand":"exactly"}}"#,
+            ),
+            concat!(
+                r#"{"time":1.0,"name":"imtcp:control_slot_started","data":{"target_bps":4100000,"#,
+                r#""round_trips":8}}"#,
+            ),
+            concat!(
+                r#"{"time":2.0,"name":"imtcp:promise_status_changed","data":{"status":"at_risk","#,
+                r#""shortfall":1000,"cause":"crowded"}}"#,
+            ),
             &slots[0],
             &slots[1],
         ]),
@@ -135,7 +162,10 @@ fn promises_have_a_table_of_their_own() {
 
 #[test]
 fn a_slot_with_an_unknown_outcome_is_refused() {
-    let slot = r#"{"time":1.0,"name":"imtcp:slot_ended","data":{"length":2000.0,"required_bps":1,"achieved_bps":1,"outcome":"good","warned_after":null}}"#;
+    let slot = concat!(
+        r#"{"time":1.0,"name":"imtcp:slot_ended","data":{"length":2000.0,"#,
+        r#""required_bps":1,"achieved_bps":1,"outcome":"good","warned_after":null}}"#,
+    );
     refused_by_the_summary(
         &log(&[HEADER, slot]),
         "imtcp:slot_ended: its data: unknown variant `good`",

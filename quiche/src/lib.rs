@@ -8,7 +8,8 @@
     clippy::all,
     missing_docs,
     mismatched_lifetime_syntaxes,
-    reason = "upstream's source, held to upstream's lints; this project's own modules set theirs again"
+    reason = "upstream's source, held to upstream's lints; this project's own modules set theirs \
+     again"
 )]
 #![allow(
     rustdoc::broken_intra_doc_links,

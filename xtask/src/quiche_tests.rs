@@ -237,7 +237,8 @@ test result: FAILED. 2 passed; 1 failed; 1 ignored
         let published = parse(RUN);
         assert!(differences(&published, &published).is_empty());
         let patched = parse(
-            "test a::one ... FAILED\ntest a::two ... ok\ntest b::three ... FAILED\ntest c::new ... ok\n",
+            "test a::one ... FAILED\ntest a::two ... ok\ntest b::three ... FAILED\ntest c::new ... \
+             ok\n",
         );
         assert_eq!(
             differences(&published, &patched),

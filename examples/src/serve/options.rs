@@ -40,7 +40,12 @@ pub struct Options {
 
     /// Bytes of link-layer header to count for each packet in estimates, besides IP and UDP: 14 to
     /// speak of Ethernet frames as traffic control does.
-    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=100))]
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value_t = 0,
+        value_parser = clap::value_parser!(u64).range(..=100)
+    )]
     pub link_header: u64,
 
     /// Write a qlog of each connection into this folder.
@@ -77,7 +82,8 @@ impl Options {
     pub(super) fn requirement(&self) -> Result<Option<Requirement>> {
         ensure!(
             self.promise.is_none() || self.controller.makes_promises(),
-            "--promise needs --controller imtcp or imtcp-off; quiche's own cannot be asked for a rate"
+            "--promise needs --controller imtcp or imtcp-off; quiche's own cannot be asked for a \
+             rate"
         );
         Ok(self.promise)
     }

@@ -4,7 +4,8 @@ use imtcp_cc::promise::Status;
 use std::time::Duration;
 
 /// The columns.
-pub(super) const HEADER: &str = "path,seconds,event,what,slot,start_s,end_s,required_bps,achieved_bps,warned_s,can_promise,cause,shortfall_bytes,note";
+pub(super) const HEADER: &str = "path,seconds,event,what,slot,start_s,end_s,required_bps,\
+ achieved_bps,warned_s,can_promise,cause,shortfall_bytes,note";
 
 /// A line of the file; what an event does not have is empty.
 #[derive(Default)]

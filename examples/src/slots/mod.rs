@@ -289,7 +289,8 @@ mod tests {
         assert!(
             rejected.starts_with("4,")
                 && rejected.ends_with(
-                    ",rejected,period,,,,,,,,,,\"a period of 100ms is below two round trips of this path; 120ms and longer are possible\""
+                    ",rejected,period,,,,,,,,,,\"a period of 100ms is below two round trips of \
+                     this path; 120ms and longer are possible\""
                 ),
             "{rejected}"
         );

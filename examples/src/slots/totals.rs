@@ -53,8 +53,10 @@ impl fmt::Display for SlotTotals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "slots: {} kept, {} limited by the source, {} missed; called at risk half a slot before their end: {} of the missed, {} of the others\n\
-             can_promise at their beginning: {:.1} of {} slots, kept: {}; paths that rejected the requirement for a time: {}",
+            "slots: {} kept, {} limited by the source, {} missed; called at risk half a slot \
+             before their end: {} of the missed, {} of the others\n\
+             can_promise at their beginning: {:.1} of {} slots, kept: {}; paths that rejected the \
+             requirement for a time: {}",
             self.kept,
             self.source_limited,
             self.missed,

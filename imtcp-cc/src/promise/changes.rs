@@ -197,7 +197,8 @@ mod tests {
                 changes.add(Bandwidth::from_kbps(kbps));
             }
             let spans = (Duration::from_millis(window_ms), Duration::from_millis(span_ms));
-            let p = |rate| changes.probability_above(mbps(rate), (mbps(available), mbps(error)), spans);
+            let known = (mbps(available), mbps(error));
+            let p = |rate| changes.probability_above(mbps(rate), known, spans);
             prop_assert!((0.0..=1.0).contains(&p(less)));
             prop_assert!(p(less) >= p(less + more) - 1e-12);
         }

@@ -175,7 +175,8 @@ mod tests {
         assert_eq!(refused.possible, Bandwidth::from_mbps(5));
         assert_eq!(
             refused.to_string(),
-            "10.00 Mbit/s cannot be promised beside 45.00 Mbit/s that are promised on this path already; 5.00 Mbit/s can"
+            "10.00 Mbit/s cannot be promised beside 45.00 Mbit/s that are promised on this path \
+             already; 5.00 Mbit/s can"
         );
         // Another path has its own room, and what is given back can be granted again.
         assert!(

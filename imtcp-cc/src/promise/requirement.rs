@@ -165,15 +165,18 @@ impl fmt::Display for RejectedRequirement {
             ),
             Self::Period { given } => write!(
                 f,
-                "a period of {given:?} cannot be required; it must be {SHORTEST_PERIOD:?} to {LONGEST_PERIOD:?}"
+                "a period of {given:?} cannot be required; it must be {SHORTEST_PERIOD:?} to \
+                 {LONGEST_PERIOD:?}"
             ),
             Self::PeriodNotANumber { given } => write!(
                 f,
-                "a period of {given} cannot be required; it must be {SHORTEST_PERIOD:?} to {LONGEST_PERIOD:?}"
+                "a period of {given} cannot be required; it must be {SHORTEST_PERIOD:?} to \
+                 {LONGEST_PERIOD:?}"
             ),
             Self::PeriodBelowRoundTrips { given, shortest } => write!(
                 f,
-                "a period of {given:?} is below two round trips of this path; {shortest:?} and longer are possible"
+                "a period of {given:?} is below two round trips of this path; {shortest:?} and \
+                 longer are possible"
             ),
             Self::AbovePath { given, most } => write!(
                 f,

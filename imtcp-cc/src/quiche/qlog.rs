@@ -25,7 +25,11 @@ fn record(event: &Event) -> (&'static str, Value) {
             high,
         } => (
             "imtcp:measurement_started",
-            json!({ "measurement": measurement, "low_bps": low.as_bps(), "high_bps": high.as_bps() }),
+            json!({
+                "measurement": measurement,
+                "low_bps": low.as_bps(),
+                "high_bps": high.as_bps(),
+            }),
         ),
         Event::StreamStarted {
             measurement,

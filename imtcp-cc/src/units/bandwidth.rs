@@ -162,7 +162,11 @@ mod tests {
     proptest! {
         #[test]
         fn a_computed_rate_is_rounded_to_the_nearest_bit(
-            rate in prop_oneof![any::<f64>(), 0.0..1e12, (0u32..1_000_000).prop_map(|n| f64::from(n) / 2.0)],
+            rate in prop_oneof![
+                any::<f64>(),
+                0.0..1e12,
+                (0u32..1_000_000).prop_map(|n| f64::from(n) / 2.0),
+            ],
         ) {
             #[expect(
                 clippy::cast_possible_truncation,

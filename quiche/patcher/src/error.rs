@@ -15,8 +15,10 @@ pub enum Error {
 
     /// `cargo metadata` could not be started or failed.
     #[error(
-        "`cargo metadata --locked --manifest-path {manifest}` failed: {reason}\nIt names the published quiche \
-         source, and fetches it when it is not in cargo's registry cache yet. Remedy: allow cargo to reach its \
+        "`cargo metadata --locked --manifest-path {manifest}` failed: {reason}\nIt names the \
+         published quiche \
+         source, and fetches it when it is not in cargo's registry cache yet. Remedy: allow cargo \
+         to reach its \
          registry once (`cargo fetch --locked --manifest-path {manifest}`), then build again."
     )]
     Metadata {
@@ -28,7 +30,8 @@ pub enum Error {
 
     /// A patch file is not a unified diff.
     #[error(
-        "{patch}: not a unified diff: {reason}\nRemedy: export the series again, see quiche/README.md."
+        "{patch}: not a unified diff: {reason}\nRemedy: export the series again, see \
+         quiche/README.md."
     )]
     Malformed {
         /// The patch file.
@@ -39,7 +42,8 @@ pub enum Error {
 
     /// A patch does something else than change an existing file.
     #[error(
-        "{patch}: the series may only change files of the published crate\nRemedy: put a new file below \
+        "{patch}: the series may only change files of the published crate\nRemedy: put a new file \
+         below \
          quiche/src/, where it is added to the patched source as it is."
     )]
     NotAChange {
@@ -53,7 +57,8 @@ pub enum Error {
 
     /// One of this project's own files has the name of a published one.
     #[error(
-        "{file} exists in the published quiche and below quiche/src/\nRemedy: rename this project's file."
+        "{file} exists in the published quiche and below quiche/src/\nRemedy: rename this \
+         project's file."
     )]
     Collision {
         /// The file.
@@ -66,7 +71,8 @@ pub enum Error {
 #[error(
     "{patch}: hunk {hunk} does not apply to {file} of the published quiche\n\
      line {line}\n  expected: {expected}\n  found:    {found}\n\
-     Remedy: the published source or an earlier patch has changed; carry the hunk over to the new source and export \
+     Remedy: the published source or an earlier patch has changed; carry the hunk over to the new \
+     source and export \
      the series again, see \"Moving to another release\" in quiche/README.md."
 )]
 pub struct Conflict {

@@ -18,7 +18,8 @@ mod tests {
 
     #[test]
     fn only_inner_attributes_and_inner_documentation_are_dropped() {
-        let root = "//! Docs.\n#![warn(missing_docs)]\n/// Outer.\n#[derive(Debug)]\npub struct A;\n// #![x]\n";
+        let root = "//! Docs.\n#![warn(missing_docs)]\n/// Outer.\n#[derive(Debug)]\npub struct \
+         A;\n// #![x]\n";
         assert_eq!(
             includable(root),
             "/// Outer.\n#[derive(Debug)]\npub struct A;\n// #![x]\n"

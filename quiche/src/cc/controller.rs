@@ -119,7 +119,7 @@ pub struct PathContext {
     pub now: Instant,
     /// Bytes of the largest datagram until the path or the peer says otherwise.
     pub max_datagram_size: usize,
-    /// [`Config::set_initial_congestion_window_packets()`](crate::Config::set_initial_congestion_window_packets).
+    /// `set_initial_congestion_window_packets()` of [`Config`](crate::Config).
     pub initial_window_packets: usize,
     /// [`Config::set_initial_rtt()`](crate::Config::set_initial_rtt).
     pub initial_rtt: Duration,

@@ -124,7 +124,7 @@ pub struct ReceiveTime {
     /// known about the origin, so only the difference of two of these means something.
     ///
     /// In units of 2^e microseconds, rounded down, with the exponent e of
-    /// [`Config::set_receive_timestamps_exponent()`](crate::Config::set_receive_timestamps_exponent):
+    /// `set_receive_timestamps_exponent()` of [`Config`](crate::Config):
     /// a difference is off by less than one unit, plus what the peer's own clock readings are off
     /// by.
     pub since_basis: Duration,
@@ -159,7 +159,7 @@ pub struct AckReceived<'a> {
     /// a peer is mistaken or lies.
     ///
     /// Asked for with
-    /// [`Config::set_max_receive_timestamps_per_ack()`](crate::Config::set_max_receive_timestamps_per_ack).
+    /// `set_max_receive_timestamps_per_ack()` of [`Config`](crate::Config).
     pub receive_times: &'a [ReceiveTime],
 }
 

@@ -26,9 +26,21 @@ pub enum RegisterError {
 impl fmt::Display for RegisterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BuiltIn(name) => write!(f, "`{name}` is one of quiche's own algorithms; register the controller under another name"),
-            Self::Taken(name) => write!(f, "a congestion controller named `{name}` is registered already; register each name once, or choose another"),
-            Self::Empty => write!(f, "a congestion controller needs a name; the empty string was given"),
+            Self::BuiltIn(name) => write!(
+                f,
+                "`{name}` is one of quiche's own algorithms; register \
+             the controller under another name"
+            ),
+            Self::Taken(name) => write!(
+                f,
+                "a congestion controller named `{name}` is registered \
+             already; register each name once, or choose another"
+            ),
+            Self::Empty => write!(
+                f,
+                "a congestion controller needs a name; the empty string was \
+             given"
+            ),
         }
     }
 }
@@ -38,7 +50,7 @@ impl std::error::Error for RegisterError {}
 /// Makes a controller known to the whole process under `name`.
 ///
 /// From then on [`Config::set_cc_algorithm_name()`](crate::Config::set_cc_algorithm_name) and
-/// [`Config::set_cc_algorithm_name_in_handshake()`](crate::Config::set_cc_algorithm_name_in_handshake)
+/// `set_cc_algorithm_name_in_handshake()` of [`Config`](crate::Config)
 /// accept the name, and with them everything that is configured by a string. A registration cannot
 /// be taken back.
 ///

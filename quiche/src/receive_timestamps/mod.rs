@@ -1,5 +1,5 @@
 //! Receive timestamps: acknowledgements that tell when each packet arrived
-//! ([draft-ietf-quic-receive-ts-02](https://datatracker.ietf.org/doc/draft-ietf-quic-receive-ts/02/)).
+//! (<https://datatracker.ietf.org/doc/draft-ietf-quic-receive-ts/02/>).
 //!
 //! A plain ACK frame says *that* packets arrived, and of one of them how long its acknowledgement
 //! was held. With this extension it says of each when it arrived, by the receiver's clock, which no
@@ -9,7 +9,7 @@
 //!
 //! | To | call | which |
 //! |---|---|---|
-//! | be told by the peer | [`Config::set_max_receive_timestamps_per_ack()`] | asks the peer, by a transport parameter |
+//! | be told by the peer | [`Config::set_max_receive_timestamps_per_ack()`] | asks, by a parameter |
 //! | tell the peer | [`Config::enable_receive_timestamps()`] | answers a peer that asks |
 //!
 //! What the peer tells reaches the congestion controller as
@@ -23,8 +23,8 @@
 //! is for multipath, which quiche does not have.
 //!
 //! [`Config::set_max_receive_timestamps_per_ack()`]:
-//! crate::Config::set_max_receive_timestamps_per_ack [`Config::enable_receive_timestamps()`]:
-//! crate::Config::enable_receive_timestamps
+//! crate::Config::set_max_receive_timestamps_per_ack
+//! [`Config::enable_receive_timestamps()`]: crate::Config::enable_receive_timestamps
 
 #![warn(clippy::all, missing_docs)]
 

@@ -195,7 +195,10 @@ impl Run {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(128)
+    })]
 
     #[test]
     fn what_is_written_arrives_and_never_waits_without_a_timer(draw in draw()) {

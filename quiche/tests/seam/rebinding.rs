@@ -223,7 +223,10 @@ fn survives(draw: &Draw) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(128)
+    })]
 
     #[test]
     fn a_transfer_survives_every_change(draw in draw()) {

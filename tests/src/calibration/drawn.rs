@@ -111,7 +111,8 @@ impl Draw {
         let at = self.instant();
         format!(
             "[[traffic]]\nname = \"cross\"\nlink = \"link\"\nkind = {kind}\nsizes = \"mix\"\n\
-             rate = \"{first:.3} Mbit/s\"\nsteps = [{{ at = \"{at:.1} s\", rate = \"{then:.3} Mbit/s\" }}]\n"
+             rate = \"{first:.3} Mbit/s\"\nsteps = [{{ at = \"{at:.1} s\", rate = \"{then:.3} \
+             Mbit/s\" }}]\n"
         )
     }
 

@@ -169,7 +169,8 @@ fn sums(tally: &Tally) -> String {
          {paths} paths. Of CUBIC: median {:.2} %.\n\
          Age p95 above by more than a round trip or {AGE_ABOVE_MS:.0} ms on {age} paths.\n\
          Nothing said within 1 s of a step on {silence} paths.\n\
-         Packets lost: {measuring}, not measuring {not_measuring}, CUBIC {cubic}.\n{chance}{placebo}",
+         Packets lost: {measuring}, not measuring {not_measuring}, CUBIC \
+         {cubic}.\n{chance}{placebo}",
         tally.of_not_measuring * 100.0,
         GOODPUT_MEDIAN * 100.0,
         GOODPUT_EACH * 100.0,

@@ -168,7 +168,8 @@ mod tests {
 
     fn stream(offset: u64, length: u64) -> String {
         sent(&format!(
-            "{{\"frame_type\":\"stream\",\"offset\":{offset},\"raw\":{{\"payload_length\":{length}}}}}"
+            "{{\"frame_type\":\"stream\",\"offset\":{offset},\
+             \"raw\":{{\"payload_length\":{length}}}}}"
         ))
     }
 

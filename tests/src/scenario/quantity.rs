@@ -164,15 +164,18 @@ mod tests {
             ),
             (
                 "fast",
-                "`fast` does not begin with a number; write a number and its unit, such as \"50 Mbit/s\"",
+                "`fast` does not begin with a number; write a number and its unit, such as \"50 \
+                 Mbit/s\"",
             ),
             (
                 "-5 Mbit/s",
-                "`-5 Mbit/s` does not begin with a number; write a number and its unit, such as \"50 Mbit/s\"",
+                "`-5 Mbit/s` does not begin with a number; write a number and its unit, such \
+                 as \"50 Mbit/s\"",
             ),
             (
                 "1.2.3 Mbit/s",
-                "`1.2.3` is not a number that fits; write a number and its unit, such as \"50 Mbit/s\"",
+                "`1.2.3` is not a number that fits; write a number and its unit, such as \"50 \
+                 Mbit/s\"",
             ),
             ("0 Mbit/s", "a rate of zero; it must be above zero"),
             (

@@ -306,7 +306,8 @@ fn several_flows_are_written_once() {
             .all(|flow| flow.group.as_deref() == Some("main"))
     );
     assert!(with_flow_keys("count = 0").expect("none").flows.is_empty());
-    let twice = "count = 2\n[[flow]]\nname = \"main-2\"\ncontroller = \"reno\"\napplication = { kind = \"bulk\" }";
+    let twice = "count = 2\n[[flow]]\nname = \"main-2\"\ncontroller = \"reno\"\napplication = { \
+     kind = \"bulk\" }";
     let error = with_flow_keys(twice).expect_err("twice").to_string();
     assert!(
         error.contains("`count` makes a second flow named `main-2`"),
@@ -332,7 +333,8 @@ fn several_flows_may_begin_one_after_the_other() {
 fn a_player_has_room_for_a_chunk() {
     let player = |buffer: &str| {
         let written = format!(
-            "{{ kind = \"player\", rate = \"3300 kbit/s\", period = \"4 s\", buffer = \"{buffer}\" }}"
+            "{{ kind = \"player\", rate = \"3300 kbit/s\", period = \"4 s\", buffer = \"{buffer}\" \
+             }}"
         );
         GOOD.replace("{ kind = \"bulk\" }", &written)
     };
@@ -355,7 +357,8 @@ fn a_player_has_room_for_a_chunk() {
 fn fair_shares_are_of_goodput_and_nobody_has_more_than_it_asks_for() {
     // 10 Mbit/s less 6 of cross traffic, 1302 of 1378 bytes: 3.78 Mbit/s. A rival with 1.25 KB in
     // 10 ms asks for 1 Mbit/s, so the rest is for the other one.
-    let rival = "[[flow]]\nname = \"rival\"\ncontroller = \"reno\"\napplication = { kind = \"bulk\", send_buffer = \"1250 B\" }";
+    let rival = "[[flow]]\nname = \"rival\"\ncontroller = \"reno\"\napplication = { kind \
+     = \"bulk\", send_buffer = \"1250 B\" }";
     let scenario = with_flow_keys(rival).expect("it is right");
     let at = Timestamp::from_origin(Duration::from_secs(6));
     let shares = fair_shares(&scenario, &[FlowId(0), FlowId(1)], at);

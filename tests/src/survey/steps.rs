@@ -161,7 +161,8 @@ fn source(draw: &mut Draw, least_mbps: f64) -> Source {
         "player" => {
             let buffer = period * draw.evenly(1.5, 8.0);
             format!(
-                "{{ kind = \"player\", {rate}, period = \"{period:.3} s\", buffer = \"{buffer:.3} s\" }}"
+                "{{ kind = \"player\", {rate}, period = \"{period:.3} s\", buffer = \"{buffer:.3} \
+                 s\" }}"
             )
         }
         "datagrams" if draw.chance(0.5) => {
@@ -212,7 +213,8 @@ fn text(seed: u64, facts: &Facts, phases: &[Phase], steps: &[f64], draw: &mut Dr
         let periods = draw.between(20.0, 500.0);
         let kind = match facts.cross {
             "onoff" => format!(
-                "\"onoff\"\non = \"{periods:.3} ms\"\noff = \"{periods:.3} ms\"\nperiods = \"exponential\""
+                "\"onoff\"\non = \"{periods:.3} ms\"\noff = \"{periods:.3} ms\"\nperiods \
+                 = \"exponential\""
             ),
             kind => format!("\"{kind}\""),
         };

@@ -29,7 +29,12 @@ const LINK_MBPS: u32 = 20;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// How long each of the six transfers takes, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(5..=600))]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 20,
+        value_parser = clap::value_parser!(u32).range(5..=600)
+    )]
     seconds: u32,
 
     /// Run the programs from this folder instead of building them.

@@ -58,7 +58,8 @@ fn parse(text: &str) -> Option<Vec<Slot>> {
 mod tests {
     use super::*;
 
-    const HEADER: &str = "path,seconds,event,what,slot,start_s,end_s,required_bps,achieved_bps,warned_s,can_promise,cause,shortfall_bytes,note";
+    const HEADER: &str = "path,seconds,event,what,slot,start_s,end_s,required_bps,achieved_bps,\
+     warned_s,can_promise,cause,shortfall_bytes,note";
 
     #[test]
     fn slots_are_found_among_other_lines() {

@@ -38,15 +38,30 @@ pub struct Arguments {
     only: Vec<Part>,
 
     /// How often each transfer is made with each controller.
-    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(1..=100)
+    )]
     runs: u32,
 
     /// The rates of the part `rates`, in Mbit/s.
-    #[arg(long, value_name = "MBPS", value_delimiter = ',', default_values_t = [20, 100, 500], value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        long,
+        value_name = "MBPS",
+        value_delimiter = ',', default_values_t = [20, 100, 500],
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     rates: Vec<u32>,
 
     /// Only these clients.
-    #[arg(long, value_enum, value_name = "CLIENTS", value_delimiter = ',', default_values_t = [Client::QuicGo, Client::Fetch])]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "CLIENTS",
+        value_delimiter = ',', default_values_t = [Client::QuicGo, Client::Fetch]
+    )]
     clients: Vec<Client>,
 
     /// Run the programs from this folder instead of building them.

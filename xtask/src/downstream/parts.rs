@@ -106,7 +106,8 @@ pub fn rates(bench: &Bench<'_>, plan: &Plan<'_>, report: &mut Report) -> Result<
     let client = plan.clients.iter().copied().next().unwrap_or(Client::Fetch);
     if !bench.counts_calls {
         println!(
-            "\nSKIPPED: system calls, because perf cannot count them here. On Debian: apt-get install linux-perf"
+            "\nSKIPPED: system calls, because perf cannot count them here. On Debian: apt-get \
+             install linux-perf"
         );
     }
     for &rate_mbps in plan.rates {
@@ -227,7 +228,8 @@ fn goodput(what: &str, controller: &str, rounds: &Rounds, report: &mut Report) {
         report.say(
             worst >= GOODPUT_BAR,
             format!(
-                "{what}: {controller} has {:.1} % of {REFERENCE}'s goodput at the median, {:.1} % at worst",
+                "{what}: {controller} has {:.1} % of {REFERENCE}'s goodput at the median, {:.1} % \
+                 at worst",
                 median * 100.0,
                 worst * 100.0
             ),
@@ -263,7 +265,8 @@ fn multiple(
         report.say(
             median <= bar,
             format!(
-                "{what}: {controller} takes {median:.2} times {REFERENCE}'s {figure} at the median, {worst:.2} at worst"
+                "{what}: {controller} takes {median:.2} times {REFERENCE}'s {figure} at the \
+                 median, {worst:.2} at worst"
             ),
         );
     }

@@ -17,8 +17,10 @@ const QUIC_GO: &str = "github.com/quic-go/quic-go@v0.65.0";
 pub fn build(folder: &Path) -> Result<Option<PathBuf>> {
     if !has_go() {
         println!(
-            "SKIPPED: everything with quic-go's client, because Go is missing (`go version` does not run).\n\
-             On Debian: apt-get install golang-go. quic-go needs a recent one; Go fetches it by itself."
+            "SKIPPED: everything with quic-go's client, because Go is missing (`go version` does \
+             not run).\n\
+             On Debian: apt-get install golang-go. quic-go needs a recent one; Go fetches it by \
+             itself."
         );
         return Ok(None);
     }

@@ -107,11 +107,21 @@ impl fmt::Display for Cell {
 #[derive(clap::Args)]
 pub struct Axes {
     /// The link's rates in Mbit/s, of IP packets.
-    #[arg(long = "rate", value_name = "MBPS", value_delimiter = ',', default_values_t = [5, 40, 200], value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        long = "rate",
+        value_name = "MBPS",
+        value_delimiter = ',', default_values_t = [5, 40, 200],
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     rates: Vec<u32>,
 
     /// The round trips without queueing, in ms.
-    #[arg(long = "rtt", value_name = "MS", value_delimiter = ',', default_values_t = [10, 100], value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        long = "rtt",
+        value_name = "MS",
+        value_delimiter = ',', default_values_t = [10, 100],
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     rtts: Vec<u32>,
 
     /// The queues, in bandwidth-delay products.
@@ -120,11 +130,21 @@ pub struct Axes {
 
     /// Let packets come out of the path at multiples of so many microseconds only, in batches, as
     /// to a host whose network card or timers bunch them; 0 lets each come by itself.
-    #[arg(long = "tick", value_name = "MICROSECONDS", value_delimiter = ',', default_values_t = [0], value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    #[arg(
+        long = "tick",
+        value_name = "MICROSECONDS",
+        value_delimiter = ',', default_values_t = [0],
+        value_parser = clap::value_parser!(u32).range(0..=100_000)
+    )]
     ticks: Vec<u32>,
 
     /// Beside how many of the kernel's CUBIC flows; 0 is alone.
-    #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [0, 1, 4], value_parser = clap::value_parser!(u16).range(0..=100))]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        value_delimiter = ',', default_values_t = [0, 1, 4],
+        value_parser = clap::value_parser!(u16).range(0..=100)
+    )]
     rivals: Vec<u16>,
 
     /// What the client speaks. Unless this is given, everything alone, and both extensions beside

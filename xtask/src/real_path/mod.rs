@@ -50,7 +50,12 @@ pub struct Arguments {
     quick: bool,
 
     /// How often each cell is measured with each controller.
-    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     runs: u32,
 
     /// How long each transfer takes, in seconds. Unless this is given, 8 below 100 Mbit/s and 5
@@ -60,7 +65,12 @@ pub struct Arguments {
 
     /// How fast all paths that are measured at a time may be together, in Mbit/s. One that is
     /// faster by itself is measured alone; 1 measures all alone.
-    #[arg(long, value_name = "MBPS", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "MBPS",
+        default_value_t = 120,
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
     side_by_side: u32,
 
     /// Which controllers; `imtcp` is judged against `imtcp-off` and, alone, against `cubic`.

@@ -100,7 +100,8 @@ impl Verdict {
             return;
         };
         let text = format!(
-            "estimate off by {:.1} % at the median of the worst run, by more than 30 % for up to {wrong:.1} s, silent for up to {:.0} % of the time",
+            "estimate off by {:.1} % at the median of the worst run, by more than 30 % for up to \
+             {wrong:.1} s, silent for up to {:.0} % of the time",
             error * 100.0,
             silent * 100.0
         );
@@ -173,7 +174,8 @@ pub fn jitter<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
     }
     let worst = p99.iter().copied().max_by(f64::total_cmp)?;
     Some(format!(
-        "The path's own lateness: {:.0} µs (p50) and {:.0} µs (p99) in the median transfer, {worst:.0} µs (p99) in the worst; {refused} packets refused by the kernel.",
+        "The path's own lateness: {:.0} µs (p50) and {:.0} µs (p99) in the median transfer, \
+         {worst:.0} µs (p99) in the worst; {refused} packets refused by the kernel.",
         median(p50)?,
         median(p99)?
     ))

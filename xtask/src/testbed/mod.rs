@@ -43,7 +43,8 @@ pub fn demand_root(chore: &str, binaries: &Path) -> Result<()> {
     }
     let own = std::env::current_exe().context("cannot tell where this program is")?;
     bail!(
-        "only root can make network namespaces; everything is built, now run\n  sudo {} {chore} --binaries {}",
+        "only root can make network namespaces; everything is built, now run\n  sudo {} {chore} \
+         --binaries {}",
         own.display(),
         binaries.display()
     );

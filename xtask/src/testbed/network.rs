@@ -56,7 +56,8 @@ impl Network {
         };
         let burst = network.burst_bytes();
         tool(&format!(
-            "tc -n {} qdisc add dev {INTERFACE} root tbf rate {rate_mbps}mbit burst {burst} latency {QUEUE_MS}ms",
+            "tc -n {} qdisc add dev {INTERFACE} root tbf rate {rate_mbps}mbit burst {burst} \
+             latency {QUEUE_MS}ms",
             network.server()
         ))?;
         Ok(network)
@@ -84,8 +85,10 @@ impl fmt::Display for Network {
         write!(
             f,
             "A veth pair between two namespaces; on the server's side a token bucket (tbf):\n\
-             {rate} Mbit/s of Ethernet frames, burst {burst} bytes, queue {QUEUE_MS} ms. No delay besides: the round trip time is\n\
-             the queue's own. Rates count frames as the bucket does; goodput counts the file's bytes."
+             {rate} Mbit/s of Ethernet frames, burst {burst} bytes, queue {QUEUE_MS} ms. No delay \
+             besides: the round trip time is\n\
+             the queue's own. Rates count frames as the bucket does; goodput counts the file's \
+             bytes."
         )
     }
 }

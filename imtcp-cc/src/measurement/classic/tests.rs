@@ -338,7 +338,11 @@ proptest! {
         echoes in proptest::collection::vec(
             (any::<u64>(), any::<u64>(), any::<u64>(), any_quality()), 0..200),
     ) {
-        let cadence = if every_second { EchoCadence::EverySecond } else { EchoCadence::EveryPacket };
+        let cadence = if every_second {
+            EchoCadence::EverySecond
+        } else {
+            EchoCadence::EveryPacket
+        };
         let mut record = MeasurementRecord::new(SUB_RANGES, packets);
         let range = SearchRange::spanning(Bandwidth::from_bps(low), Bandwidth::from_bps(high));
         record.begin(1, range, cadence);

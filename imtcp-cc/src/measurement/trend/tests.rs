@@ -158,7 +158,9 @@ fn trends_count_as_in_the_paper() {
 
 proptest! {
     #[test]
-    fn the_statistics_stay_in_their_ranges(nanos in proptest::collection::vec(any::<i64>(), 0..64)) {
+    fn the_statistics_stay_in_their_ranges(
+        nanos in proptest::collection::vec(any::<i64>(), 0..64),
+    ) {
         let rises = rises(&nanos);
         prop_assert_eq!(pct::statistic(&rises).is_none(), nanos.is_empty());
         if let (Some(pct), Some(pdt)) = (pct::statistic(&rises), pdt::statistic(&rises)) {

@@ -7,7 +7,10 @@ title = "two by two"
 scenario = "d2"
 [[axis]]
 name = "rivals"
-points = [{ name = "5", set = ["flow.rival.count=5"] }, { name = "7", set = ["flow.rival.count=7"] }]
+points = [
+  { name = "5", set = ["flow.rival.count=5"] },
+  { name = "7", set = ["flow.rival.count=7"] },
+]
 [[axis]]
 name = "carrier"
 points = [{ name = "imtcp", set = [] }, { name = "reno", set = ["flow.main.controller=reno"] }]
@@ -60,7 +63,10 @@ title = "two paths"
 baseline = "off"
 [[axis]]
 name = "path"
-points = [{ name = "slow", scenario = "m1-frames-10-rtt20", set = [] }, { name = "fast", scenario = "m1-frames-50-rtt20", set = [] }]
+points = [
+  { name = "slow", scenario = "m1-frames-10-rtt20", set = [] },
+  { name = "fast", scenario = "m1-frames-50-rtt20", set = [] },
+]
 [[axis]]
 name = "measuring"
 points = [{ name = "on", set = [] }, { name = "off", set = ["flow.main.imtcp.measurement=false"] }]

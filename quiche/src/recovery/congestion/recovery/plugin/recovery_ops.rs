@@ -29,14 +29,21 @@ use crate::StartupExit;
 /// Methods that are the inner recovery's.
 macro_rules! inner {
     ($($(#[$meta:meta])* fn $name:ident(&self $(, $arg:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
-        $($(#[$meta])* fn $name(&self $(, $arg: $type)*) $(-> $result)? { self.inner.$name($($arg),*) })*
+        $($(#[$meta])* fn $name(&self $(, $arg: $type)*) $(-> $result)? {
+            self.inner.$name($($arg),*)
+        })*
     };
 }
 
 /// Methods that are the inner recovery's and change it.
 macro_rules! inner_mut {
-    ($($(#[$meta:meta])* fn $name:ident(&mut self $(, $arg:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
-        $($(#[$meta])* fn $name(&mut self $(, $arg: $type)*) $(-> $result)? { self.inner.$name($($arg),*) })*
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident(&mut self $(, $arg:ident: $type:ty)*) $(-> $result:ty)?;
+    )*) => {
+        $($(#[$meta])* fn $name(&mut self $(, $arg: $type)*) $(-> $result)? {
+            self.inner.$name($($arg),*)
+        })*
     };
 }
 
