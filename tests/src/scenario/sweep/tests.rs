@@ -42,7 +42,7 @@ fn what_is_wrong_is_said() {
     let error = parse(&SWEEP.replace("controller=reno", "controller")).expect_err("no value");
     assert_eq!(
         error.to_string(),
-        "small.toml:9:65: axis.carrier.points.reno.set[0]: no `=` in it; write \"key=value\""
+        "small.toml:12:65: axis.carrier.points.reno.set[0]: no `=` in it; write \"key=value\""
     );
     let error = parse(&SWEEP.replace("set = []", "")).expect_err("no set");
     assert!(error.to_string().contains("`set` is missing"), "{error}");
