@@ -157,17 +157,7 @@ mod tests {
     }
 
     fn row(cell: &Cell, controller: &str, run: u32) -> Row {
-        Row {
-            cell: cell.to_string(),
-            controller: controller.to_owned(),
-            run,
-            goodput_bps: 0.0,
-            rivals_bps: 0.0,
-            packets: None,
-            accuracy: None,
-            path: None,
-            error: None,
-        }
+        Row::new(cell.to_string(), controller, run)
     }
 
     fn units<'a>(cells: &'a [Cell], runs: u32) -> Vec<Unit<'a>> {

@@ -34,6 +34,23 @@ pub struct Row {
     pub error: Option<String>,
 }
 
+impl Row {
+    /// A transfer of which nothing is known yet.
+    pub fn new(cell: String, controller: &str, run: u32) -> Self {
+        Self {
+            cell,
+            controller: controller.to_owned(),
+            run,
+            goodput_bps: 0.0,
+            rivals_bps: 0.0,
+            packets: None,
+            accuracy: None,
+            path: None,
+            error: None,
+        }
+    }
+}
+
 /// What `serve --stats --json` prints, as far as it is of interest here.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Packets {

@@ -73,17 +73,7 @@ impl<'a> Bench<'a> {
 
     /// Makes one transfer. What goes wrong in it is a result too.
     pub fn run(&self, cell: &Cell, controller: &str, run: u32, seconds: u32) -> Result<Row> {
-        let mut row = Row {
-            cell: cell.to_string(),
-            controller: controller.to_owned(),
-            run,
-            goodput_bps: 0.0,
-            rivals_bps: 0.0,
-            packets: None,
-            accuracy: None,
-            path: None,
-            error: None,
-        };
+        let mut row = Row::new(cell.to_string(), controller, run);
         let emulator = self.emulator(cell)?;
         if let Err(error) = self.transfer(cell, seconds, &mut row) {
             self.launcher.ensure_not_interrupted()?;
