@@ -229,30 +229,6 @@ fn datagrams_wait_for_their_release_too() {
 }
 
 #[test]
-fn control_frames_leave_when_no_data_waits() {
-    // The server only receives: its window updates must not wait for a controller that holds.
-    let mut config = crate::world::server_config(crate::controller::factory(Script::new(
-        Policy::HoldAfter(0),
-    )));
-    config.set_initial_max_data(20_000);
-    config.set_initial_max_stream_data_bidi_remote(20_000);
-    let mut world = World::with_config(config, 1);
-    let (total, mut written, mut received) = (200_000, 0, 0);
-    let data = payload(total);
-    world.run_until("the upload is complete", |world| {
-        written += world
-            .client
-            .stream_send(0, &data[written..], false)
-            .unwrap_or(0);
-        let mut buffer = [0; 65_536];
-        while let Ok((size, _)) = world.server.stream_recv(0, &mut buffer) {
-            received += size;
-        }
-        received == total
-    });
-}
-
-#[test]
 fn held_data_does_not_pile_up_beyond_the_window() {
     let window = 30_000;
     let mut world = World::new(Script::new(Policy::HoldAfter(0)).window(window), 1);
