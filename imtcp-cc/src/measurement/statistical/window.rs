@@ -65,11 +65,7 @@ pub(super) fn mean(
     for (place, view) in views.iter().enumerate() {
         let own = if view.covered { view.seen_s } else { slice_s };
         let weight = own + slice_s * represented(views, place);
-        let noise = if view.covered {
-            0.0
-        } else {
-            scatter.within / view.seen_s
-        };
+        let noise = scatter.noise_of(view);
         let rate = common.rate_of(view, &scatter);
         time += weight;
         bits += rate * weight;
@@ -143,6 +139,15 @@ pub(super) fn spread(views: &[SliceView], mean: f64) -> f64 {
 }
 
 impl Scatter {
+    /// The variance of a view's rate that its scatter explains.
+    fn noise_of(&self, view: &SliceView) -> f64 {
+        if view.covered {
+            0.0
+        } else {
+            self.within / view.seen_s
+        }
+    }
+
     /// How far a slice's own rate is believed, given the variance of its noise.
     fn trust(&self, noise: f64) -> f64 {
         if self.between > 0.0 {
@@ -174,12 +179,7 @@ impl Common {
 
     /// The rate of a slice, drawn towards the common rate as far as chance explains its distance.
     fn rate_of(&self, view: &SliceView, scatter: &Scatter) -> f64 {
-        let noise = if view.covered {
-            0.0
-        } else {
-            scatter.within / view.seen_s
-        };
-        let trust = scatter.trust(noise);
+        let trust = scatter.trust(scatter.noise_of(view));
         view.rate * trust + self.rate * (1.0 - trust)
     }
 
