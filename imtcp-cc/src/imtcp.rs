@@ -279,9 +279,9 @@ impl ImTcp {
         if self.reporter.on_sent(now) {
             self.withdraw(now);
         }
-        let rate = self.pacing_rate_for(&rtt);
+        let mean = self.mean_rate(&rtt);
         if !packet.released {
-            self.guard.on_unasked(now, packet.size, rate);
+            self.guard.on_unasked(now, packet.size, mean);
             return;
         }
         self.probing
@@ -289,7 +289,7 @@ impl ImTcp {
                 self.reporter.emit(now, event);
             });
         self.pacer.on_sent(now, self.guard.credit());
-        self.guard.on_sent(now, packet.size, rate);
+        self.guard.on_sent(now, packet.size, mean);
     }
 
     /// An acknowledgement came that newly covers `acked`, in ascending order of their numbers.

@@ -3,7 +3,7 @@
 use super::ImTcp;
 use crate::ack::EchoTiming;
 use crate::estimate::EstimatorKind;
-use crate::scheduler::{Held, PacingPlan, Ready};
+use crate::scheduler::{Held, MeanRate, PacingPlan, Ready};
 use crate::transport::{RoundTrip, SendRequest};
 use crate::units::{Bandwidth, Bytes};
 use crate::window::Phase;
@@ -151,7 +151,15 @@ impl ImTcp {
             window_limited: self.window_limited,
             allowance: self.longest_hold(&rtt),
             measurement: request.max_datagram.times(self.probing.packets()),
-            burst: self.burst(&rtt),
+        }
+    }
+
+    /// How packets leave on average.
+    pub(super) fn mean_rate(&self, rtt: &RoundTrip) -> MeanRate {
+        let rate = self.pacing_rate_for(rtt);
+        MeanRate {
+            rate,
+            burst: self.burst(rate, rtt),
         }
     }
 
@@ -159,11 +167,10 @@ impl ImTcp {
     /// calls, for a gap that nobody reads. While the window doubles they are read: they are the
     /// first there are (`m1-chunks-50-rtt100`: the headroom was known after 4.3 s, and is after
     /// 0.5).
-    fn burst(&self, rtt: &RoundTrip) -> Duration {
+    fn burst(&self, rate: Bandwidth, rtt: &RoundTrip) -> Duration {
         if self.window.phase() == Phase::SlowStart {
             return Duration::ZERO;
         }
-        let rate = self.pacing_rate_for(rtt);
         let burst = rate.time_for(self.max_datagram.times(LARGEST_BURST.into()));
         burst.min(rtt.smoothed / BURST_DIVISOR)
     }

@@ -44,7 +44,14 @@ pub struct Held {
     pub allowance: Duration,
     /// The packets of one measurement, in bytes.
     pub measurement: Bytes,
-    /// What may leave at once on any host, as time at the mean rate.
+}
+
+/// How packets leave on average.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeanRate {
+    /// The rate.
+    pub rate: Bandwidth,
+    /// What may leave at once on any host, as time at that rate.
     pub burst: Duration,
 }
 
@@ -59,8 +66,6 @@ pub struct Guard {
     since: Option<Timestamp>,
     /// More than one packet was ready at the last question.
     more: bool,
-    /// See [`Held::burst`].
-    burst: Duration,
     account: Account,
 }
 
@@ -102,7 +107,6 @@ impl Guard {
         self.account.advance(now, held);
         self.since.get_or_insert(now.max(self.budget.due()));
         self.more = held.packets > 1;
-        self.burst = held.burst;
     }
 
     /// Nothing could leave now, whatever measuring wants.
@@ -142,22 +146,23 @@ impl Guard {
     }
 
     /// A packet left that did not ask: a probe after a timeout, or frames of the transport's own.
-    pub fn on_unasked(&mut self, now: Timestamp, size: Bytes, rate: Bandwidth) {
-        self.spend(now, now, size, rate);
+    pub fn on_unasked(&mut self, now: Timestamp, size: Bytes, mean: MeanRate) {
+        self.spend(now, now, size, mean);
     }
 
     /// A packet left that had been let go.
-    pub fn on_sent(&mut self, now: Timestamp, size: Bytes, rate: Bandwidth) {
+    pub fn on_sent(&mut self, now: Timestamp, size: Bytes, mean: MeanRate) {
         let since = self.since.take().unwrap_or(now).min(now);
-        self.spend(since, now, size, rate);
+        self.spend(since, now, size, mean);
         if self.more {
             self.since = Some(since.max(self.budget.due()));
         }
     }
 
     /// A packet left at `now` that might have left at `since`.
-    fn spend(&mut self, since: Timestamp, now: Timestamp, size: Bytes, rate: Bandwidth) {
-        let credit = self.credit().max(self.burst);
+    fn spend(&mut self, since: Timestamp, now: Timestamp, size: Bytes, mean: MeanRate) {
+        let MeanRate { rate, burst } = mean;
+        let credit = self.credit().max(burst);
         self.budget.on_sent(since, credit, size, rate);
         self.catch_up
             .on_sent(now, credit, size, rate.scaled(CATCH_UP));
@@ -208,7 +213,10 @@ mod tests {
     const PACKET: Bytes = Bytes::new(1250);
 
     /// 1 ms a packet.
-    const RATE: Bandwidth = Bandwidth::from_mbps(10);
+    const EVEN: MeanRate = MeanRate {
+        rate: Bandwidth::from_mbps(10),
+        burst: Duration::ZERO,
+    };
 
     const ALLOWANCE: Duration = Duration::from_millis(10);
 
@@ -224,7 +232,6 @@ mod tests {
             window_limited,
             allowance: ALLOWANCE,
             measurement: PACKET.times(20),
-            burst: Duration::ZERO,
         }
     }
 
@@ -238,7 +245,7 @@ mod tests {
                 if guard.bound(at_ms(ms), wanted, held) != Release::Now {
                     break;
                 }
-                guard.on_sent(at_ms(ms), PACKET, RATE);
+                guard.on_sent(at_ms(ms), PACKET, EVEN);
                 times.push(ms);
             }
         }
@@ -282,7 +289,7 @@ mod tests {
                 if guard.bound(now, wanted, &held) != Release::Now {
                     break;
                 }
-                guard.on_sent(now, PACKET, RATE);
+                guard.on_sent(now, PACKET, EVEN);
                 times.push(us - 1_000_000);
             }
         }
@@ -299,8 +306,11 @@ mod tests {
     fn a_burst_leaves_at_once_and_the_mean_rate_stays() {
         let held = Held {
             packets: 5,
-            burst: Duration::from_millis(5),
             ..backlog(false)
+        };
+        let mean = MeanRate {
+            burst: Duration::from_millis(5),
+            ..EVEN
         };
         let mut guard = Guard::new();
         let mut sent = Vec::new();
@@ -311,7 +321,7 @@ mod tests {
                 if guard.due() <= at_ms(ms) {
                     let answer = guard.bound(at_ms(ms), Release::Now, &held);
                     assert_eq!(answer, Release::Now);
-                    guard.on_sent(at_ms(ms), PACKET, RATE);
+                    guard.on_sent(at_ms(ms), PACKET, mean);
                     sent.push(ms);
                 }
             }
@@ -330,7 +340,7 @@ mod tests {
         assert_eq!(answer, Release::At(at_ms(1006)));
         guard.on_question(at_ms(1006), &held);
         assert_eq!(guard.bound(at_ms(1006), Release::Now, &held), Release::Now);
-        guard.on_sent(at_ms(1006), PACKET, RATE);
+        guard.on_sent(at_ms(1006), PACKET, EVEN);
         // It might have left at 1000, and the next one no later than a packet's time after it.
         guard.on_question(at_ms(1006), &held);
         let answer = guard.bound(at_ms(1006), Release::Hold, &held);

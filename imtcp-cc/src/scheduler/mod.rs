@@ -9,5 +9,5 @@ pub mod pacer;
 
 pub use budget::{Budget, Lateness};
 pub use control_unit::{ControlUnit, Ready, Transition, Verdict};
-pub use guard::{Guard, Held};
+pub use guard::{Guard, Held, MeanRate};
 pub use pacer::{Pace, Pacer, PacingPlan};

@@ -9,7 +9,7 @@
 //!
 //! | To | call | which |
 //! |---|---|---|
-//! | be told by the peer | [`Config::set_max_receive_timestamps_per_ack()`] | asks, by a parameter |
+//! | be told by the peer | [`Config::set_max_receive_timestamps_per_ack()`] | asks the peer |
 //! | tell the peer | [`Config::enable_receive_timestamps()`] | answers a peer that asks |
 //!
 //! What the peer tells reaches the congestion controller as
