@@ -306,7 +306,7 @@ impl ImTcp {
         if self.probing.take_settled(now, info.rtt) {
             self.conclude(now);
         }
-        self.report(now, info.rtt);
+        self.report(now, info);
     }
 
     /// Packets were declared lost.
@@ -445,15 +445,24 @@ impl ImTcp {
         }
     }
 
-    fn report(&mut self, now: Timestamp, rtt: RoundTrip) {
+    fn report(&mut self, now: Timestamp, info: &AckInfo) {
         self.break_silence(now);
+        self.report_estimate(now, info);
+        if info.bytes_in_flight.is_zero() && self.reporter.on_last_ack(now) {
+            self.withdraw(now);
+        }
+    }
+
+    fn report_estimate(&mut self, now: Timestamp, info: &AckInfo) {
+        let smoothed_rtt = info.rtt.smoothed;
         self.link_covered = self.statistical.is_link_covered();
-        if !self.reporter.is_report_due(now, rtt.smoothed) {
+        let in_flight = info.bytes_in_flight;
+        if !self.reporter.is_report_due(now, smoothed_rtt, in_flight) {
             return;
         }
         if let Some(estimate) = self.statistical.report(now) {
             let estimator = EstimatorKind::Statistical;
-            let estimate = self.with_delivered(estimate, rtt.smoothed);
+            let estimate = self.with_delivered(estimate, smoothed_rtt);
             self.reporter.emit(
                 now,
                 Event::EstimateUpdated {

@@ -38,6 +38,10 @@ const LONGEST_ADAPTIVE_PAUSE: Duration = Duration::from_millis(250);
 const PAUSE_AFTER_VAIN: Duration = Duration::from_millis(250);
 const MOST_DOUBLINGS: u32 = 5;
 
+/// Nor before so many packets have left: where packets are rare, fewer than one in twenty waits for
+/// a stream, and the 95th percentile of their age is no higher.
+const PACKETS_AFTER_VAIN: u32 = 32;
+
 /// What is needed to begin a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conditions {
@@ -97,6 +101,8 @@ pub(crate) struct Probing {
     timer: StoreTimer,
     /// Measurements in a row for which packets did not come in time.
     vain: u32,
+    /// Packets that have to leave before the next measurement.
+    packets_to_pass: u32,
 }
 
 impl Probing {
@@ -119,6 +125,7 @@ impl Probing {
             packets_per_probe: PACKETS_PER_PROBE,
             timer: config.store_timer(),
             vain: 0,
+            packets_to_pass: 0,
         }
     }
 
@@ -160,7 +167,7 @@ impl Probing {
 
     /// Whether a measurement may begin, if the conditions allow one.
     pub(crate) fn is_due(&self, now: Timestamp) -> bool {
-        matches!(self.progress, Progress::Idle { due } if due <= now)
+        self.packets_to_pass == 0 && matches!(self.progress, Progress::Idle { due } if due <= now)
     }
 
     /// May the next packet leave? Begins a measurement when one is due.
@@ -311,6 +318,7 @@ impl Probing {
                 let due = now + PAUSE_AFTER_VAIN * (1 << self.vain);
                 self.progress = Progress::Idle { due };
                 self.vain = (self.vain + 1).min(MOST_DOUBLINGS);
+                self.packets_to_pass = PACKETS_AFTER_VAIN;
             }
         }
     }
@@ -324,6 +332,7 @@ impl Probing {
         rtt: RoundTrip,
         emit: &mut dyn FnMut(Event),
     ) {
+        self.packets_to_pass = self.packets_to_pass.saturating_sub(1);
         let stream = self.current_stream();
         if self.unit.on_sent()
             && let Some(stream) = stream

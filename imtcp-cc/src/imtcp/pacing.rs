@@ -176,11 +176,11 @@ impl ImTcp {
     }
 
     /// Half of the least round trip, less what a slow link takes to send a packet: that is no delay
-    /// of the path's.
+    /// of the path's. Where nobody knows how long that is, half of the round trip is taken for it.
     pub(super) fn longest_hold(&self, rtt: &RoundTrip) -> Duration {
         let packet = self.on_wire(self.max_datagram);
         let capacity = self.capacity.get();
-        let sending = capacity.map_or(Duration::ZERO, |rate| rate.time_for(packet));
+        let sending = capacity.map_or(rtt.min / 2, |rate| rate.time_for(packet));
         let round_trip = rtt.min.saturating_sub(sending);
         (round_trip / 2).min(self.config.longest_hold())
     }

@@ -2,7 +2,7 @@
 
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::event::{Event, Subscriber};
-use crate::units::Timestamp;
+use crate::units::{Bytes, Timestamp};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,10 @@ const LOG_CAPACITY: usize = 256;
 /// between it is half an RTT, since nothing that is learnt can be acted on faster.
 const SLOWEST_REPORT: Duration = Duration::from_millis(250);
 const FASTEST_REPORT: Duration = Duration::from_millis(50);
+
+/// The shortest distance to a report that is the last for now: nothing is left in flight, and
+/// nobody knows when the application goes on.
+const LAST_REPORT: Duration = Duration::from_millis(10);
 
 /// Who has told nothing for this long says so with the next packet or acknowledgement, and so
 /// within a second wherever two of them a second come or go.
@@ -45,7 +49,7 @@ pub(super) struct Reporter {
     log: Option<VecDeque<(Timestamp, Event)>>,
     classic: Option<Estimate>,
     statistical: Option<Estimate>,
-    next_report: Timestamp,
+    last_report: Option<Timestamp>,
     /// The driving estimator's last word, or that it has none.
     last_told: Timestamp,
     /// When a packet that left after a pause last told that there is none.
@@ -64,7 +68,7 @@ impl Reporter {
             log: None,
             classic: None,
             statistical: None,
-            next_report: Timestamp::ZERO,
+            last_report: None,
             last_told: Timestamp::ZERO,
             told_by_packet: Timestamp::ZERO,
             withdrawn: false,
@@ -157,12 +161,34 @@ impl Reporter {
         is_silent
     }
 
-    /// True when the statistical estimator's next report is due; the one after is then set.
-    pub(super) fn is_report_due(&mut self, now: Timestamp, smoothed_rtt: Duration) -> bool {
-        if now < self.next_report {
-            return false;
+    /// Nothing is left in flight, and nobody knows when the application goes on. True if all that
+    /// was said of the last data is that there is nothing, and not just now.
+    pub(super) fn on_last_ack(&mut self, now: Timestamp) -> bool {
+        let told = self.last_told.max(self.told_by_packet);
+        let is_worth_saying = self.withdrawn && now.saturating_since(told) >= FASTEST_REPORT;
+        if is_worth_saying {
+            self.last_told = now;
         }
-        self.next_report = now + (smoothed_rtt / 2).clamp(FASTEST_REPORT, SLOWEST_REPORT);
-        true
+        is_worth_saying
+    }
+
+    /// True when the statistical estimator's next report is due; it is taken for made then.
+    pub(super) fn is_report_due(
+        &mut self,
+        now: Timestamp,
+        smoothed_rtt: Duration,
+        bytes_in_flight: Bytes,
+    ) -> bool {
+        let distance = if bytes_in_flight.is_zero() {
+            LAST_REPORT
+        } else {
+            (smoothed_rtt / 2).clamp(FASTEST_REPORT, SLOWEST_REPORT)
+        };
+        let last = self.last_report;
+        let is_due = last.is_none_or(|last| now >= last + distance);
+        if is_due {
+            self.last_report = Some(now);
+        }
+        is_due
     }
 }
