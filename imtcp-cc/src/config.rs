@@ -172,8 +172,8 @@ impl Config {
 
     /// For how long measuring may hold a packet back that could leave without it; never for more
     /// than half of the least round trip of the path, less the time that its tight link takes to
-    /// send a packet. 10 ms unless set. With zero nothing is ever held back, and the estimates are what passing packets tell. The paper's T (IM 3.4.2) is
-    /// bounded by it.
+    /// send a packet. 10 ms unless set. With zero nothing is ever held back, and the estimates are
+    /// what passing packets tell. The paper's T (IM 3.4.2) is bounded by it.
     pub fn longest_hold(&self) -> Duration {
         self.longest_hold
     }

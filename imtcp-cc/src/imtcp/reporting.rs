@@ -192,3 +192,95 @@ impl Reporter {
         is_due
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::Flags;
+    use crate::units::Bandwidth;
+
+    const RTT: Duration = Duration::from_millis(200);
+
+    const SOME: Bytes = Bytes::new(1);
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_origin(Duration::from_millis(millis))
+    }
+
+    fn reporter() -> Reporter {
+        Reporter::new(None, EstimatorKind::Statistical)
+    }
+
+    fn tell_estimate(reporter: &mut Reporter, now: Timestamp) {
+        let rate = Bandwidth::from_mbps(1);
+        let estimate = Estimate {
+            at: now,
+            available: rate,
+            low: rate,
+            high: rate,
+            window: RTT,
+            flags: Flags::default(),
+        };
+        let estimator = EstimatorKind::Statistical;
+        let event = Event::EstimateUpdated {
+            estimator,
+            estimate,
+        };
+        reporter.emit(now, event);
+    }
+
+    fn withdraw(reporter: &mut Reporter, now: Timestamp) {
+        let estimator = EstimatorKind::Statistical;
+        reporter.emit(now, Event::EstimateWithdrawn { estimator });
+    }
+
+    #[test]
+    fn the_first_packet_after_half_a_second_of_silence_says_so_once() {
+        let mut reporter = reporter();
+        tell_estimate(&mut reporter, at(1000));
+        let told: Vec<bool> = [1200, 1500, 1501, 1502, 2001, 2002]
+            .map(|ms| reporter.on_sent(at(ms)))
+            .into();
+        assert_eq!(told, [false, false, true, false, false, true]);
+        // Its acknowledgement has something to tell all the same.
+        assert_eq!(reporter.on_ack(at(2003)), Silence::Paused);
+    }
+
+    #[test]
+    fn acknowledgements_that_tell_nothing_for_long_are_a_failure() {
+        let mut reporter = reporter();
+        let failures = |reporter: &mut Reporter, every_ms: u64| {
+            let acks = (0..20).map(|count| 10_000 + count * every_ms);
+            let said: Vec<Silence> = acks.map(|ms| reporter.on_ack(at(ms))).collect();
+            said.iter()
+                .filter(|said| **said == Silence::Failed)
+                .count()
+        };
+        assert_eq!(failures(&mut reporter, 100), 2);
+        // Of a pause of the application's only a part counts.
+        let mut reporter = super::Reporter::new(None, EstimatorKind::Statistical);
+        assert_eq!(failures(&mut reporter, 2000), 4);
+    }
+
+    #[test]
+    fn that_there_is_nothing_is_repeated_when_a_burst_ends() {
+        let mut reporter = reporter();
+        tell_estimate(&mut reporter, at(1000));
+        assert!(!reporter.on_last_ack(at(1400)), "there was an estimate");
+        assert!(reporter.on_sent(at(1600)));
+        withdraw(&mut reporter, at(1600));
+        assert!(!reporter.on_last_ack(at(1649)), "it was just said");
+        assert!(reporter.on_last_ack(at(1650)));
+        assert!(!reporter.on_last_ack(at(1699)));
+    }
+
+    #[test]
+    fn the_last_acknowledgement_is_reported_at_once() {
+        let mut reporter = reporter();
+        assert!(reporter.is_report_due(at(1000), RTT, SOME));
+        assert!(!reporter.is_report_due(at(1099), RTT, SOME));
+        assert!(reporter.is_report_due(at(1100), RTT, SOME));
+        assert!(!reporter.is_report_due(at(1109), RTT, Bytes::ZERO));
+        assert!(reporter.is_report_due(at(1110), RTT, Bytes::ZERO));
+    }
+}

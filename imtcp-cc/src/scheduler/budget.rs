@@ -127,6 +127,36 @@ mod tests {
     }
 
     #[test]
+    fn what_is_usual_is_what_half_of_the_timers_exceed() {
+        let mut lateness = Lateness::default();
+        let mut now = at_micros(1_000_000);
+        let mut timers = |count: usize, late_us: u64| {
+            for _ in 0..count {
+                lateness.on_answer(Some(now));
+                now = now + Duration::from_micros(late_us);
+                lateness.on_question(now);
+            }
+            (lateness.usual(), lateness.credit())
+        };
+        let (micros, millis) = (Duration::from_micros, Duration::from_millis);
+        assert_eq!(timers(16, 50), (micros(50), millis(1)));
+        // A few late ones are made up for, and are not what is usual.
+        assert_eq!(timers(6, 4_000), (micros(50), millis(4)));
+        assert_eq!(timers(4, 4_000), (millis(4), millis(4)));
+        assert_eq!(timers(16, 20), (micros(20), millis(1)), "all is forgotten");
+    }
+
+    #[test]
+    fn a_question_before_its_time_tells_nothing_of_timers() {
+        let mut lateness = Lateness::default();
+        for ms in 1..=40 {
+            lateness.on_answer(Some(at_micros(ms * 10_000 + 9_000)));
+            lateness.on_question(at_micros(ms * 10_000 + 8_000));
+        }
+        assert_eq!(lateness.usual(), Duration::ZERO);
+    }
+
+    #[test]
     fn a_pause_is_not_made_up_for() {
         let mut budget = Budget::default();
         budget.on_sent(at_micros(1_000_000), LEAST_CREDIT, PACKET, RATE);

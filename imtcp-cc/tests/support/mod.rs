@@ -129,6 +129,9 @@ pub struct Run {
     pub allocations: Option<fn() -> u64>,
     /// Filled if it is there.
     pub climbs: Option<Vec<Climb>>,
+    /// The transport takes no more data from the application than the window has room for, as
+    /// quiche does.
+    pub takes_what_fits: bool,
 }
 
 impl Run {
@@ -158,6 +161,7 @@ impl Run {
             armed: None,
             allocations: None,
             climbs: None,
+            takes_what_fits: false,
         }
     }
 
@@ -224,8 +228,13 @@ impl Run {
                 self.held_since = None;
                 return;
             }
+            let taken = if self.takes_what_fits {
+                self.queued.min(window_left)
+            } else {
+                self.queued
+            };
             let request = SendRequest {
-                queued: Bytes::new(self.queued),
+                queued: Bytes::new(taken),
                 retransmission: self.retransmission,
                 window_left: Bytes::new(window_left),
                 max_datagram: Bytes::new(DATAGRAM),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::controller::{factory, Policy, Script};
-use crate::world::{base_config, payload, server_config, World, DELAY, STREAM};
+use crate::world::{base_config, payload, server_config, World, DELAY};
 
 /// The stream window that the server's application finds, and quiche doubles.
 const WINDOW: u64 = 10_000;

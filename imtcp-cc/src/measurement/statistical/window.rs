@@ -210,3 +210,57 @@ impl Common {
         Scatter { within, between }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLICE_S: f64 = 0.01;
+    const CAPACITY: f64 = 10e6;
+    const RATE: f64 = 8e6;
+
+    /// A slice that was seen from end to end.
+    fn covered(index: u64) -> SliceView {
+        SliceView {
+            index,
+            rate: RATE,
+            seen_s: SLICE_S,
+            covered: true,
+            scatter: 0.0,
+            freedom: 0,
+        }
+    }
+
+    /// The mean over two slices, eleven in all, and of one in between no more is known than `most`.
+    fn with_room(second: u64, index: u64, most: f64) -> WindowMean {
+        let views = [covered(0), covered(second)];
+        let rooms = [Room { index, most }];
+        mean(&views, rooms.into_iter(), 11, SLICE_S, CAPACITY).expect("two slices")
+    }
+
+    #[test]
+    fn a_bound_far_below_its_neighbours_takes_their_place() {
+        let mean = with_room(10, 5, 2e6);
+        // Ten slices as the neighbours say, and one between nothing and the bound.
+        let expected = (10.0 * RATE + 1e6) / 11.0;
+        assert!((mean.rate - expected).abs() < 1.0, "{mean:?}");
+        assert!((mean.half_width - 1e6 / 11.0).abs() < 1.0, "{mean:?}");
+    }
+
+    #[test]
+    fn a_bound_near_its_neighbours_says_nothing() {
+        let mean = with_room(10, 5, RATE - 0.09 * CAPACITY);
+        assert!((mean.rate - RATE).abs() < 1.0, "{mean:?}");
+        assert!(mean.half_width < 1.0, "{mean:?}");
+        let mean = with_room(10, 5, RATE - 0.11 * CAPACITY);
+        assert!(mean.rate < RATE - 1.0, "{mean:?}");
+    }
+
+    #[test]
+    fn no_slice_stands_for_one_that_is_far_away() {
+        let mean = with_room(40, 20, 0.0);
+        assert!((mean.rate - RATE).abs() < 1.0, "{mean:?}");
+        let mean = with_room(40, FARTHEST, 0.0);
+        assert!(mean.rate < RATE - 1.0, "{mean:?}");
+    }
+}

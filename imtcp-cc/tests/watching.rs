@@ -1,0 +1,46 @@
+//! A transfer that its window limits is only watched: each of its packets leaves as it would without
+//! measuring.
+
+mod support;
+
+use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
+use imtcp_cc::{Config, ImTcp};
+use std::time::Duration;
+use support::{DATAGRAM, Path, Run};
+
+/// 25 packets of a window's worth of delay, and a queue of as many: losses now and then.
+fn path() -> Path {
+    Path {
+        capacity: Bandwidth::from_mbps(20),
+        delay: Duration::from_millis(6),
+        queue: Duration::from_millis(12),
+        cross: Bandwidth::from_mbps(5),
+        loss: 0.0,
+        ack_loss: 0.0,
+        ack_every: 2,
+    }
+}
+
+/// When the packets of a bulk transfer leave, and what is known of the path at its end.
+fn transfer(config: Config, takes_what_fits: bool) -> (Vec<Timestamp>, Option<Bandwidth>) {
+    let mut run = Run::new(ImTcp::new(config, Bytes::new(DATAGRAM), None), path(), 7);
+    run.takes_what_fits = takes_what_fits;
+    run.write_at(Duration::ZERO, 100_000_000);
+    run.until(Duration::from_secs(10));
+    assert!(run.tally.lost > 0, "the queue was never full");
+    let estimate = run.core.estimate().map(|estimate| estimate.available);
+    (run.tally.releases, estimate)
+}
+
+/// Only that the window was full of late tells it in the second case: no more is waiting than the
+/// window has room for.
+#[test]
+fn bulk_leaves_as_without_measuring_whatever_the_transport_takes() {
+    for takes_what_fits in [false, true] {
+        let (measuring, estimate) = transfer(Config::default(), takes_what_fits);
+        let (plain, _) = transfer(Config::without_measurement(), takes_what_fits);
+        assert!(measuring == plain, "takes what fits: {takes_what_fits}");
+        let available = estimate.expect("an estimate").as_bps_f64();
+        assert!((12e6..18e6).contains(&available), "{available}");
+    }
+}
