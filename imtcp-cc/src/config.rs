@@ -242,7 +242,7 @@ macro_rules! setters {
     };
 }
 
-/// The bounds of the initial window (RFC 9002, section 7.2).
+/// The default initial window, in full datagrams (RFC 9002, section 7.2).
 const DEFAULT_INITIAL_WINDOW: u32 = 10;
 
 impl ConfigBuilder {
