@@ -39,9 +39,9 @@ pub(super) fn newest_level(views: &[SliceView], capacity: f64) -> Option<usize> 
 }
 
 /// The number of views after the last pause, if they differ from the views before it, and if the
-/// pause was longer than the time seen since. The few old views then no longer count; the sliding
-/// window would keep them. From chunk to chunk of a video nearly all old views are out of the
-/// window.
+/// pause was longer than the time seen since. A few old views are then enough for the comparison:
+/// from chunk to chunk of a video nearly all of them have left the window. The sliding window would
+/// otherwise keep the others.
 fn level_after_pause(views: &[SliceView], capacity: f64) -> Option<usize> {
     let newest = views.last()?.index;
     let was_long = |pair: &[SliceView]| {
