@@ -45,9 +45,10 @@ impl Promise {
     /// Requires a rate from the next packet event on, or changes the required rate. A new
     /// evaluation slot begins with this event.
     ///
-    /// # Errors If the path is known not to allow the requirement: the period is below two round
-    /// trips, or the rate is above both what is available and the ceiling's share of the capacity.
-    /// The error says what is possible. The previous requirement stays in force.
+    /// # Errors
+    /// If the path is known not to allow the requirement: the period is below two round trips, or
+    /// the rate is above both what is available and the ceiling's share of the capacity. The error
+    /// says what is possible. The previous requirement stays in force.
     pub fn require(&self, requirement: Requirement) -> Result<(), RejectedRequirement> {
         let bulletin = self.bulletin();
         let most = bulletin.outlook.and_then(|outlook| {

@@ -81,7 +81,8 @@ impl<K: Ord + Clone> Ledger<K> {
     /// connection measured plus what the other granted promises carry, because they are cross
     /// traffic to it.
     ///
-    /// # Errors The requirement does not fit. The error says what would be admitted.
+    /// # Errors
+    /// The requirement does not fit. The error says what would be admitted.
     pub fn admit(
         &mut self,
         path: &K,

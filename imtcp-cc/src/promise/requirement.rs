@@ -42,8 +42,9 @@ pub struct Requirement {
 impl Requirement {
     /// A requirement of `rate` of application data, as a mean over every period of length `per`.
     ///
-    /// # Errors The rate is below 8 kbit/s or above 1 Tbit/s, or the period is below 100 µs or
-    /// above 1 h. [`super::Promise::require`] checks whether the path can carry the rate.
+    /// # Errors
+    /// The rate is below 8 kbit/s or above 1 Tbit/s, or the period is below 100 µs or above 1 h.
+    /// [`super::Promise::require`] checks whether the path can carry the rate.
     pub fn new(rate: Bandwidth, per: Duration) -> Result<Self, RejectedRequirement> {
         if !(LOWEST_RATE..=HIGHEST_RATE).contains(&rate) {
             return Err(RejectedRequirement::Rate {
@@ -59,7 +60,8 @@ impl Requirement {
 
     /// A requirement from bits per second and seconds, as they come out of a computation.
     ///
-    /// # Errors As [`Requirement::new`]. Numbers that are negative or not finite are errors, too.
+    /// # Errors
+    /// As [`Requirement::new`]. Numbers that are negative or not finite are errors, too.
     pub fn from_f64(bits_per_second: f64, seconds: f64) -> Result<Self, RejectedRequirement> {
         if !bits_per_second.is_finite() || bits_per_second < 0.0 {
             return Err(RejectedRequirement::Rate {

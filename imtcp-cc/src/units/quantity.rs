@@ -66,8 +66,8 @@ impl std::error::Error for QuantityError {}
 /// quantity in the smallest unit, and the name of the unit in the text. The quantity is rounded
 /// down to the smallest unit, and is otherwise exact in decimals.
 ///
-/// # Errors The text is not a number, its unit is none of these, or it is above 2^64 of the
-/// smallest unit.
+/// # Errors
+/// The text is not a number, its unit is none of these, or it is above 2^64 of the smallest unit.
 pub fn parse(text: &str, units: Units<'_>) -> Result<(u64, &'static str), QuantityError> {
     let text = text.trim();
     let end = text
