@@ -22,9 +22,9 @@ use crate::event::Event;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// The least share by which the control aims above the requirement. Usually this share is the one
-/// that a round trip has of the slot. The last round trip of a slot cannot be corrected any more,
-/// and a loss in it holds back the data behind it. Without this margin the chance of the last
+/// The least margin by which the control aims above the requirement. Usually the margin is the
+/// share that a round trip has of the slot, because the last round trip cannot be corrected any
+/// more, and a loss in it holds back the data behind it. Without a margin the chance of the last
 /// round trip would decide half of all slots.
 const LEAST_MARGIN: f64 = 0.02;
 
