@@ -180,9 +180,9 @@ impl EchoClock {
         self.timing != EchoTiming::Own
     }
 
-    /// The jitter: 95 % of the displacements stay below it. The time between two echoes differs from
-    /// the time between their departures, and from the time that a busy link needs for the packets.
-    /// The lesser difference is the displacement. Packets of others contribute to it.
+    /// The jitter: 95 % of the displacements stay below it. The time between two echoes differs
+    /// from the time between their departures, and from the time that a busy link needs for the
+    /// packets. The lesser difference is the displacement. Packets of others contribute to it.
     pub fn jitter(&self) -> Duration {
         self.jitter[0].max(self.jitter[1])
     }

@@ -120,7 +120,7 @@ impl Promise {
     }
 
     /// The application data that can be delivered within `time` with at least this probability (0
-    /// to 1), without taking from others. Data takes half a round trip to arrive, so what is sent at
+    /// to 1), without taking from others. Data takes half a round trip to arrive, so data sent at
     /// the very end of `time` does not count. `None` while nothing is known of the path.
     pub fn bytes_within(&self, time: Duration, probability: f64) -> Option<Bytes> {
         let bulletin = self.bulletin();
