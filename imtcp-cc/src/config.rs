@@ -1,4 +1,4 @@
-//! What a user can set: built once, checked once, read-only afterwards.
+//! The settings of the controller: built once, checked once, read-only afterwards.
 
 use crate::estimate::EstimatorKind;
 use crate::promise::{Requirement, SlotLengthRule};
@@ -10,29 +10,30 @@ use std::time::Duration;
 /// How many packets must be ready before a stream starts (IM 3.4.1, the paper's m).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreTarget {
-    /// Starts at N; falls by one after two measurements in a row that succeed, rises by one when a
-    /// stream cannot be completed.
+    /// m starts at N, the number of packets of a stream. It falls by one after two measurements in
+    /// a row that succeed, and rises by one when a stream cannot be completed.
     Dynamic,
-    /// Always this many.
+    /// m is always this many packets.
     Fixed(u32),
 }
 
 /// How long packets may wait for a stream to fill (IM 3.4.2, the paper's T).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreTimer {
-    /// T = (M / A)(N - 1) + 4 D_RTT.
+    /// T = (M / A)(N - 1) + 4 D_RTT, in nanoseconds: M is the packet size, A the available
+    /// bandwidth, N the number of packets of a stream, D_RTT the mean deviation of the round trip.
     Adaptive,
-    /// Always this long.
+    /// T is always this long.
     Fixed(Duration),
 }
 
-/// Header and protection of a 1-RTT packet that carries one STREAM frame (RFC 9000, sections 17.3.1
-/// and 19.8; RFC 9001, section 5.3): flags 1, connection ID up to 20, packet number 2, tag 16; type
-/// 1, stream ID 2, offset 4, length 2. Never less than is really used below 1 GiB, so that a
-/// promise rather gives too much.
+/// Header and protection of a 1-RTT packet that carries one STREAM frame (RFC 9000,
+/// sections 17.3.1 and 19.8; RFC 9001, section 5.3): flags 1, connection ID up to 20, packet
+/// number 2, tag 16; type 1, stream ID 2, offset 4, length 2. Below 1 GiB this is never less than
+/// the real overhead, so a promise rather delivers too much than too little.
 const PACKET_OVERHEAD: Bytes = Bytes::new(48);
 
-/// A delay that nobody sees in a picture: half of a frame at 50 frames a second.
+/// A delay that nobody sees in a picture: half of the time of a frame at 50 frames a second.
 const LONGEST_HOLD: Duration = Duration::from_millis(10);
 
 /// A checked configuration. Build one with [`Config::builder`].
@@ -65,7 +66,7 @@ impl Config {
         ConfigBuilder::default()
     }
 
-    /// The defaults without probing: the same controller, as a baseline.
+    /// The defaults without probing: the same controller, as a baseline for comparisons.
     pub fn without_measurement() -> Self {
         Self {
             measurement: false,
@@ -73,12 +74,14 @@ impl Config {
         }
     }
 
-    /// Whether probe streams are formed at all; off is the same controller without probing.
+    /// Whether probe streams are formed at all. If not, the controller is the same without
+    /// probing.
     pub fn measurement(&self) -> bool {
         self.measurement
     }
 
-    /// Whose search range decides the rates of the streams. Both estimators always run.
+    /// The estimator whose search range decides the rates of the streams. Both estimators always
+    /// run.
     pub fn estimator(&self) -> EstimatorKind {
         self.estimator
     }
@@ -88,7 +91,8 @@ impl Config {
         self.stream_packets
     }
 
-    /// k, the number of sub-ranges, hence the most streams of a measurement (IM 3.2.2).
+    /// k, the number of sub-ranges, and so the largest number of streams of a measurement
+    /// (IM 3.2.2).
     pub fn sub_ranges(&self) -> u32 {
         self.sub_ranges
     }
@@ -98,7 +102,7 @@ impl Config {
         self.store_target
     }
 
-    /// T, the longest wait for a stream to fill.
+    /// T, the longest time that packets wait for a stream to fill.
     pub fn store_timer(&self) -> StoreTimer {
         self.store_timer
     }
@@ -108,7 +112,7 @@ impl Config {
         self.measurement_interval_rtts
     }
 
-    /// B_m, the least width of the search range (IM 3.2.6).
+    /// B_m, the least width of the search range, in IP-layer bits per second (IM 3.2.6).
     pub fn minimum_range(&self) -> Bandwidth {
         self.minimum_range
     }
@@ -118,29 +122,31 @@ impl Config {
         self.header_overhead
     }
 
-    /// Whether a peer that understands it (draft-ietf-quic-ack-frequency-14) is asked for sparse
-    /// acknowledgements, and for immediate ones of the packets that measure.
+    /// Whether the controller makes requests about acknowledgements to a peer that understands
+    /// them (draft-ietf-quic-ack-frequency-14): for sparse acknowledgements, and for immediate
+    /// ones of the packets that measure.
     pub fn ack_frequency(&self) -> bool {
         self.ack_frequency
     }
 
-    /// The initial congestion window in full datagrams. Unless set it is the transport's
-    /// (`initial_congestion_window_packets` of quiche and tokio-quiche), else 10 (RFC 9002, section
-    /// 7.2).
+    /// The initial congestion window in full datagrams. If it is not set, it is the transport's
+    /// (`initial_congestion_window_packets` of quiche and tokio-quiche), or else 10 (RFC 9002,
+    /// section 7.2).
     pub fn initial_window_packets(&self) -> u32 {
         self.initial_window_packets
             .unwrap_or(DEFAULT_INITIAL_WINDOW)
     }
 
-    /// What the round trip is taken for before it is measured. Unless set it is the transport's.
+    /// The round trip that is assumed before it is measured. If it is not set, it is the
+    /// transport's.
     ///
-    /// The first flight leaves at once whatever it is; only the rate that qlog shows meanwhile
-    /// follows from it. quiche's own timers take its `initial_rtt`.
+    /// The first flight leaves at once whatever this value is. Only the rate that qlog shows
+    /// meanwhile follows from it. quiche's own timers take its `initial_rtt`.
     pub fn initial_rtt(&self) -> Option<Duration> {
         self.initial_rtt
     }
 
-    /// The transport's settings, where this has none of its own.
+    /// Takes the transport's value for each setting that this configuration leaves open.
     #[must_use]
     pub fn or_transport(mut self, initial_window_packets: u32, initial_rtt: Duration) -> Self {
         self.initial_window_packets
@@ -149,18 +155,18 @@ impl Config {
         self
     }
 
-    /// Which law the congestion window follows.
+    /// The law that the congestion window follows.
     pub fn window(&self) -> Window {
         self.window
     }
 
-    /// What is required of every path from its start; see [`crate::promise`].
+    /// The requirement for every path from its start; see [`crate::promise`].
     pub fn promise(&self) -> Option<Requirement> {
         self.promise
     }
 
     /// The largest share of the path's capacity up to which a promise takes from others; above 0,
-    /// at most 1. What is available without taking may be used in any case.
+    /// at most 1. The bandwidth that is available without taking may be used in any case.
     pub fn promise_ceiling(&self) -> f64 {
         self.promise_ceiling
     }
@@ -170,15 +176,17 @@ impl Config {
         self.slot_length
     }
 
-    /// For how long measuring may hold a packet back that could leave without it; never for more
-    /// than half of the least round trip of the path, less the time that its tight link takes to
-    /// send a packet. 10 ms unless set. With zero nothing is ever held back, and the estimates are
-    /// what passing packets tell. The paper's T (IM 3.4.2) is bounded by it.
+    /// The longest time for which measuring may hold a packet back that could leave without
+    /// measuring. 10 ms unless set. It is never more than half of the least round trip of the
+    /// path, less the time that the path's tight link takes to send a packet. With zero nothing is
+    /// ever held back, and the estimates rest on passing packets alone. This setting also bounds
+    /// the paper's T (IM 3.4.2).
     pub fn longest_hold(&self) -> Duration {
         self.longest_hold
     }
 
-    /// What of each packet's UDP payload is taken for headers where application data is counted.
+    /// The part of each packet's UDP payload that counts as headers when application data is
+    /// counted.
     pub fn packet_overhead(&self) -> Bytes {
         self.packet_overhead
     }
@@ -234,7 +242,7 @@ macro_rules! setters {
     };
 }
 
-/// RFC 9002, section 7.2.
+/// The default initial window, in full datagrams (RFC 9002, section 7.2).
 const DEFAULT_INITIAL_WINDOW: u32 = 10;
 
 impl ConfigBuilder {
@@ -361,7 +369,7 @@ fn within(setting: &'static str, value: u32, low: u32, high: u32) -> Result<(), 
     }
 }
 
-/// A setting outside its range.
+/// A setting that is outside its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     setting: &'static str,

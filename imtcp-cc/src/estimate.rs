@@ -7,9 +7,10 @@ use std::time::Duration;
 /// Which estimator made an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EstimatorKind {
-    /// The paper's: trends, choice of a sub-range, two-line fit (IM 3.2).
+    /// The paper's estimator: trends, choice of a sub-range, two-line fit (IM 3.2).
     Classic,
-    /// The default: busy-gap samples of all packets, fused, with change detection (ALGORITHM.md).
+    /// The default estimator: busy-gap samples of all packets, fused, with change detection
+    /// (docs/ALGORITHM.md).
     Statistical,
 }
 
@@ -22,38 +23,38 @@ impl fmt::Display for EstimatorKind {
     }
 }
 
-/// What was delivered exceeds a value clearly from this ratio on.
+/// The ratio of the delivered rate to an estimate from which on delivery refutes the estimate.
 const CLEARLY: f64 = 1.25;
 
-/// The available bandwidth of the path as last measured: what this connection could carry, i.e.
-/// the tight link's capacity less everybody else's traffic (RFC 5136, section 2.3.5, with the own
-/// connection's traffic not counted as used).
+/// The available bandwidth of the path as last measured: the rate that this connection could
+/// carry. It is the tight link's capacity less everybody else's traffic (RFC 5136, section 2.3.5,
+/// but the connection's own traffic does not count as used).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// When the estimate was made: the arrival of the last echo that went into it.
     pub at: Timestamp,
-    /// The value, in bits of IP packets per second (RFC 5136, section 2.3: IP-layer, headers
-    /// counted; see [`crate::Config::header_overhead`]).
+    /// A, the available bandwidth, in bits of IP packets per second (RFC 5136, section 2.3: IP
+    /// layer with headers; see [`crate::Config::header_overhead`]).
     pub available: Bandwidth,
-    /// Lower end of the 95 % interval.
+    /// Lower end of the 95 % interval of A, in bits of IP packets per second.
     pub low: Bandwidth,
-    /// Upper end of the 95 % interval.
+    /// Upper end of the 95 % interval of A, in bits of IP packets per second.
     pub high: Bandwidth,
     /// The time over which the value is an average, ending one propagation delay before `at`.
     pub window: Duration,
-    /// What qualifies it.
+    /// Circumstances that qualify the estimate.
     pub flags: Flags,
 }
 
 impl Estimate {
-    /// How old the estimate is at `now`.
+    /// The age of the estimate at `now`.
     pub fn age(&self, now: Timestamp) -> Duration {
         now.saturating_since(self.at)
     }
 
-    /// The estimate, told that `delivered` got through in its time and so was available. A value
-    /// that this exceeds clearly is refuted; what lies closer is chance, and the interval speaks of
-    /// it.
+    /// The estimate, corrected by delivery. `delivered` is the rate that got through in the
+    /// estimate's time, and so was available. If this rate clearly exceeds the value, the value is
+    /// refuted and raised. A smaller excess is chance, which the interval covers.
     #[must_use]
     pub(crate) fn at_least(mut self, delivered: Bandwidth) -> Self {
         if delivered > self.available.scaled(CLEARLY) {
@@ -67,13 +68,14 @@ impl Estimate {
 /// Circumstances that qualify an estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// The application sent less than the window allowed: the value rests on probe streams alone.
+    /// The application sent less than the window allowed, so the value rests on probe streams
+    /// alone.
     pub application_limited: bool,
-    /// Packets were acknowledged in groups; echoes were taken from the groups' edges.
+    /// Packets were acknowledged in groups, so the echoes were taken from the groups' edges.
     pub aggregated_acks: bool,
-    /// The value lies outside the search range that was probed: a bound, not a measurement.
+    /// The value lies outside the search range that was probed. It is a bound, not a measurement.
     pub out_of_range: bool,
-    /// The window holds a change of level: the value is younger than its usual averaging time.
+    /// The averaging window holds a change of level, so it is shorter than usual.
     pub changed: bool,
 }
 

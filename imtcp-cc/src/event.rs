@@ -1,4 +1,4 @@
-//! What happened, in the past tense, for whoever wants to know: reports, qlog, tests.
+//! Events say what happened, in the past tense, for reports, qlog and tests.
 
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::promise::{Requirement, SlotReport, Status};
@@ -11,99 +11,100 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A measurement began: k streams over this search range.
+    /// A measurement began: k streams over this search range (IM 3.2).
     MeasurementStarted {
-        /// Counts measurements from 1.
+        /// The number of the measurement; the first is 1.
         measurement: u64,
-        /// B_l.
+        /// B_l, the lower end of the search range, in IP-layer bits per second.
         low: Bandwidth,
-        /// B_u.
+        /// B_u, the upper end of the search range, in IP-layer bits per second.
         high: Bandwidth,
     },
     /// The first packet of a stream left the control unit.
     StreamStarted {
-        /// The measurement it belongs to.
+        /// The measurement that the stream belongs to.
         measurement: u64,
-        /// 1 is the fastest.
+        /// The number of the stream; 1 is the fastest.
         stream: u32,
         /// How long the first packet waited for the stream to fill.
         waited: Duration,
-        /// The longest it was allowed to wait: T.
+        /// T, the longest time that the first packet was allowed to wait (IM 3.4.2).
         limit: Duration,
     },
     /// A stream ended before its last packet: data or window ran out.
     StreamAbandoned {
-        /// The measurement it belongs to.
+        /// The measurement that the stream belongs to.
         measurement: u64,
-        /// 1 is the fastest.
+        /// The number of the stream; 1 is the fastest.
         stream: u32,
-        /// Packets that did leave.
+        /// How many packets of the stream did leave.
         sent: u32,
     },
-    /// All echoes of a stream are in and its trend was judged.
+    /// All echoes of a stream came in, and its trend was judged.
     StreamJudged {
-        /// The measurement it belongs to.
+        /// The measurement that the stream belongs to.
         measurement: u64,
-        /// 1 is the fastest.
+        /// The number of the stream; 1 is the fastest.
         stream: u32,
-        /// +1 increasing, -1 not increasing, 0 cannot tell.
+        /// T_i, the trend of the delay: +1 increasing, -1 not increasing, 0 cannot tell
+        /// (IM 3.2.3).
         trend: i8,
     },
     /// A measurement ended with a result of the paper's algorithm.
     MeasurementCompleted {
-        /// Which one.
+        /// The number of the measurement.
         measurement: u64,
     },
-    /// A measurement ended without one (loss, lost streams).
+    /// A measurement ended without a result (loss, lost streams).
     MeasurementAbandoned {
-        /// Which one.
+        /// The number of the measurement.
         measurement: u64,
     },
-    /// A new estimate.
+    /// There is a new estimate.
     EstimateUpdated {
-        /// Who made it.
+        /// The estimator that made it.
         estimator: EstimatorKind,
         /// The estimate.
         estimate: Estimate,
     },
-    /// Nothing can be told of the path: no estimate for the better part of a second. Where packets
-    /// were acknowledged all the while the estimator starts anew.
+    /// Nothing can be told of the path: there was no estimate for the better part of a second. If
+    /// packets were acknowledged all the while, the estimator starts anew.
     EstimateWithdrawn {
-        /// Whose estimate.
+        /// The estimator whose estimate is withdrawn.
         estimator: EstimatorKind,
     },
     /// The capacity of the tight link was learnt or revised.
     CapacityUpdated {
-        /// IP-layer capacity.
+        /// C, the capacity of the tight link, in IP-layer bits per second.
         capacity: Bandwidth,
     },
     /// A requirement came into force, was changed, or was withdrawn.
     PromiseChanged {
-        /// What is required from now on.
+        /// What is required from now on; `None` after a withdrawal.
         requirement: Option<Requirement>,
     },
     /// A control slot of a promise began.
     ControlSlotStarted {
-        /// g_i, application data.
+        /// g_i, the target of the control slot, in bits of application data per second (PT II-A).
         target: Bandwidth,
-        /// s.
+        /// s, the length of the control slot in round trips (PT II-A).
         round_trips: u32,
     },
-    /// The promise stands otherwise than before. A changed shortfall alone is not reported.
+    /// The status of the promise changed. A changed shortfall alone is not reported.
     PromiseStatusChanged {
-        /// How it stands.
+        /// The new status.
         status: Status,
     },
     /// An evaluation slot ended.
     SlotEnded {
-        /// What came of it.
+        /// The outcome of the slot.
         report: SlotReport,
     },
 }
 
-/// Receives events. Called on the packet path: be quick, do not block.
+/// Receives events. It is called on the packet path: be quick, and do not block.
 pub trait Subscriber: Debug + Send + Sync {
-    /// `event` happened at `at`.
+    /// Takes `event`, which happened at `at`.
     fn on_event(&self, at: Timestamp, event: &Event);
 }
 
@@ -114,7 +115,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Takes what was recorded so far, in order.
+    /// Takes the events recorded so far, in order.
     pub fn take(&self) -> Vec<(Timestamp, Event)> {
         let mut events = self
             .events

@@ -1,11 +1,11 @@
 //! Inline available-bandwidth measurement and congestion control for QUIC.
 //!
 //! The core is sans-I/O: it reads no clock, opens no socket, spawns nothing and draws no entropy.
-//! Time comes in as [`units::Timestamp`]; what happened goes out as [`event::Event`]s. Only the
-//! room behind feature `quiche` names quiche types.
+//! The caller passes the time in as [`units::Timestamp`]. The core reports what happened as
+//! [`event::Event`]s. Only the module behind the feature `quiche` names quiche types.
 //!
-//! "IM 3.2.3" in a comment is section 3.2.3 of the paper that docs/ALGORITHM.md lists as IM; the
-//! same page says where each equation is computed.
+//! In a comment "IM 3.2.3" means section 3.2.3 of the paper that docs/ALGORITHM.md lists as IM.
+//! The same page says where each equation is computed.
 
 pub mod ack;
 pub mod capacity;

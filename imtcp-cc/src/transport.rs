@@ -1,4 +1,4 @@
-//! What the transport tells the controller, and what it asks: plain data, no quiche types.
+//! What the transport tells the controller and what it asks, as plain data without quiche types.
 
 use crate::units::{Bytes, Timestamp};
 use std::time::Duration;
@@ -6,71 +6,73 @@ use std::time::Duration;
 /// The transport's RTT estimate (RFC 9002, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// The last sample.
+    /// latest_rtt: the last sample.
     pub latest: Duration,
-    /// The least one on this path.
+    /// min_rtt: the least sample on this path.
     pub min: Duration,
-    /// smoothed_rtt.
+    /// smoothed_rtt: the smoothed round trip.
     pub smoothed: Duration,
-    /// rttvar: the mean deviation, D_RTT of IM 3.4.2.
+    /// rttvar: the mean deviation, which is D_RTT in IM 3.4.2.
     pub variation: Duration,
 }
 
 impl RoundTrip {
-    /// The last sample without the delay that the peer says it added, which cannot make it less
-    /// than the least one (adjusted_rtt of RFC 9002, section 5.3).
+    /// adjusted_rtt of RFC 9002, section 5.3: the last sample without the delay that the peer says
+    /// it added. This cannot make it less than the least sample.
     pub fn latest_without(&self, ack_delay: Duration) -> Duration {
         self.latest.saturating_sub(ack_delay).max(self.min)
     }
 }
 
-/// A 1-RTT packet left that counts as in flight.
+/// A 1-RTT packet that counts as in flight left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentPacket {
-    /// Packet number.
+    /// The packet number.
     pub number: u64,
-    /// UDP payload.
+    /// The size of the UDP payload.
     pub size: Bytes,
-    /// Whether it left because [`crate::ImTcp::next_release`] let it; false for packets that do not
-    /// ask: probes after a timeout, control frames on an idle connection.
+    /// Whether the packet left because [`crate::ImTcp::next_release`] let it. It is false for
+    /// packets that do not ask: probes after a timeout, and control frames on an idle connection.
     pub released: bool,
-    /// In flight with this packet.
+    /// Bytes in flight, this packet included.
     pub bytes_in_flight: Bytes,
 }
 
 /// A packet that an acknowledgement newly covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckedPacket {
-    /// Packet number.
+    /// The packet number.
     pub number: u64,
-    /// UDP payload.
+    /// The size of the UDP payload.
     pub size: Bytes,
-    /// When it left.
+    /// When the packet left.
     pub sent: Timestamp,
-    /// When it arrived, by the peer's clock, since an origin of the peer's: only differences mean
-    /// something (draft-ietf-quic-receive-ts-02). `None` where the peer does not tell.
+    /// When the packet arrived, by the peer's clock, since an origin that only the peer knows:
+    /// only differences mean something (draft-ietf-quic-receive-ts-02). `None` if the peer does
+    /// not tell.
     pub received: Option<Duration>,
 }
 
 /// How the peer acknowledges, from its transport parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAcks {
-    /// min_ack_delay of draft-ietf-quic-ack-frequency-14, section 3: the shortest delay that may be
-    /// asked for. `None` if the peer does not understand requests.
+    /// min_ack_delay of draft-ietf-quic-ack-frequency-14, section 3: the shortest delay that may
+    /// be requested. `None` if the peer does not understand requests.
     pub min_ack_delay: Option<Duration>,
-    /// max_ack_delay (RFC 9000, section 18.2).
+    /// max_ack_delay (RFC 9000, section 18.2): the longest delay of the peer without a request.
     pub max_ack_delay: Duration,
 }
 
-/// How the peer shall acknowledge: the fields of an ACK_FREQUENCY frame
+/// A request to the peer about its acknowledgements: the fields of an ACK_FREQUENCY frame
 /// (draft-ietf-quic-ack-frequency-14, section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckRequest {
-    /// Packets that may wait for their acknowledgement: one less than are acknowledged together.
+    /// How many packets may wait for their acknowledgement: one less than are acknowledged
+    /// together.
     pub ack_eliciting_threshold: u64,
-    /// The longest that they wait.
+    /// The longest time that these packets wait.
     pub max_ack_delay: Duration,
-    /// How far a packet may be overtaken before that is reported at once.
+    /// By how many packets a packet may be overtaken before the peer reports this at once.
     pub reordering_threshold: u64,
 }
 
@@ -81,41 +83,41 @@ pub struct AckInfo {
     pub largest: u64,
     /// The delay that the receiver says it added (RFC 9000, section 19.3), not clamped.
     pub ack_delay: Duration,
-    /// The RTT estimate with this acknowledgement.
+    /// The RTT estimate that includes this acknowledgement.
     pub rtt: RoundTrip,
-    /// In flight after it.
+    /// Bytes in flight after this acknowledgement.
     pub bytes_in_flight: Bytes,
 }
 
 /// Packets were declared lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossInfo {
-    /// When the last of them had left.
+    /// When the last of the lost packets had left.
     pub newest_sent: Timestamp,
-    /// Whether they make persistent congestion (RFC 9002, section 7.6).
+    /// Whether the losses make persistent congestion (RFC 9002, section 7.6).
     pub persistent_congestion: bool,
 }
 
-/// The question: may the next packet leave?
+/// The transport's question: may the next packet leave?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendRequest {
-    /// Application data that waits.
+    /// How much application data waits.
     pub queued: Bytes,
-    /// Whether data that was lost waits to be sent again.
+    /// Whether lost data waits to be sent again.
     pub retransmission: bool,
-    /// What the window still allows.
+    /// How many bytes the window still allows.
     pub window_left: Bytes,
-    /// A full datagram.
+    /// The size of a full datagram.
     pub max_datagram: Bytes,
 }
 
-/// The answer.
+/// The controller's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// It may.
+    /// The packet may leave now.
     Now,
-    /// Not before this time; ask again then, or when something happens.
+    /// The packet may not leave before this time. Ask again then, or when something happens.
     At(Timestamp),
-    /// Ask again when something happens.
+    /// The packet may not leave yet. Ask again when something happens.
     Hold,
 }

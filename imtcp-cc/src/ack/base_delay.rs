@@ -1,11 +1,11 @@
-//! The delay of the path with nothing in its queues.
+//! The base delay: the delay of the path with nothing in its queues.
 
 use crate::units::{TimeDelta, Timestamp};
 use std::time::Duration;
 
-/// How long a minimum is believed. A path that changed shows its new floor after this time; ten
-/// seconds is what BBR uses for its minimum RTT, for the same reason: a flow that lets queues
-/// drain at all does so more often than this.
+/// How long a minimum is believed. If the path changes, its new floor shows after this time. BBR
+/// uses ten seconds for its minimum RTT, for the same reason: a flow that lets queues drain at all
+/// does so more often than this.
 const MEMORY: Duration = Duration::from_secs(10);
 
 /// The memory is forgotten in this many steps.
@@ -14,15 +14,15 @@ const BUCKETS: usize = 10;
 /// A sliding minimum of delays, in constant memory.
 #[derive(Debug, Clone)]
 pub struct BaseDelay {
-    /// Minimum of each step of the memory; the step that holds `now` is `newest`.
+    /// The minimum of each step of the memory; `newest` is the step that holds `now`.
     minima: [Option<TimeDelta>; BUCKETS],
     newest: u64,
-    /// The least of the minima: it is asked for several times per acknowledgement.
+    /// The least of the minima. It is kept because it is read several times per acknowledgement.
     least: Option<TimeDelta>,
 }
 
 impl BaseDelay {
-    /// Nothing seen yet.
+    /// A minimum without any delay yet.
     pub fn new() -> Self {
         Self {
             minima: [None; BUCKETS],
@@ -44,7 +44,7 @@ impl BaseDelay {
         self.least
     }
 
-    /// What `delay` holds beyond the base: the time spent in queues.
+    /// The part of `delay` above the base: the time spent in queues.
     pub fn excess(&self, delay: TimeDelta) -> Duration {
         self.get()
             .and_then(|base| (delay - base).to_duration())
@@ -56,7 +56,7 @@ impl BaseDelay {
         if step <= self.newest {
             return;
         }
-        // After a long silence every step is stale; there are only so many to clear.
+        // After a long silence every step is stale, and only so many steps have to be cleared.
         for stale in (self.newest + 1..=step).rev().take(BUCKETS) {
             self.minima[Self::slot(stale)] = None;
         }

@@ -1,13 +1,13 @@
-//! How often the peer acknowledges: each packet by itself, or in pairs (IM 3.5.1).
+//! How often the peer acknowledges: each packet by itself, or packets in pairs (IM 3.5.1).
 
 use crate::measurement::pairs::EchoCadence;
 
-/// Acknowledgements that make a judgement: some round trips' worth of streams, and enough that one
-/// timer or one loss does not decide.
+/// The number of acknowledgements for a judgement. They are those of some round trips of streams,
+/// and so many that one timer or one loss does not decide.
 const PERIOD: u32 = 32;
 
-/// From this many packets per acknowledgement on, on average, pairs are the rule: half way between
-/// one and two.
+/// The average number of packets per acknowledgement from which on pairs are the rule: half way
+/// between one and two.
 const PAIRED_NUMERATOR: u32 = 3;
 const PAIRED_DENOMINATOR: u32 = 2;
 
@@ -37,7 +37,8 @@ impl CadenceDetector {
         }
     }
 
-    /// The habit as last judged; each packet by itself until then.
+    /// The habit as last judged. Until the first judgement it is one acknowledgement for each
+    /// packet.
     pub fn get(&self) -> EchoCadence {
         self.cadence
     }

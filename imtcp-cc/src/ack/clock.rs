@@ -1,60 +1,65 @@
 //! What sets the time at which echoes come: the data's own arrival, or something on the way back.
 //!
-//! An echo is worth its time only while the packet's arrival at the peer decides it. A path that
-//! releases packets in aggregates, a host that reads them in batches, and a reverse link that is
-//! full all give echoes a time of their own. Three signs tell, none of which needs the capacity:
+//! The time of an echo is useful only while the packet's arrival at the peer decides it. A path
+//! that releases packets in aggregates, a host that reads them in batches, and a full reverse link
+//! all give echoes a time of their own. Three signs show this, and none of them needs the
+//! capacity:
 //!
-//! - *Clumps*: packets that left well apart are echoed together. A link can only bring packets as
-//!   close as it serves them, so this is an aggregate.
-//! - *A beat*: gaps between acknowledgements are all alike while the packets that they cover are
-//!   not. A link that serves data would need twice the time for twice the bytes; this is another
-//!   link's beat, one acknowledgement after the other.
-//! - *A contradiction*, found elsewhere ([`crate::capacity`]): capacity and echoes together would
-//!   have others send more than the link carries.
+//! - *Clumps*: packets that left well apart are echoed together. A link can bring packets only as
+//!   close together as it serves them, so such packets are an aggregate.
+//! - *A beat*: gaps between acknowledgements are all alike, while the packets that they cover are
+//!   not. A link that serves data would need twice the time for twice the bytes. So this is the
+//!   beat of another link, which sends one acknowledgement after the other.
+//! - *A contradiction*, found elsewhere ([`crate::capacity`]): by capacity and echoes together,
+//!   others would send more than the link carries.
 //!
-//! Then time is read off coarsely: over gaps so long that what the way back does to their ends is
-//! small.
+//! After such a sign times are read coarsely: over gaps so long that the effect of the way back on
+//! their ends is small.
 
 use crate::units::{TimeDelta, Timestamp};
 use std::time::Duration;
 
-/// Echoes that make a judgement, as [`super::CadenceDetector`].
+/// The number of echoes for a judgement, as in [`super::CadenceDetector`].
 const BLOCK: usize = 64;
 
-/// Echoes closer together than this part of the departures are one clump. A link that serves both
-/// packets at C from a queue brings a flow at C / 4 four times closer; flows below an eighth of the
-/// capacity come in clumps of two at most, where the queue is others' and short.
+/// Echoes are one clump if they are closer together than this part of the departures. A link that
+/// serves both packets at C from a queue brings a flow at C / 4 four times closer together. Flows
+/// below an eighth of the capacity come in clumps of two at most, if the queue belongs to others
+/// and is short.
 const CLUMP_DIVISOR: i64 = 8;
 
-/// Echoes this close are one clump however they left: a full packet takes longer below 5 Gbit/s.
+/// Echoes this close together are one clump, however their packets left: below 5 Gbit/s a full
+/// packet takes longer.
 const TOGETHER: TimeDelta = TimeDelta::from_nanos(2_000);
 
-/// Echoes per clump, on average, from which on clumps are the rule.
+/// The average number of echoes per clump from which on clumps are the rule.
 const CLUMPED_NUMERATOR: usize = 5;
 const CLUMPED_DENOMINATOR: usize = 2;
 
-/// Gaps within this share of the median make a beat if most are, in per cent: acknowledgements
-/// differ in size by a range or two.
+/// The width of a beat around the median gap, in per cent, and the number of gaps within it that
+/// make a beat. The width is not zero because acknowledgements differ in size by a range or two.
 const BEAT_WIDTH_PERCENT: u32 = 15;
 const BEAT_MAJORITY: usize = BLOCK * 3 / 4;
 
-/// And the numbers of packets that they cover differ: this many are not the commonest number.
+/// A beat also needs different numbers of packets: this many acknowledgements do not cover the
+/// most common number.
 const BEAT_IRREGULAR: usize = BLOCK / 4;
 
-/// Blocks in a row that must agree before echoes are read coarsely, and finely again.
+/// How many blocks in a row must agree before echoes are read coarsely, and before they are read
+/// finely again.
 const AGREE_COARSE: u32 = 2;
 const AGREE_FINE: u32 = 8;
 
-/// After a contradiction fine echoes are not tried again for this long.
+/// The time after a contradiction in which fine reading is not tried again.
 const DISTRUST: Duration = Duration::from_secs(30);
 
-/// Once echoes are read coarsely they are so for this long at least, and for twice as long each
-/// time that a return to fine reading did not last ten times as long: nothing can be learnt from
-/// echoes that are read now in this way and now in that.
+/// The shortest time of coarse reading. It doubles each time that a return to fine reading did not
+/// last ten times as long. Nothing can be learnt from echoes if the way of reading them changes
+/// often.
 const COARSE_FOR: Duration = Duration::from_secs(1);
 const RELAPSE_FACTOR: u32 = 10;
 
-/// The share of displacements that the jitter covers: all but this part of a block.
+/// How many displacements of a block exceed the jitter.
 const BEYOND: usize = BLOCK / 20;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,7 +67,8 @@ struct Displacement {
     arrival: TimeDelta,
     departure: TimeDelta,
     packets: u32,
-    /// What neither the time between the departures nor the link's own pace explains.
+    /// The part of the gap that neither the time between the departures nor the link's own pace
+    /// explains.
     off: Duration,
 }
 
@@ -72,9 +78,10 @@ pub enum EchoTiming {
     /// The data's own arrival.
     #[default]
     Own,
-    /// The release of the aggregate in which it came: the edges of clumps can be read.
+    /// The release of the aggregate in which the packet came. The edges of clumps can be read.
     Clumped,
-    /// Something on the way back. Not even waiting can be read: nobody knows on which way.
+    /// Something on the way back. Not even waiting can be read: nobody knows in which direction a
+    /// packet waited.
     Foreign,
 }
 
@@ -83,16 +90,16 @@ pub enum EchoTiming {
 pub struct EchoClock {
     block: [Displacement; BLOCK],
     filled: usize,
-    /// Of the last block and the one before it.
+    /// The jitter of the last block and of the one before it.
     jitter: [Duration; 2],
     timing: EchoTiming,
-    /// Blocks in a row that speak for another.
+    /// How many blocks in a row speak for another timing.
     against: u32,
     distrusted_until: Timestamp,
-    /// What the timing is until then.
+    /// The timing until then.
     distrusted: EchoTiming,
-    /// How long echoes were to be read coarsely when that last began, and when it ends at the
-    /// soonest.
+    /// How long echoes were to be read coarsely when coarse reading last began, and the earliest
+    /// time at which it ends.
     coarse_for: Duration,
     coarse_until: Timestamp,
 }
@@ -114,8 +121,9 @@ impl Default for EchoClock {
 }
 
 impl EchoClock {
-    /// An echo came `arrival` after the one before it, `departure` after whose packet its own had
-    /// left; its acknowledgement covered `packets`, which the tight link serves in `served`.
+    /// An echo came. `arrival` is its time after the echo before it, and `departure` is the time
+    /// between the departures of the two packets. The acknowledgement covered `packets`, which the
+    /// tight link serves in `served`.
     pub fn on_echo(
         &mut self,
         now: Timestamp,
@@ -139,8 +147,8 @@ impl EchoClock {
         }
     }
 
-    /// Capacity and echoes contradict each other: something pushes echoes together. If it holds
-    /// none of them for longer than `readable`, their time can still be read coarsely.
+    /// Capacity and echoes contradict each other: something pushes echoes together. If it
+    /// displaces them by no more than `readable`, their time can still be read coarsely.
     pub fn distrust(&mut self, now: Timestamp, readable: Duration) {
         self.distrusted = if self.jitter() <= readable {
             EchoTiming::Clumped
@@ -152,9 +160,10 @@ impl EchoClock {
         self.distrusted_until = now + DISTRUST;
     }
 
-    /// After a contradiction echoes were taken for unreadable, by what they were off by at that
-    /// moment. The start of a transfer, before its queue has filled, is a poor one: if they are off
-    /// by no more than `readable` meanwhile, they can be read coarsely.
+    /// Judges again whether distrusted echoes can be read coarsely. After a contradiction they
+    /// were taken for unreadable, by their jitter at that moment. The start of a transfer, before
+    /// its queue has filled, is a poor moment for that. If the jitter is now no more than
+    /// `readable`, they can be read coarsely.
     pub fn reconsider(&mut self, readable: Duration) {
         if self.distrusted == EchoTiming::Foreign && self.jitter() <= readable {
             self.distrusted = EchoTiming::Clumped;
@@ -166,18 +175,19 @@ impl EchoClock {
         self.timing
     }
 
-    /// Whether only long gaps tell anything.
+    /// Whether only long gaps can be read.
     pub fn is_coarse(&self) -> bool {
         self.timing != EchoTiming::Own
     }
 
-    /// By how much the time between two echoes differs from that between their departures, and from
-    /// what a busy link needs for them: what 95 % stay below. Others' packets are in it.
+    /// The jitter: 95 % of the displacements stay below it. The time between two echoes differs
+    /// from the time between their departures, and from the time that a busy link needs for the
+    /// packets. The lesser difference is the displacement. Packets of others contribute to it.
     pub fn jitter(&self) -> Duration {
         self.jitter[0].max(self.jitter[1])
     }
 
-    /// Whether an echo so soon after another belongs to its clump.
+    /// Whether an echo that comes so soon after another belongs to the same clump.
     pub fn is_clump(arrival: TimeDelta, departure: TimeDelta) -> bool {
         arrival <= TOGETHER
             || arrival.as_nanos().saturating_mul(CLUMP_DIVISOR) < departure.as_nanos()

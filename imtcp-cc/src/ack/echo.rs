@@ -3,7 +3,7 @@
 use super::EchoQuality;
 use crate::units::{Bytes, TimeDelta, Timestamp};
 
-/// The fate of one packet of ours, probe or not: plain data for the estimators.
+/// The fate of one packet of ours, whether probe or not, as plain data for the estimators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Echo {
     /// The QUIC packet number (RFC 9000, section 12.3).
@@ -12,15 +12,15 @@ pub struct Echo {
     pub size: Bytes,
     /// When the packet really left, S in IM 3.2.3.
     pub sent: Timestamp,
-    /// When its acknowledgement came in, R in IM 3.2.3; for a lost packet, when the loss was
-    /// declared.
+    /// R in IM 3.2.3: when the packet's acknowledgement came in. For a lost packet, when the loss
+    /// was declared.
     pub arrived: Timestamp,
-    /// What that time is worth.
+    /// How far that time can be trusted.
     pub quality: EchoQuality,
 }
 
 impl Echo {
-    /// D = R - S (IM 3.2.3), or `None` where the echo's time is not the packet's own.
+    /// D = R - S, the delay (IM 3.2.3). `None` if the echo's time is not the packet's own.
     pub fn delay(&self) -> Option<TimeDelta> {
         self.quality.is_timed().then(|| self.arrived - self.sent)
     }

@@ -4,46 +4,46 @@
 use crate::units::{Bandwidth, Bytes, TimeDelta, Timestamp};
 use std::time::Duration;
 
-/// A packet that was the largest of its own acknowledgement, so that the time at which the
-/// acknowledgement came is an echo of that packet and of no other.
+/// A packet that was the largest of its own acknowledgement. The time at which the acknowledgement
+/// came is then an echo of that packet and of no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoPoint {
     /// The packet number.
     pub number: u64,
-    /// Size on the wire.
+    /// The size on the wire.
     pub size: Bytes,
-    /// When it really left.
+    /// When the packet really left.
     pub sent: Timestamp,
-    /// When its echo came, less the delay that the receiver said it added; or when the packet
-    /// arrived, but for a constant, if the receiver told.
+    /// When the echo came, less the delay that the receiver said it added. If the receiver told
+    /// when the packet arrived, this is that arrival, except for a constant.
     pub arrived: Timestamp,
-    /// When the acknowledgement came, whatever delay the receiver says it added. The same as
-    /// `arrived` if the receiver told when the packet arrived: those times are checked in another
-    /// way ([`super::ReceiveClock`]).
+    /// When the acknowledgement came, whatever delay the receiver says it added. If the receiver
+    /// told when the packet arrived, this is the same as `arrived`: those times are checked in
+    /// another way ([`super::ReceiveClock`]).
     pub came: Timestamp,
 }
 
 impl EchoPoint {
-    /// Time from sending to echo, less the packet's own serialisation at `capacity`: what remains
-    /// is propagation and waiting in queues, whatever the packet's size.
+    /// The time from sending to echo, less the packet's own serialisation at `capacity`. What
+    /// remains is propagation and waiting in queues, whatever the packet's size.
     pub fn delay(&self, capacity: Option<Bandwidth>) -> TimeDelta {
         let serialisation = capacity.map_or(Duration::ZERO, |rate| rate.time_for(self.size));
         (self.arrived - self.sent) - TimeDelta::from(serialisation)
     }
 }
 
-/// Two echo points that follow each other, and what left between them.
+/// Two echo points that follow each other, and the packets between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoGap {
     /// The earlier point.
     pub from: EchoPoint,
     /// The later point.
     pub to: EchoPoint,
-    /// Bytes on the wire of the packets after `from`, up to and with `to`.
+    /// The bytes on the wire of the packets after `from`, up to and including `to`.
     pub bytes: Bytes,
-    /// How many packets those are.
+    /// The number of those packets.
     pub packets: u32,
-    /// What can be said of the tight link between the two.
+    /// What can be said of the tight link between the two points.
     pub link: LinkState,
 }
 
@@ -53,13 +53,14 @@ impl EchoGap {
         self.to.sent.saturating_since(self.from.sent)
     }
 
-    /// The gap between the echoes; `None` if the later packet's echo came first.
+    /// The gap between the echoes. `None` if the later packet's echo came first.
     pub fn arrival_gap(&self) -> Option<Duration> {
         (self.to.arrived - self.from.arrived).to_duration()
     }
 
-    /// The gap between the echoes, or between the acknowledgements as they came if that is longer:
-    /// a receiver's words can stretch it, and not shorten it below what we have seen ourselves.
+    /// The longer of the gap between the echoes and the gap between the acknowledgements as they
+    /// came. A receiver's claims can lengthen this gap, but cannot shorten it below what we have
+    /// seen ourselves.
     pub fn seen_gap(&self) -> Option<Duration> {
         let came = self.to.came.saturating_since(self.from.came);
         Some(self.arrival_gap()?.max(came))
@@ -67,24 +68,24 @@ impl EchoGap {
 }
 
 /// Whether the tight link worked without a pause from the departure of the earlier packet to that
-/// of the later one. If it did, `capacity x arrival gap - own bytes` is what others sent meanwhile.
+/// of the later one. If it did, others sent `capacity x arrival gap - own bytes` meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkState {
-    /// It did: the packets came as fast as the link serves them, and no faster, so that the sending
-    /// gap is also the gap at the link's queue.
+    /// The link was busy. The packets came as fast as the link serves them, and no faster, so the
+    /// sending gap is also the gap at the link's queue.
     BusySpaced,
-    /// It did, if the earlier packet waited at that link: the packets came more slowly than the
-    /// link serves them, but not after that waiting time was over.
+    /// The link was busy if the earlier packet waited at it. The packets came more slowly than the
+    /// link serves them, but before that waiting time was over.
     BusyQueued,
-    /// It did, but the packets left faster than the link serves: a link before it may have
-    /// stretched the gap, so that the sending gap says nothing.
+    /// The link was busy, but the packets left faster than it serves them. An earlier link may
+    /// have stretched the gap, so the sending gap says nothing.
     BusyRushed,
-    /// It may have been idle: each packet may have found the queue empty.
+    /// The link may have been idle: each packet may have found the queue empty.
     Unknown,
 }
 
 impl LinkState {
-    /// True if the link surely worked all the time.
+    /// True if the link certainly worked all the time.
     pub fn is_busy(self) -> bool {
         self != Self::Unknown
     }

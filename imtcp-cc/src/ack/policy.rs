@@ -1,88 +1,95 @@
-//! What the peer is asked about its acknowledgements (draft-ietf-quic-ack-frequency-14).
+//! What the controller asks of the peer's acknowledgements (draft-ietf-quic-ack-frequency-14).
 //!
-//! Packets whose arrival is to be known ask for an acknowledgement of their own; for the rest the
-//! peer is asked to acknowledge seldom. What is sparse is bounded by what depends on it:
+//! A packet of which the arrival must be known asks for an acknowledgement of its own. For the
+//! other packets the peer is asked to acknowledge seldom. Two things bound how seldom:
 //!
-//! - *Loss detection*: at least six acknowledgements a round trip while data flows, so that a loss
-//!   is known a sixth of a round trip later at most; and the peer reports reordering as soon as
+//! - *Loss detection*: there are at least six acknowledgements a round trip while data flows, so a
+//!   loss is known at most a sixth of a round trip later. The peer reports reordering as soon as
 //!   loss detection can declare a loss by it (draft section 9).
-//! - *Window growth*: the window counts bytes and not acknowledgements, and what an acknowledgement
-//!   frees, a sixth of the window and 16 packets at most, is paced. While the window doubles it is
-//!   a twelfth.
+//! - *Window growth*: the window counts bytes and not acknowledgements. The data that an
+//!   acknowledgement frees, at most a sixth of the window and 16 packets, is paced. While the
+//!   window doubles it is at most a twelfth.
 //!
-//! A window of a few packets has each acknowledged, as many peers do by themselves. With every
-//! second, a path of 5 Mbit/s, 10 ms and a queue of two packets lost a twentieth of its goodput.
+//! If a window has only a few packets, each is acknowledged, as many peers do by themselves. With
+//! every second packet acknowledged, a path of 5 Mbit/s, 10 ms and a queue of two packets lost a
+//! twentieth of its goodput.
 //!
-//! With four, or with 32 packets, goodput fell by more than a per cent on a path of 20 ms.
+//! With a quarter of the window, or with 32 packets, goodput fell by more than a per cent on a
+//! path of 20 ms.
 
 use crate::transport::{AckRequest, PeerAcks};
 use crate::units::Timestamp;
 use std::time::Duration;
 
-/// Acknowledgements per window and per round trip; twice as many while the window doubles.
+/// The number of acknowledgements per window and per round trip. It doubles while the window
+/// doubles.
 const PER_ROUND_TRIP: u32 = 6;
 
-/// More packets per acknowledgement save little: 6 % are left.
+/// The largest number of packets per acknowledgement. More packets save little: 6 % of the
+/// acknowledgements are left.
 const MOST_PACKETS: u32 = 16;
 
-/// kPacketThreshold (RFC 9002, section 6.1.1), which quiche takes.
+/// kPacketThreshold (RFC 9002, section 6.1.1), as in quiche.
 const REORDERING_THRESHOLD: u64 = 3;
 
-/// The longest delay: the default max_ack_delay (RFC 9000, section 18.2). Asking for more would
-/// make the peer worse than it is by itself.
+/// The longest delay to ask for: the default max_ack_delay (RFC 9000, section 18.2). With a longer
+/// one the peer would acknowledge later than without a request.
 const LONGEST_DELAY: Duration = Duration::from_millis(25);
 
-/// A request is worth a frame when a value changes by this ratio...
+/// The ratio by which a value must change to make a new request worth a frame.
 const CHANGE_NUMERATOR: u32 = 3;
 const CHANGE_DENOMINATOR: u32 = 2;
 
-/// ...and no sooner than this many round trips after the last.
+/// The fewest round trips between two requests.
 const ROUND_TRIPS_BETWEEN: u32 = 4;
 
-/// Of this many packets one may ask for an acknowledgement besides those of streams.
+/// One of this many packets may ask for an acknowledgement, besides the packets of streams.
 const PACKETS_PER_MARK: u32 = 24;
 
-/// The same while the application is what limits: there are few packets then, and few trains to
+/// The same while the application is the limit. There are then few packets, and few trains to
 /// read.
 const PACKETS_PER_MARK_LIMITED: u32 = 6;
 
-/// Marks that may be saved up, in packets.
+/// The largest number of unused marks that may be saved up, in packets.
 const MOST_SAVED: u32 = 8 * PACKETS_PER_MARK;
 
-/// Marks of a train: its first two, the last that leaves at the capacity, and the last.
+/// The number of marks of a train: its first two packets, the last that leaves at the capacity,
+/// and the last of all.
 const MARKS_PER_TRAIN: u32 = 4;
 
 /// The place of a packet, as far as its echo is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In a stream.
+    /// The packet belongs to a probe stream.
     Probe,
-    /// Opens a train of so many packets: with the one behind it, it shows the capacity.
+    /// The packet opens a train of this many packets. With the packet after it, it shows the
+    /// capacity.
     Opening(u32),
-    /// Behind it.
+    /// The packet follows the opening one.
     Second,
-    /// Closes the part of a train that leaves at the capacity, or the whole of it.
+    /// The packet closes the part of a train that leaves at the capacity, or the whole train.
     Closing,
-    /// Anywhere else.
+    /// The packet has any other place.
     Other,
 }
 
-/// Decides about requests.
+/// Decides what to ask of the peer.
 #[derive(Debug, Default)]
 pub struct AckPolicy {
     peer: Option<PeerAcks>,
     requested: Option<AckRequest>,
     requested_at: Timestamp,
-    /// Receive times come with acknowledgements: no packet needs one of its own to be timed.
+    /// Whether receive times come with acknowledgements. If they do, no packet needs an
+    /// acknowledgement of its own to be timed.
     timed: bool,
-    /// Packets that have not been used up by marks.
+    /// How many packets have not been used up by marks.
     saved: u32,
-    /// The train under way is read: marks are worth most if they are of one train.
+    /// Whether the train under way is marked. Marks are worth most if they belong to one train.
     marking: bool,
 }
 
 impl AckPolicy {
-    /// What the peer understands.
+    /// Takes what the peer understands.
     pub fn on_peer(&mut self, peer: PeerAcks) {
         self.peer = Some(peer);
     }
@@ -92,7 +99,7 @@ impl AckPolicy {
         self.least_delay().is_some()
     }
 
-    /// Whether acknowledgements bring the times at which packets arrived.
+    /// Tells whether acknowledgements bring the times at which packets arrived.
     pub fn set_timed(&mut self, timed: bool) {
         self.timed = timed;
     }
@@ -101,7 +108,7 @@ impl AckPolicy {
         self.peer.and_then(|peer| peer.min_ack_delay)
     }
 
-    /// How the peer shall acknowledge from now on, if that is news. `window` is in packets.
+    /// A request to the peer, if it differs from the last one. `window` is in packets.
     pub fn request(
         &mut self,
         now: Timestamp,
@@ -132,8 +139,8 @@ impl AckPolicy {
         Some(wanted)
     }
 
-    /// Whether the packet that leaves now asks for an acknowledgement of its own. Asked once for
-    /// each. `limited` while the application has less than the window allows.
+    /// Whether the packet that leaves now asks for an acknowledgement of its own. Call it once for
+    /// each packet. `limited` is true while the application has less data than the window allows.
     pub fn wants_immediate(&mut self, place: Place, limited: bool) -> bool {
         self.saved = (self.saved + 1).min(MOST_SAVED);
         match place {

@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-/// What the acknowledgement of a packet is worth as its echo (IM 3.2.3 assumes one
-/// acknowledgement per packet; section 3.5.1 is about peers that do otherwise).
+/// How good the acknowledgement of a packet is as its echo. IM 3.2.3 assumes one acknowledgement
+/// per packet; section 3.5.1 is about peers that acknowledge in another way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EchoQuality {
-    /// The packet itself caused the acknowledgement: its time is the packet's own.
+    /// The packet itself caused the acknowledgement, so its time is the packet's own.
     Single,
     /// A later packet caused the acknowledgement: the packet arrived, but nobody knows when.
     Aggregated,
-    /// The peer held the acknowledgement back on a timer: its time is the timer's.
+    /// The peer held the acknowledgement back on a timer, so its time is the timer's.
     Delayed,
     /// The packet was declared lost.
     Lost,
-    /// A packet sent later was acknowledged earlier: the order was changed on the way.
+    /// A packet that was sent later was acknowledged earlier: the order changed on the way.
     Reordered,
 }
 
@@ -24,7 +24,7 @@ impl EchoQuality {
         matches!(self, Self::Single)
     }
 
-    /// Whether the packet reached the peer, at whatever time.
+    /// Whether the packet reached the peer, at any time.
     pub const fn has_arrived(self) -> bool {
         !matches!(self, Self::Lost)
     }

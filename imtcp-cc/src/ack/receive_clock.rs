@@ -1,43 +1,45 @@
 //! The peer's clock, from the receive times in its acknowledgements
 //! (draft-ietf-quic-receive-ts-02).
 //!
-//! The peer's times have an origin that nobody else knows; here they are moved so that the first
-//! packet keeps the time of its acknowledgement. All that is used of them are differences.
+//! The peer's times have an origin that nobody else knows. Here they are moved so that the first
+//! packet keeps the time of its acknowledgement. Only differences between them are used.
 //!
-//! A peer can say what it likes. What can be checked is: packets arrive after they left, in the
-//! order in which they left but for some, and acknowledgements come after what they speak of by
-//! about the same time, give or take a round trip. Times are used once they have passed for a
-//! while; who fails again and again is no longer listened to.
+//! A peer can claim any time. Three things can be checked: packets arrive after they left; they
+//! arrive in the order in which they left, with few exceptions; and an acknowledgement comes after
+//! the arrival of its packet by about the same time, give or take a round trip. Times are used
+//! once they have passed these checks for a while. A peer that fails again and again is ignored
+//! from then on.
 
 use crate::units::{TimeDelta, Timestamp};
 use std::time::Duration;
 
-/// Lapses that are forgiven, each for this many acknowledgements that are in order: a host may be
-/// suspended, and its clock set.
+/// How many lapses are forgiven, and how many acknowledgements in order make up for one. A host
+/// may be suspended, or its clock may be set.
 const LAPSES: u32 = 3;
 const FORGIVEN_AFTER: u32 = 1000;
 
-/// Room for a host that is late.
+/// The tolerance for a host that is late.
 const LATENESS: Duration = Duration::from_millis(10);
 
-/// Clocks drift apart by no more than this share of the time: ten times what cheap oscillators do.
+/// The largest drift of two clocks as a share of the time: ten times that of cheap oscillators.
 const DRIFT_DIVISOR: u32 = 2_000;
 
-/// Receive times that are looked at together, and the share of them that may be out of order.
+/// How many receive times are checked together, and the share of them that may be out of order.
 const BLOCK: u32 = 64;
 const DISORDER_DIVISOR: u32 = 8;
 
-/// Blocks that have to pass before times are used.
+/// How many blocks have to pass before times are used.
 const PROBATION: u32 = 2;
 
-/// Where the peer's clock stands against ours.
+/// The relation of the peer's clock to ours.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
     ours: Timestamp,
     theirs: Duration,
-    /// The usual time from a packet's arrival to its acknowledgement, beyond the first one's.
+    /// The usual time from a packet's arrival to its acknowledgement, beyond that of the first
+    /// packet.
     usual: TimeDelta,
-    /// The last acknowledgement.
+    /// The time of the last acknowledgement.
     last: Timestamp,
 }
 
@@ -47,10 +49,10 @@ pub struct ReceiveClock {
     anchor: Option<Anchor>,
     /// The latest receive time so far.
     latest: Duration,
-    /// In the present block: receive times, and those out of order.
+    /// The receive times in the present block, and those of them out of order.
     times: u32,
     disordered: u32,
-    /// Blocks that have passed since the last lapse.
+    /// The blocks that have passed since the last lapse.
     passed: u32,
     trusted: bool,
     in_order: u32,
@@ -58,20 +60,21 @@ pub struct ReceiveClock {
     distrusted: bool,
 }
 
-/// What an acknowledgement's receive times are worth.
+/// How an acknowledgement's receive times can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// None are given, or none believed yet, or none any more.
+    /// There are none, or they are not believed yet, or they are no longer believed.
     None,
-    /// They begin a new reckoning: differences to what came before mean nothing.
+    /// They begin a new reckoning. Differences to earlier times mean nothing.
     Restarted,
-    /// They go on.
+    /// They continue the reckoning.
     Continued,
 }
 
 impl ReceiveClock {
-    /// An acknowledgement came at `arrived` (the delay that the peer says it added taken off),
-    /// whose newest packet with a time arrived at `theirs`. `round_trip` is its round trip time.
+    /// An acknowledgement came at `arrived`, from which the delay that the peer says it added is
+    /// taken off. By the peer's clock its newest packet with a time arrived at `theirs`.
+    /// `round_trip` is its round trip time.
     pub fn on_ack(
         &mut self,
         arrived: Timestamp,
@@ -110,8 +113,8 @@ impl ReceiveClock {
         }
     }
 
-    /// When a packet arrived that left at `sent`, on our clock but for a constant; `None` if it is
-    /// out of order, or cannot be. Ask in the order of packet numbers.
+    /// When the packet that left at `sent` arrived, by our clock except for a constant. `None` if
+    /// the time is out of order or impossible. Ask in the order of packet numbers.
     pub fn arrival(&mut self, sent: Timestamp, theirs: Duration) -> Option<Timestamp> {
         let anchor = self.anchor?;
         let since = signed_difference(theirs, anchor.theirs);
@@ -154,7 +157,7 @@ impl ReceiveClock {
         }
         if self.disordered * DISORDER_DIVISOR > BLOCK {
             self.lapse();
-            // Wherever the latest time led: the next acknowledgement begins anew.
+            // Whatever the latest time was, the next acknowledgement begins anew.
             self.anchor = None;
         } else {
             self.passed = self.passed.saturating_add(1);

@@ -11,18 +11,19 @@ use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Most packets remembered at once. A full window of 1 Gbit/s over 250 ms is 26,000 packets; when
-/// more are outstanding the oldest are forgotten and their echoes are not used.
+/// The largest number of packets remembered at once. A full window of 1 Gbit/s over 250 ms is
+/// 26,000 packets. If more are outstanding, the oldest are forgotten and their echoes are not
+/// used.
 const MAX_PACKETS: usize = 32_768;
 
-/// Packets for which there is room from the start.
+/// The number of packets for which there is room from the start.
 const INITIAL_PACKETS: usize = 1_024;
 
-/// Room for the gaps of one acknowledgement that tells the arrival of so many packets.
+/// Room for the gaps of one acknowledgement that tells the arrival of this many packets.
 const MOST_GAPS: usize = 128;
 
-/// A packet that a link upstream of the tight one, no slower than it, would hold back by more than
-/// this part of a packet's serialisation time is rushed: its send time is not the time at which it
+/// Defines a rushed packet. A link upstream of the tight one, and no slower, would hold it back by
+/// more than this part of its serialisation time. Its send time is then not the time at which it
 /// reached the tight link.
 const RUSH_DIVISOR: u32 = 10;
 
@@ -35,18 +36,18 @@ struct SentPacket {
     acknowledged: bool,
 }
 
-/// Where echoes are read coarsely, the two ends of a gap are at least this many times the jitter
-/// apart; what remains of it goes out of the sums over the gaps that follow each other.
+/// The shortest gap in jitters, if echoes are read coarsely. The remaining error cancels in the
+/// sums over gaps that follow each other.
 const COARSE_JITTERS: u32 = 2;
 
 /// What one acknowledgement gave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckOutcome {
-    /// Packets that this acknowledgement newly covered.
+    /// The number of packets that this acknowledgement newly covered.
     pub packets: u32,
-    /// Their bytes on the wire.
+    /// The bytes of these packets on the wire.
     pub bytes: Bytes,
-    /// The last of its echoes that was clean.
+    /// The last clean echo of this acknowledgement.
     pub echo: Option<EchoPoint>,
 }
 
@@ -57,23 +58,24 @@ struct Reading {
     rushed: bool,
 }
 
-/// Follows the packets that are out and turns acknowledgements into echoes.
+/// Follows the outstanding packets and turns acknowledgements into echoes.
 #[derive(Debug)]
 pub struct EchoTracker {
     packets: VecDeque<SentPacket>,
-    /// Completed by the last acknowledgement.
+    /// The gaps that the last acknowledgement completed.
     gaps: Vec<EchoGap>,
     clock: EchoClock,
     /// The newest clean echo, as it came.
     newest: Option<EchoPoint>,
-    /// The clump that echoes still come to, where they are read coarsely: its newest packet at the
-    /// time of its first echo, which is when the whole of it arrived.
+    /// The clump to which echoes still come, if they are read coarsely: its newest packet, at the
+    /// time of its first echo. At that time the whole clump arrived.
     clump: Option<Reading>,
-    /// Where the next gap begins.
+    /// The point at which the next gap begins.
     last: Option<Reading>,
-    /// When a link upstream of the tight one, and as fast, would have passed on all that was sent.
+    /// When an upstream link as fast as the tight one would have passed on all packets sent so
+    /// far.
     upstream_free: Timestamp,
-    /// The capacity is only known to be no less.
+    /// Whether the capacity is only a lower bound.
     bound: bool,
     waiting: Waiting,
 }
@@ -85,7 +87,7 @@ impl Default for EchoTracker {
 }
 
 impl EchoTracker {
-    /// Nothing sent yet.
+    /// A tracker of a path on which nothing was sent yet.
     pub fn new() -> Self {
         Self {
             packets: VecDeque::with_capacity(INITIAL_PACKETS),
@@ -101,7 +103,7 @@ impl EchoTracker {
     }
 
     /// A packet with application data or other content that asks for an acknowledgement left.
-    /// `size` is on the wire.
+    /// `size` is its size on the wire.
     pub fn on_sent(
         &mut self,
         number: u64,
@@ -131,11 +133,11 @@ impl EchoTracker {
         });
     }
 
-    /// An acknowledgement came whose largest packet is `largest`; `newly_acked` are the packets it
-    /// newly covers, ascending, each with the time of its arrival where the peer gave it. `arrived`
-    /// is when the acknowledgement came, less the receiver's own delay; `None` if that is no echo
-    /// of anything. Calls `sink` with the echo of each packet; the gaps are then in
-    /// [`EchoTracker::gaps`].
+    /// An acknowledgement came whose largest packet is `largest`. `newly_acked` are the packets
+    /// that it newly covers, in ascending order, each with the time of its arrival if the peer
+    /// gave it. `arrived` is when the acknowledgement came, less the receiver's own delay; `None`
+    /// if it is no echo of any packet. Calls `sink` with the echo of each packet. The gaps are
+    /// then in [`EchoTracker::gaps`].
     pub fn on_ack(
         &mut self,
         arrived: Option<Timestamp>,
@@ -163,7 +165,7 @@ impl EchoTracker {
         }
         let Some(newest) = held else { return outcome };
         match arrived {
-            // The acknowledgement that would have echoed it was lost or overtaken.
+            // The acknowledgement that would have echoed this packet was lost or overtaken.
             Some(at) if newest.number != largest => {
                 sink(&echo_of(&newest, at, EchoQuality::Reordered));
             }
@@ -181,7 +183,7 @@ impl EchoTracker {
         &self.gaps
     }
 
-    /// Echoes come by another clock from now on.
+    /// Echoes come by another clock from now on, so earlier echoes are forgotten.
     pub fn restart(&mut self) {
         self.newest = None;
         self.clump = None;
@@ -190,7 +192,7 @@ impl EchoTracker {
         self.waiting = Waiting::new();
     }
 
-    /// Takes a clean echo.
+    /// Takes a clean echo and reads the gap that it completes.
     fn take(
         &mut self,
         packet: &SentPacket,
@@ -220,28 +222,29 @@ impl EchoTracker {
         point
     }
 
-    /// What sets the time of echoes. Where it is not the data, they are read coarsely.
+    /// What sets the time of echoes. If it is not the data, echoes are read coarsely.
     pub fn timing(&self) -> EchoTiming {
         self.clock.timing()
     }
 
-    /// By how much the echoes' times may be off against each other.
+    /// The largest error of the difference between two echoes' times, for 95 % of them.
     pub fn jitter(&self) -> Duration {
         self.clock.jitter()
     }
 
-    /// Whether the capacity that comes with acknowledgements is only a lower bound.
+    /// Tells whether the capacity that comes with acknowledgements is only a lower bound.
     pub fn set_bound(&mut self, bound: bool) {
         self.bound = bound;
     }
 
-    /// What the echoes say contradicts itself: they are no longer read finely, and not at all if
-    /// their times are off by more than `readable`.
+    /// The echoes contradict themselves. They are no longer read finely, and not at all if their
+    /// times are off by more than `readable`.
     pub fn distrust(&mut self, now: Timestamp, readable: Duration) {
         self.clock.distrust(now, readable);
     }
 
-    /// Echoes may be off by so much and still be read coarsely.
+    /// Judges again whether distrusted echoes can be read coarsely: they can if they are off by no
+    /// more than `readable`.
     pub fn reconsider(&mut self, readable: Duration) {
         self.clock.reconsider(readable);
     }
@@ -281,7 +284,7 @@ impl EchoTracker {
         far.then_some(complete)
     }
 
-    /// A gap ends here, and the next begins.
+    /// Ends a gap here and begins the next.
     fn settle(&mut self, read: Reading, capacity: Option<Bandwidth>) {
         let last = self.last.map(|last| last.point);
         self.waiting.observe(&read.point, last.as_ref(), capacity);
@@ -289,7 +292,7 @@ impl EchoTracker {
         self.forget_before(read.point.number);
     }
 
-    /// The waiting time of a packet that is beyond doubt.
+    /// The part of a packet's waiting time that is beyond doubt.
     fn waited(&self, point: &EchoPoint, capacity: Option<Bandwidth>) -> Duration {
         let doubt = if self.clock.is_coarse() {
             self.clock.jitter()
@@ -300,8 +303,8 @@ impl EchoTracker {
     }
 
     fn position(&self, number: u64) -> Option<usize> {
-        // Numbers follow each other but for a few that are skipped, so this is the place, or it
-        // lies before it.
+        // Numbers follow each other except for a few that are skipped. So this is the packet's
+        // place, or the packet lies before it.
         let ahead = number.checked_sub(self.packets.front()?.number)?;
         let guess = usize::try_from(ahead).ok()?;
         let guessed = self.packets.get(guess);
@@ -320,8 +323,8 @@ impl EchoTracker {
         Some(*packet)
     }
 
-    /// Everything before the newest clean echo is done with: an echo that comes later is out of
-    /// order and belongs to no gap.
+    /// Forgets everything before the newest clean echo. An echo that comes later for such a packet
+    /// is out of order and belongs to no gap.
     fn forget_before(&mut self, number: u64) {
         while self
             .packets
@@ -334,9 +337,10 @@ impl EchoTracker {
 
     /// The gap from the last point.
     ///
-    /// A packet between the two that is not acknowledged is missing. From a long queue it most
-    /// likely was dropped there, and never crossed the link; otherwise nobody can tell where it was
-    /// lost, or whether it is only late, and there is no gap.
+    /// A packet between the two points may be missing because it was not acknowledged. If the
+    /// queue was long, the packet was most likely dropped there and never crossed the link.
+    /// Otherwise nobody can tell where it was lost, or whether it is only late, and there is no
+    /// gap.
     fn gap_to(&self, to: &Reading, capacity: Option<Bandwidth>) -> Option<EchoGap> {
         let last = self.last?;
         let (from, to) = (last.point, to.point);
@@ -379,7 +383,7 @@ impl EchoTracker {
     }
 
     /// Without a capacity nobody knows how long a queue lasts. If the packets at both ends waited,
-    /// more likely than not those between did.
+    /// those between more likely waited than not.
     fn verdict_from_waiting(
         &self,
         from: &EchoPoint,

@@ -5,15 +5,15 @@ use super::gap::EchoPoint;
 use crate::units::{Bandwidth, TimeDelta};
 use std::time::Duration;
 
-/// Follows the delay of the path without queues, and what is above it.
+/// Follows the delay of the path without queues, and the delay above it.
 #[derive(Debug)]
 pub(super) struct Waiting {
     base: BaseDelay,
-    /// The longest time in queues, as the least of its negative.
+    /// The longest time in queues, stored as the least of its negative.
     longest: BaseDelay,
-    /// By how much two echoes came closer together than the tight link serves packets, at most, as
-    /// the least of its negative: something after that link pushed them together. Waiting is not
-    /// believed up to this.
+    /// The largest time by which two echoes came closer together than the tight link serves
+    /// packets, stored as the least of its negative. Something after that link pushed them
+    /// together. Waiting up to this time is not believed.
     pushed: BaseDelay,
 }
 
@@ -45,7 +45,7 @@ impl Waiting {
             .observe(point.arrived, -TimeDelta::from(self.base.excess(delay)));
     }
 
-    /// The time that a packet surely waited, `doubt` not believed.
+    /// The time that a packet certainly waited. Of the measured time, `doubt` is not believed.
     pub(super) fn of(
         &self,
         point: &EchoPoint,
@@ -58,7 +58,7 @@ impl Waiting {
             .saturating_sub(pushed.max(doubt))
     }
 
-    /// The longest time in queues of late.
+    /// The longest recent time in queues.
     pub(super) fn longest(&self) -> Duration {
         self.longest.get().map_or(Duration::MAX, TimeDelta::abs)
     }

@@ -1,21 +1,21 @@
-//! Proof that the tight link worked without a pause.
+//! The proof that the tight link worked without a pause.
 
 use super::gap::{EchoPoint, LinkState};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// A queue's remaining work may be overestimated by this share of a packet's serialisation time
-/// without harm: clocks and the capacity are not better known.
+/// A queue's remaining work may be overestimated by this share of a packet's serialisation time.
+/// Clocks and the capacity are no more exact than that.
 const WORK_TOLERANCE_DIVISOR: u32 = 100;
 
-/// Follows the least work that the tight link's queue can hold while packets reach it, counting
-/// only what is known: the waiting time of the last echoed packet, and our own packets since.
+/// Follows the least work that the tight link's queue can hold while packets reach it. It counts
+/// only known work: the waiting time of the last echoed packet, and our own packets since.
 pub(super) struct QueueWork {
     capacity: Option<Bandwidth>,
     /// When the queue would run empty if nobody else sent, on the sender's clock.
     empty_at: Timestamp,
     busy: bool,
-    /// The same if the last echoed packet had not waited.
+    /// The same times as if the last echoed packet had not waited.
     bare_empty_at: Timestamp,
     bare_busy: bool,
 }

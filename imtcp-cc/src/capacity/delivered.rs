@@ -1,23 +1,25 @@
-//! What got through of late: the one bound of the available bandwidth that is never silent.
+//! The rate that got through recently. It is the one bound of the available bandwidth that always
+//! exists.
 //!
 //! Whatever an estimator believes, what was just delivered was available.
 
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// Deliveries are added up over such spans.
+/// The length of a span. Deliveries are added up over spans.
 const SPAN: Duration = Duration::from_millis(50);
 
-/// Spans remembered: as long as the longest averaging window of an estimate.
+/// The number of spans in memory: they last as long as the longest averaging window of an
+/// estimate.
 const SPANS: usize = 80;
 
-/// Adds up what acknowledgements cover, on the wire.
+/// Adds up the bytes that acknowledgements cover, on the wire.
 #[derive(Debug)]
 pub struct Delivered {
     spans: [Bytes; SPANS],
     /// The span that is being filled, counted from the origin.
     present: u64,
-    /// The first span of all.
+    /// The first span with a delivery.
     first: Option<u64>,
 }
 
@@ -43,15 +45,15 @@ impl Delivered {
         self.spans[Self::slot(span)] += bytes;
     }
 
-    /// The mean rate over the newest complete spans that make up `window`, at least one; `None`
-    /// before there are so many.
+    /// The mean rate over the newest complete spans that make up `window`, over one span at least.
+    /// `None` if there are not yet so many.
     pub fn over(&self, window: Duration) -> Option<Bandwidth> {
         let wanted = window.as_nanos().div_ceil(SPAN.as_nanos()).max(1);
         let count = u64::try_from(wanted)
             .unwrap_or(u64::MAX)
             .min(SPANS as u64 - 1);
         let oldest = self.present.checked_sub(count)?;
-        // The first span began somewhere in its middle.
+        // Deliveries began somewhere within the first span, so it is not complete.
         if self.first? >= oldest {
             return None;
         }

@@ -1,11 +1,11 @@
 //! Capacity from the dispersion of packets that the tight link served without a pause.
 //!
-//! Two packets that a busy link serves one after the other leave it one serialisation time apart;
-//! each foreign packet between them adds its own. So the dispersions per byte pile up at 1 / C, and
-//! again further out where foreign packets came between: the least pile that is too big to be
-//! chance is the capacity (packet-pair dispersion as in RFC 5136, section 3.5, and Dovrolis et al.,
-//! "What do packet dispersion techniques measure?", without their assumption that the pile at 1 / C
-//! is the biggest: under heavy even traffic it is not).
+//! Two packets that a busy link serves one after the other leave it one serialisation time apart.
+//! Each foreign packet between them adds its own serialisation time. So the dispersions per byte
+//! pile up at 1 / C, and again further out if foreign packets came between. The least pile that is
+//! too big to be chance is the capacity C (packet-pair dispersion as in RFC 5136, section 3.5, and
+//! Dovrolis et al., "What do packet dispersion techniques measure?"; but those assume that the
+//! pile at 1 / C is the biggest, which is false under heavy even traffic).
 
 use crate::ack::EchoGap;
 use crate::units::{Bandwidth, Bytes};
@@ -13,99 +13,101 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Dispersions remembered. At one probe stream per RTT and a busy link this is a few RTTs; the
-/// memory must be short enough to notice a new capacity and long enough to hold a pile under load.
+/// The number of dispersions in memory. At one probe stream per RTT and a busy link this is a few
+/// RTTs. The memory must be short enough to notice a new capacity, and long enough to hold a pile
+/// under load.
 const MEMORY: usize = 512;
 
-/// Longer gaps rarely go without foreign packets; they are taken only from peers that acknowledge
-/// no more often.
+/// The longest gap in packets, and the longest from peers that acknowledge seldom. Longer gaps
+/// rarely go without foreign packets.
 const MOST_PACKETS: u32 = 4;
 const MOST_PACKETS_SPARSE: u32 = 16;
 
-/// Gaps in a row that are too long make a peer that acknowledges seldom.
+/// How many gaps in a row must be too long before the peer counts as one that acknowledges seldom.
 const SPARSE_AFTER: u32 = 64;
 
-/// Own bytes per look at whether the echoes fit the capacity, in packets of a gap each.
+/// The number of gaps between two checks of whether the echoes fit the capacity.
 const CHECKED_GAPS: u32 = 128;
 
-/// Packets that come at the capacity's own pace are stretched to twice the time by others that take
-/// the whole of it. More cannot be; some room for what has waited upstream.
+/// The largest factor by which others stretch the time of packets that come at the capacity's own
+/// pace. If others take the whole capacity, the factor is two. The rest is tolerance for packets
+/// that waited upstream.
 const MOST_STRETCH: f64 = 2.2;
 
-/// New dispersions between two looks at the piles: a look sorts the memory.
+/// The number of new dispersions between two looks at the piles. A look searches the whole memory.
 const LOOK_EVERY: usize = 32;
 
-/// Fewest dispersions that can make a first estimate.
+/// The fewest dispersions for a first estimate.
 const FEWEST: usize = 4;
 
-/// Dispersions within this ratio of each other are one pile.
+/// The largest ratio between dispersions of one pile.
 const PILE_WIDTH: f64 = 1.02;
 
-/// Least share of all dispersions that makes a pile. With 80 % of the link taken by Poisson traffic
-/// of full packets, e^-0.8 = 45 % of back-to-back pairs stay together; with the mix of packet sizes
-/// that is mostly acknowledgements (340 bytes on average) e^-2.9 = 6 % do. A fiftieth leaves room
-/// for heavier loads and is beyond what stray echoes gather in one place.
+/// The least share of all dispersions that makes a pile. If Poisson traffic of full packets takes
+/// 80 % of the link, e^-0.8 = 45 % of back-to-back pairs stay together. With the mix of packet
+/// sizes that is mostly acknowledgements (340 bytes on average), e^-2.9 = 6 % do. A fiftieth
+/// leaves room for heavier loads, and stray echoes do not gather in such numbers in one place.
 const PILE_SHARE: f64 = 0.02;
 
-/// A pile is taken for the shadow of another within this ratio if that has this many times as many:
-/// a 40-byte packet more or less between two of ours is 3 %, two are 6 %. A true pile under heavy
-/// load has bigger ones behind it too, but three times as big only where five foreign packets on
-/// average come between two of ours.
+/// A pile is the shadow of a larger one if the larger one is within this ratio and has this many
+/// times as many dispersions. A 40-byte packet more or less between two of ours is 3 %, two are
+/// 6 %. A true pile under heavy load also has larger ones behind it, but they are three times as
+/// large only if on average five foreign packets come between two of ours.
 const SHADOW_WIDTH: f64 = 1.10;
 const SHADOW_RATIO: usize = 3;
 
-/// A pile that was the capacity stays so while it has this part of what makes a pile.
+/// The pile of the present capacity stays valid while it has this part of what makes a pile.
 const OUTLIVED_DIVISOR: f64 = 4.0;
 
-/// A first gap counts as dispersed by the link, before any capacity is known, if the echoes came at
-/// least this many times further apart than the packets were sent.
+/// Before any capacity is known, a gap counts as dispersed by the link if the echoes came at least
+/// this many times further apart than the packets were sent.
 const STRETCH: u32 = 2;
 
-/// Once a capacity is known, only packets count that were sent at most this much further apart than
-/// it serves them, in per cent.
+/// Once a capacity is known, packets count only if they were sent at most this far apart, as a
+/// percentage of the time that the capacity needs to serve them.
 const CLOSE_PERCENT: u32 = 110;
 
-/// Packets that a host sends one after the other, as fast as it can, are this close together. They
-/// came at the pace of any slower link, so they speak against a capacity that is too high, whatever
-/// it is: one beyond the host's own pace would otherwise be out of reach of all evidence.
+/// The distance of packets that a host sends one after the other, as fast as it can. They would
+/// come at the pace of any slower link, so they are evidence against a capacity that is too high,
+/// however high it is. Without them nothing could refute a capacity beyond the host's own pace.
 const BACK_TO_BACK: Duration = Duration::from_micros(50);
 
-/// Dispersions are read over this time at least, and so over several packets where the link is
-/// fast. Hosts tell times apart by some microseconds, and one that wakes late finds several packets
-/// at once: what is between those is its own pace.
+/// The shortest time over which a dispersion is read; on fast links it covers several packets.
+/// Hosts resolve times to some microseconds. A host that wakes late finds several packets at once,
+/// and their distances are its own pace.
 const RESOLUTION: Duration = Duration::from_micros(50);
 
 /// Follows the capacity of the tight link. Rates are on the wire (IP layer).
 #[derive(Debug)]
 pub struct DispersionCapacity {
-    /// Nanoseconds per byte, oldest first.
+    /// Dispersions in nanoseconds per byte, oldest first.
     dispersions: VecDeque<f64>,
-    /// The same in ascending order. Sorting them for each look would be most of what an
-    /// acknowledgement costs.
+    /// The same dispersions in ascending order. Sorting them for each look would be most of the
+    /// cost of an acknowledgement.
     sorted: Vec<f64>,
     unseen: usize,
     capacity: Option<Bandwidth>,
-    /// Gaps in a row that were too long.
+    /// How many gaps in a row were too long.
     too_long: u32,
     stretch: Stretch,
     run: Run,
 }
 
-/// Gaps that follow each other, until they are long enough to be read.
+/// Gaps that follow each other. They are collected until they are long enough to be read.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
-    /// The packet that ends it.
+    /// The number of the packet that ends the run.
     end: Option<u64>,
     bytes: Bytes,
     sent: Duration,
     arrived: Duration,
 }
 
-/// Gaps that were sent as fast as the capacity serves, or faster, or back to back.
+/// Gaps of packets that were sent as fast as the capacity serves them, or faster, or back to back.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stretch {
     gaps: u32,
-    /// The time that a link of that capacity, with nobody else on it, needs for them.
+    /// The time that a link of that capacity, without other traffic, needs for them.
     expected_s: f64,
     arrived_s: f64,
 }
@@ -117,7 +119,7 @@ impl Default for DispersionCapacity {
 }
 
 impl DispersionCapacity {
-    /// Nothing known.
+    /// An estimator that knows nothing yet.
     pub fn new() -> Self {
         Self {
             dispersions: VecDeque::with_capacity(MEMORY),
@@ -146,8 +148,8 @@ impl DispersionCapacity {
     }
 
     /// Whether the packets that came at the capacity's pace took longer than any traffic of others
-    /// explains: then it is not the capacity, and echoes came closer than the data had. `None`
-    /// until there are enough of them again.
+    /// explains. Then it is not the capacity, and echoes came closer together than the data.
+    /// `None` until there are enough such packets again.
     pub fn is_contradicted(&mut self) -> Option<bool> {
         self.capacity
             .filter(|_| self.stretch.gaps >= CHECKED_GAPS)?;
@@ -206,7 +208,7 @@ impl DispersionCapacity {
         self.sorted.insert(place, nanos_per_byte);
     }
 
-    /// Where in the order the first is that is no less.
+    /// The place of the first dispersion in ascending order that is no less.
     fn first_from(&self, nanos_per_byte: f64) -> usize {
         self.sorted
             .partition_point(|other| other.total_cmp(&nanos_per_byte).is_lt())
@@ -223,8 +225,9 @@ impl DispersionCapacity {
 
     /// The dispersion of the run that this gap completes, in nanoseconds per byte.
     ///
-    /// Packets that were sent further apart than the link serves them have foreign packets between
-    /// them sooner or later, and then say nothing against a capacity that others have shown.
+    /// Sooner or later foreign packets come between packets that were sent further apart than the
+    /// link serves them. Such packets are no evidence against a capacity that other packets have
+    /// shown.
     fn read(&mut self, gap: &EchoGap, arrival: Duration) -> Option<f64> {
         let close = self.capacity.is_none_or(|capacity| {
             let served = capacity.time_for(gap.bytes);
@@ -269,8 +272,9 @@ impl DispersionCapacity {
         None
     }
 
-    /// Echoes that were pushed together on their way make piles as well, a little before the true
-    /// one, and much smaller. If a pile close behind dwarfs this one, it is that.
+    /// The pile that counts for `pile`. Echoes that were pushed together on their way make a pile
+    /// as well, a little before the true one and much smaller. If there is a far larger pile close
+    /// behind this one, that pile counts.
     fn dominant_near(&self, pile: Range<usize>) -> Range<usize> {
         let sorted = &self.sorted;
         let reach = sorted[pile.start] * SHADOW_WIDTH;
@@ -294,8 +298,9 @@ impl DispersionCapacity {
         }
     }
 
-    /// A pile further out replaces the present one only when that is gone for good: under load it
-    /// grows and shrinks by chance.
+    /// The present capacity, while enough of its pile is left; otherwise `found`. A pile under
+    /// load grows and shrinks by chance, so a pile further out replaces the present one only when
+    /// that one is gone for good.
     fn unless_outlived(&self, found: Bandwidth, needed: f64) -> Bandwidth {
         let Some(present) = self.capacity.filter(|present| *present > found) else {
             return found;

@@ -1,8 +1,8 @@
-//! What the tight link could carry if it were ours alone.
+//! The rate that the tight link could carry if it were ours alone.
 //!
-//! Two sources, one value: dispersions of packets ([`DispersionCapacity`]) where echoes come at the
-//! data's own time, and otherwise, or where there are none, the most that was delivered
-//! ([`SustainedRate`]), which the capacity cannot be less than.
+//! The value has two sources. If echoes come at the data's own time, it comes from dispersions of
+//! packets ([`DispersionCapacity`]). Otherwise, or if there are no dispersions, it is the most
+//! that was delivered ([`SustainedRate`]), which is a lower bound of the capacity.
 
 mod delivered;
 mod dispersion;
@@ -18,40 +18,43 @@ use crate::ack::{EchoGap, EchoPoint};
 use crate::units::{Bandwidth, Bytes};
 use std::time::Duration;
 
-/// A capacity from dispersions that delivery exceeds by more than this is none.
+/// If delivery exceeds a capacity from dispersions by more than this factor, that capacity is
+/// wrong.
 const EXCEEDED: f64 = 1.25;
 
-/// One capacity may be wrong by chance: a first pile is two gaps, and two echoes that waited behind
-/// somebody's handshake on the way back make it. Two in a row say that echoes have another time.
+/// How many contradictions in a row show that echoes have a time of their own. One capacity may be
+/// wrong by chance: a first pile is two gaps, and two echoes that waited behind another flow's
+/// handshake on the way back can make it.
 const MOST_CONTRADICTIONS: u32 = 2;
 
-/// What came of a gap.
+/// What a gap changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CapacityNews {
     /// The capacity, if it changed.
     pub changed: Option<Bandwidth>,
-    /// No capacity fits the dispersions: others would have to send more than the link carries.
+    /// Whether no capacity fits the dispersions, because others would have to send more than the
+    /// link carries.
     pub contradiction: bool,
 }
 
-/// The capacity of the tight link, IP layer.
+/// C, the capacity of the tight link, in IP-layer bits per second.
 #[derive(Debug, Default)]
 pub struct Capacity {
     dispersion: DispersionCapacity,
     sustained: SustainedRate,
     current: Option<Bandwidth>,
     coarse: bool,
-    /// Of capacities in a row.
+    /// How many capacities in a row were contradicted.
     contradictions: u32,
 }
 
 impl Capacity {
-    /// Nothing known.
+    /// A capacity of which nothing is known yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets everything, and keeps the memory.
+    /// Forgets everything, but keeps the allocated memory.
     pub fn forget(&mut self) {
         self.dispersion.forget();
         self.sustained = SustainedRate::default();
@@ -64,12 +67,13 @@ impl Capacity {
         self.current
     }
 
-    /// Whether it is only the most that was delivered, a lower bound.
+    /// Whether the value is only a lower bound: the most that was delivered.
     pub fn is_bound(&self) -> bool {
         self.current.is_some() && self.trusted_dispersion().is_none()
     }
 
-    /// Packets were delivered: `echo` is the newest of `packets` of `bytes` on the wire.
+    /// Packets were delivered: `echo` is the echo of the newest of `packets` packets, which have
+    /// `bytes` on the wire.
     pub fn on_delivered(
         &mut self,
         echo: &EchoPoint,
@@ -82,7 +86,7 @@ impl Capacity {
         self.update()
     }
 
-    /// Takes a gap between echoes, which are read coarsely or finely.
+    /// Takes a gap between echoes. `coarse` says whether echoes are read coarsely.
     pub fn on_gap(&mut self, gap: &EchoGap, coarse: bool) -> CapacityNews {
         self.coarse = coarse;
         if coarse {

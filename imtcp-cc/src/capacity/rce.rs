@@ -1,5 +1,5 @@
-//! The Residual Capacity Estimator (RCE 3, Table 3.1): bits acknowledged over the time that was not
-//! spent waiting for want of a window.
+//! The Residual Capacity Estimator (RCE 3, Table 3.1): bits acknowledged, divided by the time that
+//! was not spent waiting for the window.
 //!
 //! Time is cut into packet slots of one retransmission timeout. The acknowledgements of the packets
 //! of one make an acknowledgement slot:
@@ -10,28 +10,28 @@
 //! estimate = (sample + estimate) / 2
 //! ```
 //!
-//! It reads the capacity of the bottleneck less what evenly spread traffic takes of it. It needs no
-//! acknowledgement to belong to a single packet, which is where it stands in for
+//! It reads the capacity of the bottleneck less the part that evenly spread traffic takes. It
+//! needs no acknowledgement to belong to a single packet. For this reason it can take the place of
 //! [`super::DispersionCapacity`].
 
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// Gaps of an acknowledgement slot; one that has more ends early, which makes it one sample as
-/// well.
+/// The largest number of gaps in an acknowledgement slot. A slot that would have more ends early,
+/// which also makes it one sample.
 const MOST_GAPS: usize = 1024;
 
-/// A mean says nothing about fewer gaps.
+/// The fewest gaps in a slot. A mean of fewer gaps says nothing.
 const FEWEST_GAPS: usize = 4;
 
-/// Follows the residual capacity. Rates are on the wire (IP layer).
+/// Follows the residual capacity, in IP-layer bits per second.
 #[derive(Debug)]
 pub struct ResidualCapacity {
-    /// When the packets of this slot end; none before the first.
+    /// When the packets of this slot end; `None` before the first slot.
     packets_until: Option<Timestamp>,
     slot_start: Timestamp,
     last_ack: Timestamp,
-    /// Gaps of this slot in nanoseconds, the first one from the slot's beginning.
+    /// The gaps of this slot in nanoseconds. The first one counts from the slot's beginning.
     gaps: Vec<u64>,
     acked: Bytes,
     estimate: Option<Bandwidth>,
@@ -56,9 +56,9 @@ impl ResidualCapacity {
         self.estimate
     }
 
-    /// At `now` an acknowledgement of `size` bytes on the wire came; the newest of its packets left
-    /// at `newest_sent`. `timeout` is the retransmission timeout. Returns the new estimate at the
-    /// end of a slot.
+    /// An acknowledgement of `size` bytes on the wire came at `now`. The newest of its packets
+    /// left at `newest_sent`. `timeout` is the retransmission timeout. Returns the new estimate at
+    /// the end of a slot.
     pub fn on_ack(
         &mut self,
         now: Timestamp,
@@ -105,7 +105,8 @@ impl ResidualCapacity {
     }
 }
 
-/// Cap_sample of Table 3.1; `None` where all the slot was waiting.
+/// Cap_sample of Table 3.1, the sample of a slot in bits per second. `None` if the whole slot was
+/// waiting.
 fn sample(acked: Bytes, slot: Duration, gaps: &[u64]) -> Option<Bandwidth> {
     let mean = u64::try_from(slot.as_nanos()).ok()? / u64::try_from(gaps.len()).ok()?.max(1);
     let waiting: u64 = gaps.iter().map(|gap| gap.saturating_sub(mean)).sum();

@@ -1,24 +1,25 @@
-//! A capacity that cannot be less: the most that the path has delivered of late.
+//! A lower bound of the capacity: the most that the path has delivered recently.
 //!
-//! Where echoes have a time of their own ([`crate::ack::EchoClock`]) no dispersion of single
-//! packets can be read. What remains is delivery over a time that is long against that disturbance;
-//! it is at most the capacity, and close to it whenever the flow itself has pushed the others
-//! aside.
+//! If echoes have a time of their own ([`crate::ack::EchoClock`]), no dispersion of single packets
+//! can be read. What can be read is delivery over a time that is long against the echoes' jitter.
+//! It is at most the capacity. It is close to the capacity whenever the flow itself has pushed the
+//! others aside.
 
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// A run is this many times as long as the echoes' jitter, which then changes it by a sixteenth;
-/// the jitter is counted as part of the time, so that the rate is never too high for it.
+/// The length of a run in jitters of the echoes. A jitter then changes a run by a sixteenth. It is
+/// counted as part of the time, so that it never makes the rate too high.
 const JITTERS: u32 = 16;
 
-/// No run is shorter.
+/// The shortest run.
 const SHORTEST_RUN: Duration = Duration::from_millis(20);
 
-/// Fewest packets of a run.
+/// The fewest packets of a run.
 const FEWEST_PACKETS: u32 = 32;
 
-/// How long a rate is remembered, in steps: as long as the base delay of the path.
+/// How long a rate is remembered, and in how many steps. It is as long as the memory of the path's
+/// base delay.
 const MEMORY: Duration = Duration::from_secs(10);
 const STEPS: usize = 10;
 
@@ -28,7 +29,7 @@ struct Start {
     arrived: Timestamp,
 }
 
-/// Follows the greatest rate of delivery.
+/// Follows the greatest rate of delivery, on the wire.
 #[derive(Debug, Default)]
 pub struct SustainedRate {
     start: Option<Start>,
@@ -37,15 +38,16 @@ pub struct SustainedRate {
     /// The greatest rate of each step of the memory.
     greatest: [Option<Bandwidth>; STEPS],
     step: u64,
-    /// The rate of the run before.
+    /// The rate of the run before the present one.
     last: Option<Bandwidth>,
-    /// The greatest of all. It is asked for several times per acknowledgement.
+    /// The greatest rate of all steps. It is kept because it is read several times per
+    /// acknowledgement.
     most: Option<Bandwidth>,
 }
 
 impl SustainedRate {
-    /// `packets` of `bytes` on the wire were acknowledged at `arrived`, the newest of which had
-    /// left at `sent`.
+    /// `packets` packets with `bytes` on the wire were acknowledged at `arrived`. The newest of
+    /// them had left at `sent`.
     pub fn on_delivered(
         &mut self,
         sent: Timestamp,
@@ -62,16 +64,16 @@ impl SustainedRate {
         };
         self.bytes += bytes;
         self.packets += packets;
-        // A way back that was blocked brings many acknowledgements at once; they still cannot tell
-        // of more than was sent in the time in which it was sent (as in BBR's delivery rate).
+        // A way back that was blocked brings many acknowledgements at once. They still cannot show
+        // more than was sent, in the time in which it was sent (as in BBR's delivery rate).
         let run = arrived
             .saturating_since(start.arrived)
             .max(sent.saturating_since(start.sent));
         if run < SHORTEST_RUN.max(jitter * JITTERS) || self.packets < FEWEST_PACKETS {
             return;
         }
-        // A run that began when acknowledgements had been held up for once brings too much, and the
-        // one behind it does not: what is sustained holds for two.
+        // If acknowledgements were held up just before a run began, that run reads too much, and
+        // the next run does not. So a rate counts as sustained only if two runs have it.
         let rate = Bandwidth::from_bytes_over(self.bytes, run + jitter);
         let last = std::mem::replace(&mut self.last, rate);
         if let Some(rate) = rate.zip(last).map(|(rate, last)| rate.min(last)) {

@@ -6,13 +6,13 @@ use super::record::{Arrival, PacketRecord};
 use crate::ack::Echo;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 
-/// As many packets as RFC 9002, section 7.2, lets out at first.
+/// The longest train: as many packets as RFC 9002, section 7.2, lets out at first.
 const LONGEST_TRAIN: usize = 10;
 
-/// Fewer echoes make no train.
+/// The fewest echoes that make a train.
 const FEWEST_ECHOES: usize = 3;
 
-/// Follows the first flight, which leaves back to back.
+/// Follows the first flight of packets, which leaves back to back.
 #[derive(Debug)]
 pub struct Bootstrap {
     train: Vec<PacketRecord>,
@@ -29,14 +29,15 @@ impl Default for Bootstrap {
 }
 
 impl Bootstrap {
-    /// A packet with application data left. Those that leave before the first echo make the train.
+    /// A packet with application data left. The packets that leave before the first echo make the
+    /// train.
     pub fn on_sent(&mut self, number: u64, size: Bytes, now: Timestamp) {
         if !self.closed && self.train.len() < LONGEST_TRAIN {
             self.train.push(PacketRecord::sent(number, size, now));
         }
     }
 
-    /// An echo came. Returns the train's rate once the whole of it is back.
+    /// An echo came. Returns the train's rate once the whole train is back.
     pub fn on_echo(&mut self, echo: &Echo) -> Option<Bandwidth> {
         self.closed = true;
         let last = self.train.last()?.number;

@@ -3,19 +3,19 @@
 use super::MAX_SUB_RANGES;
 use super::trend::Trend;
 
-/// a of IM 3.2.4.
+/// a of IM 3.2.4: the place of the available bandwidth A in the search range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// a = 0: the available bandwidth is above the search range.
+    /// a = 0: A is above the search range.
     Above,
-    /// 1 <= a <= k: it is in I_a.
+    /// 1 <= a <= k: A is in the sub-range I_a.
     SubRange(u32),
-    /// a = k + 1: it is below the search range.
+    /// a = k + 1: A is below the search range.
     Below,
 }
 
-/// Whether the rest of the measurement need not be sent: two streams in a row do not increase, so
-/// the slower ones are expected not to either (IM 3.2.3).
+/// Whether the rest of the measurement need not be sent. This is so when two streams in a row do
+/// not increase: the slower ones are expected not to increase either (IM 3.2.3).
 ///
 /// `trends` are those of the streams judged so far, the fastest first.
 pub fn early_stop(trends: &[Trend]) -> bool {
@@ -24,21 +24,21 @@ pub fn early_stop(trends: &[Trend]) -> bool {
         .any(|two| two == [Trend::NotIncreasing; 2])
 }
 
-/// Chooses the a that maximises `sum_{j<=a} T_j - sum_{j>a} T_j` (IM 3.2.4). `None` when
-/// no stream had delays to judge: there is no measurement.
+/// Chooses the a that maximises `sum_{j<=a} T_j - sum_{j>a} T_j` (IM 3.2.4). `None` if no stream
+/// had delays to judge: then there is no measurement.
 ///
-/// The sum is `2 P_a - P_k` with `P_a = T_1 + .. + T_a`, so the a with the largest P_a is sought.
-/// The paper does not say which when several share it:
+/// The sum is `2 P_a - P_k` with `P_a = T_1 + .. + T_a`, so the function seeks the a with the
+/// largest P_a. The paper does not say which a to take if several share the largest value:
 ///
-/// - a = k and a = k + 1 always do, there being no T_(k+1). The trends cannot separate "in the
-///   lowest sub-range" from "below it", but the rates within stream k can: `reaches_line_one`
-///   tells whether any of its pairs arrived as fast as it was sent ([`super::fit`]). If one did,
-///   A is at least that rate and a = k; if none did, a = k + 1.
-/// - Otherwise the ties come from streams that could not be judged, or that contradict each other.
-///   The middle of the tied a is furthest wrong by the least; of two middles the larger, hence the
-///   lower rate, since an estimate that errs should spare a shared network. So a single unjudged
-///   stream between rising and level ones is itself the choice: A inside its range is the likely
-///   reason why it could not be judged.
+/// - a = k and a = k + 1 always share one value, because T_(k+1) does not exist. The trends cannot
+///   separate "in the lowest sub-range" from "below it", but the rates within stream k can:
+///   `reaches_line_one` tells whether any of its pairs arrived as fast as it was sent
+///   ([`super::fit`]). If one did, A is at least that rate and a = k; if none did, a = k + 1.
+/// - All other ties come from streams that could not be judged, or that contradict each other. Of
+///   the tied values the middle one is taken, because its largest possible error is the least. Of
+///   two middles the larger a is taken, which has the lower rates: an estimate that errs should
+///   spare a shared network. So a single unjudged stream between rising and level ones is itself
+///   the choice. The likely reason why it could not be judged is that A lies inside its range.
 ///
 /// `trends` are T_1 to T_k, the fastest stream first; more than [`MAX_SUB_RANGES`] are ignored.
 pub fn choose(trends: &[Trend], reaches_line_one: bool) -> Option<Choice> {
@@ -74,7 +74,7 @@ fn has_delays(trend: &Trend) -> bool {
     }
 }
 
-/// The values of a that share the largest sum, ascending; at least one.
+/// The values of a that share the largest sum, in ascending order. There is at least one.
 struct Tied {
     values: [u32; MAX_SUB_RANGES as usize + 1],
     count: usize,

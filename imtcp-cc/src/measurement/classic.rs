@@ -17,18 +17,19 @@ use crate::ack::EchoGap;
 use crate::estimate::{Estimate, EstimatorKind, Flags};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 
-/// The result of a measurement.
+/// The result of a measurement (IM 3.2.4 to 3.2.6).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// a.
+    /// a, the place of the available bandwidth in the search range (IM 3.2.4).
     pub choice: Choice,
-    /// A and its interval.
+    /// A, the available bandwidth, with its interval (IM 3.2.5, 3.2.6).
     pub estimate: Estimate,
-    /// (B'_l, B'_u), not yet held below the capacity.
+    /// (B'_l, B'_u), the next search range (IM 3.2.6). The capacity does not bound it yet.
     pub next_range: SearchRange,
 }
 
-/// The estimator of IM 3.2, as driver or as shadow of another.
+/// The estimator of IM 3.2. It drives the measurements, or runs as the shadow of another
+/// estimator.
 #[derive(Clone, Debug)]
 pub struct ClassicEstimator {
     minimum_range: Bandwidth,
@@ -39,8 +40,8 @@ pub struct ClassicEstimator {
 }
 
 impl ClassicEstimator {
-    /// An estimator with B_m = `minimum_range`; zero stands for the rule of
-    /// [`default_minimum_range`].
+    /// An estimator with B_m = `minimum_range`, the least width of the search range; zero stands
+    /// for the rule of [`default_minimum_range`].
     pub fn new(minimum_range: Bandwidth) -> Self {
         Self {
             minimum_range,
@@ -51,7 +52,7 @@ impl ClassicEstimator {
         }
     }
 
-    /// The same with other thresholds for the trends.
+    /// The same estimator with other thresholds for the trends.
     #[must_use]
     pub fn with_thresholds(mut self, thresholds: Thresholds) -> Self {
         self.thresholds = thresholds;
@@ -63,7 +64,7 @@ impl ClassicEstimator {
         self.last_outcome.as_ref()
     }
 
-    /// T_i of one stream.
+    /// T_i, the trend of one stream (IM 3.2.3).
     pub fn judge(&self, record: &MeasurementRecord, stream: u32) -> Trend {
         record
             .stream(stream)
@@ -72,13 +73,14 @@ impl ClassicEstimator {
             })
     }
 
-    /// Whether the streams still to come would only say what two in a row said already (IM
-    /// 3.2.3).
+    /// Whether the streams still to come would only repeat what two streams in a row have said
+    /// (IM 3.2.3).
     pub fn may_stop_early(&self, record: &MeasurementRecord) -> bool {
         early_stop(&self.trends(record)[..record.streams().len().min(MAX_SUB_RANGES as usize)])
     }
 
-    /// T_1 to T_k. Streams left out by the early stop count as not increasing (IM 3.2.3).
+    /// T_1 to T_k, the trends of all streams. Streams left out by the early stop count as not
+    /// increasing (IM 3.2.3).
     fn trends(&self, record: &MeasurementRecord) -> [Trend; MAX_SUB_RANGES as usize] {
         let mut trends = [Trend::CannotTell(Doubt::Incomplete); MAX_SUB_RANGES as usize];
         for (i, stream) in record.streams().iter().enumerate().take(trends.len()) {
@@ -91,11 +93,11 @@ impl ClassicEstimator {
         trends
     }
 
-    /// Step 5 for 1 <= a <= k: the value in I_a.
+    /// Step 5 for 1 <= a <= k: the value in the sub-range I_a.
     ///
-    /// Where the fit has no value the trends alone speak. They say that A is in I_a; if then not
-    /// even the slowest pair of stream a arrived unslowed, A is at the lower end, and if the pairs
-    /// are too few to say, the middle is furthest wrong by the least.
+    /// If the fit has no value, the trends decide. They say that A is in I_a. If not even the
+    /// slowest pair of stream a arrived unslowed, A is at the lower end. If the pairs are too few
+    /// to tell, A is in the middle, whose largest possible error is the least.
     fn value_in(record: &MeasurementRecord, a: u32) -> Bandwidth {
         let sub_range = record.range().sub_range(a, record.sub_ranges());
         match fit_of(record, a) {
@@ -105,10 +107,11 @@ impl ClassicEstimator {
         }
     }
 
-    /// Step 6 when A was found: (next range's half width).
+    /// Step 6 when A was found: half of the next range's width.
     ///
-    /// max(1.96 S / sqrt(q), B_m / 2). A first value has no S: it keeps the width of the previous
-    /// measurement, which is what the paper says of a measurement without stored values.
+    /// It is max(1.96 S / sqrt(q), B_m / 2), with S the standard deviation of the q stored values
+    /// and B_m the least width, all in bits per second. A first value has no S. It keeps the width
+    /// of the previous measurement, as the paper says of a measurement without stored values.
     fn half_width(&self, record: &MeasurementRecord, value: Bandwidth) -> Bandwidth {
         let previous = record.range().width();
         let spread = self
@@ -123,7 +126,7 @@ impl ClassicEstimator {
         spread.max(Bandwidth::from_bps(minimum.as_bps() / 2))
     }
 
-    /// Steps 5 and 6.
+    /// Steps 5 and 6: the value, and the next range.
     fn conclude(&mut self, record: &MeasurementRecord, choice: Choice) -> Conclusion {
         let range = record.range();
         match choice {
@@ -162,10 +165,10 @@ impl ClassicEstimator {
     }
 }
 
-/// B_m where none is configured: A / (N - 1), or with delayed acknowledgements the value over the
-/// pairs that remain. One packet of cross traffic more or less during a stream changes the rate
-/// that the stream sees by about that much, so a narrower range would only be left again by
-/// accident.
+/// B_m, the least width of the search range, if none is configured: A / (N - 1). With delayed
+/// acknowledgements the number of remaining pairs takes the place of N - 1. One packet of cross
+/// traffic more or less during a stream changes the rate that the stream sees by about that much,
+/// so chance alone would soon lead out of a narrower range.
 pub fn default_minimum_range(value: Bandwidth, pairs: usize) -> Bandwidth {
     let pairs = u64::try_from(pairs.max(1)).unwrap_or(u64::MAX);
     Bandwidth::from_bps(value.as_bps() / pairs)
@@ -193,19 +196,19 @@ impl Estimator for ClassicEstimator {
         self.next_range = Some(SearchRange::first(cprobe));
     }
 
-    /// The paper knows the capacity only as the bound of the range.
+    /// The paper knows the capacity only as the bound of the range, so there is nothing to do.
     fn on_capacity(&mut self, _capacity: Bandwidth, _packet: Bytes) {}
 
-    /// The paper looks at streams alone.
+    /// The paper looks at streams alone, so a single gap says nothing here.
     fn on_gap(&mut self, _gap: &EchoGap) {}
 
-    /// The paper has a value after each measurement, and none between.
+    /// The paper has a value after each measurement, and no value in between.
     fn report(&mut self, _now: Timestamp) -> Option<Estimate> {
         None
     }
 
-    /// `None` when no trend could be told, or no packet arrived; the next range is then that of
-    /// this measurement again (IM 3.2.6).
+    /// `None` if no trend could be told, or if no packet arrived. The next range is then the range
+    /// of this measurement again (IM 3.2.6).
     fn on_measurement(&mut self, record: &MeasurementRecord) -> Option<Estimate> {
         let trends = self.trends(record);
         let k = record.sub_ranges();

@@ -4,13 +4,14 @@
 use super::record::PacketRecord;
 use crate::units::{Bandwidth, Bytes};
 
-/// The rate at which the echoes of a train of back-to-back packets came in: bits / dispersion.
+/// The rate at which the echoes of a train of back-to-back packets came in: bits / dispersion, in
+/// bits per second.
 ///
-/// The dispersion runs from the first echo that has its own time to the last; the bits are those
-/// of the packets after the first that arrived, since the first one's own bits came in before its
-/// echo. `None` without two such echoes, or when they came together.
+/// The dispersion runs from the first echo that has its own time to the last. The bits are those
+/// of the packets that arrived after the first one: the first packet's own bits came in before its
+/// echo. `None` without two such echoes, or if they came together.
 ///
-/// `packets` are in the order they left.
+/// `packets` are in the order in which they left.
 pub fn rate(packets: &[PacketRecord]) -> Option<Bandwidth> {
     let timed = |packet: &PacketRecord| packet.timed_arrival();
     let first = packets.iter().position(|p| timed(p).is_some())?;

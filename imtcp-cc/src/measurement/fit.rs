@@ -11,12 +11,12 @@
 //! ```
 //!
 //! The paper fits both lines by linear regression and does not say how the pairs are divided
-//! between them. Two free lines would settle nothing: a stream of five has four pairs, and two and
-//! two of them always lie exactly on two lines. What the paper says of the lines is used instead.
-//! Line (i) has slope "nearly 1", the two rates being "almost equal": it is the identity, with
-//! nothing to estimate. Line (ii) leaves it at its last pair with a slope below 1, the only thing
-//! estimated, by least squares. Every division is tried and the least total squared error wins.
-//! Where no pair belongs to line (i) there is no point to leave from, and line (ii) is an ordinary
+//! between them. Two free lines would settle nothing: a stream of five has four pairs, and any two
+//! of them lie on a line exactly. So this module uses what the paper says of the lines. Line (i)
+//! has slope "nearly 1", and the two rates are "almost equal": it is the identity, with nothing to
+//! estimate. Line (ii) leaves it at its last pair with a slope below 1. This slope is estimated by
+//! least squares. Every division of the pairs is tried, and the least total squared error wins. If
+//! no pair belongs to line (i), there is no point to leave from; line (ii) is then an ordinary
 //! regression that must stay below the identity.
 
 use super::MAX_STREAM_PACKETS;
@@ -27,7 +27,7 @@ use crate::units::Bandwidth;
 /// What the two lines say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// The highest send rate on line (i).
+    /// A, the highest send rate on line (i), in bits per second.
     Knee(Bandwidth),
     /// No pair lies on line (i): the available bandwidth is below all send rates.
     NoLineOne,
@@ -38,9 +38,9 @@ pub enum Fit {
 /// Two pairs are the fewest that can lie on a line.
 const FEWEST_PAIRS: usize = 2;
 
-/// An arrival rate of more than this many times the send rate counts as this many. The echoes were
-/// pushed together on their way, which says nothing about the rate, and the gap's reciprocal would
-/// outweigh all other pairs.
+/// The largest ratio of the arrival rate to the send rate; a larger one counts as this ratio. The
+/// echoes were then pushed together on their way. That says nothing about the rate, and the gap's
+/// reciprocal would outweigh all other pairs.
 const MOST_SPEED_UP: f64 = 2.0;
 
 /// Fits the two lines to a stream (IM 3.2.5).
@@ -63,7 +63,7 @@ pub fn fit(stream: &StreamRecord, cadence: EchoCadence) -> Fit {
 struct Point {
     sent: f64,
     arrived: f64,
-    /// How far rounded times can have moved `arrived` off a line.
+    /// By how much rounding of the times can have moved `arrived` off a line.
     rounding: f64,
 }
 
@@ -90,13 +90,13 @@ impl Point {
     }
 }
 
-/// `points` are ordered by send rate.
+/// Fits the lines to `points`, which are ordered by send rate.
 fn fit_points(points: &[Point]) -> Fit {
     if points.len() < FEWEST_PAIRS {
         return Fit::TooFewPairs;
     }
-    // From the longest line (i) down, and only a smaller error replaces it: of two divisions that
-    // explain the pairs alike the one with less to explain stands.
+    // Begins with the longest line (i), and only a smaller error replaces a division. So of two
+    // divisions with the same error the one with the shorter line (ii) stays.
     let mut best = (f64::INFINITY, 0);
     for on_line_one in (0..=points.len()).rev() {
         if let Some(error) = total_error(points, on_line_one)
@@ -111,8 +111,8 @@ fn fit_points(points: &[Point]) -> Fit {
     }
 }
 
-/// The squared error with the first `on_line_one` points on line (i); `None` when the others do
-/// not make a line (ii).
+/// The squared error if the first `on_line_one` points are on line (i). `None` if the other points
+/// do not make a line (ii).
 fn total_error(points: &[Point], on_line_one: usize) -> Option<f64> {
     let (one, two) = points.split_at(on_line_one);
     let line_one: f64 = one.iter().map(|p| p.squared_error(p.sent)).sum();
@@ -124,7 +124,7 @@ fn total_error(points: &[Point], on_line_one: usize) -> Option<f64> {
     Some(line_one + line_two)
 }
 
-/// Line (ii) from (`knee`, `knee`): its slope is sum(dx dy) / sum(dx^2), and must be below 1.
+/// Line (ii) from (`knee`, `knee`). Its slope is sum(dx dy) / sum(dx^2), and must be below 1.
 fn error_from_knee(points: &[Point], knee: f64) -> Option<f64> {
     let moment = |f: fn(f64, f64) -> f64| -> f64 {
         points
@@ -134,7 +134,8 @@ fn error_from_knee(points: &[Point], knee: f64) -> Option<f64> {
     };
     let spread = moment(|dx, _| dx * dx);
     let slope = moment(|dx, dy| dx * dy) / spread;
-    // A spread of zero (equal send rates) gives no number, which is not below 1 either.
+    // With a spread of zero (equal send rates) the slope is not a number, and so not below 1
+    // either.
     (slope < 1.0).then(|| {
         points
             .iter()
@@ -143,7 +144,7 @@ fn error_from_knee(points: &[Point], knee: f64) -> Option<f64> {
     })
 }
 
-/// Line (ii) alone: an ordinary regression, whose slope must be below 1 and whose height at the
+/// Line (ii) alone, an ordinary regression. Its slope must be below 1, and its height at the
 /// lowest send rate must be below that rate.
 fn error_without_knee(points: &[Point]) -> Option<f64> {
     let count = points.len() as f64;

@@ -6,26 +6,27 @@ use crate::units::{Bandwidth, Bytes, TimeDelta};
 /// How often the peer's acknowledgements give the time of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EchoCadence {
-    /// Each packet is acknowledged by itself: pairs are (j - 1, j), IM 3.2.3.
+    /// Each packet is acknowledged by itself: pairs are (j - 1, j) (IM 3.2.3).
     #[default]
     EveryPacket,
-    /// Every second packet is, as a delayed acknowledgement: pairs are (j, j + 2), IM 3.5.1.
+    /// Every second packet is acknowledged, as with delayed acknowledgements: pairs are (j, j + 2)
+    /// (IM 3.5.1).
     EverySecond,
 }
 
 impl EchoCadence {
-    /// The N that gives as many pairs as `packets` give when each is acknowledged by itself: IM
-    /// 3.5.1 asks for a longer stream and leaves open how much longer.
+    /// The N that gives as many pairs as `packets` packets give when each is acknowledged by
+    /// itself. IM 3.5.1 asks for a longer stream and does not say how much longer.
     pub const fn stream_packets(self, packets: u32) -> u32 {
         let pairs = packets.saturating_sub(1);
         match self {
             Self::EveryPacket => packets,
-            // One more, because the first packet may be the one without a time of its own.
+            // One packet more, because the first packet may be the one without a time of its own.
             Self::EverySecond => 2 * pairs + 2,
         }
     }
 
-    /// How many packets apart the two of a pair are.
+    /// How many packets apart the two packets of a pair are.
     pub const fn step(self) -> usize {
         match self {
             Self::EveryPacket => 1,
@@ -34,24 +35,26 @@ impl EchoCadence {
     }
 }
 
-/// Times within this of each other may be equal: a pair has four times, and each is rounded to
-/// whole nanoseconds by up to half of one.
+/// Two times that differ by no more than this may be equal: a pair has four times, and each is
+/// rounded to whole nanoseconds by up to half of one.
 pub const ROUNDING: TimeDelta = TimeDelta::from_nanos(2);
 
 /// Two packets of a stream whose echoes both carry their own time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// S_j - S_(j-1).
+    /// S_j - S_(j-1), the gap between the departures, in nanoseconds.
     pub send_gap: TimeDelta,
-    /// R_j - R_(j-1); negative where the echoes changed places.
+    /// R_j - R_(j-1), the gap between the echoes, in nanoseconds; negative if the echoes changed
+    /// places.
     pub echo_gap: TimeDelta,
-    /// What left in the send gap: the second packet, and with [`EchoCadence::EverySecond`] the one
-    /// between.
+    /// M, the bytes that left in the send gap: the second packet, and with
+    /// [`EchoCadence::EverySecond`] also the packet between.
     pub size: Bytes,
 }
 
 impl Pair {
-    /// D_j - D_(j-1), IM 3.2.3, taken as zero where rounding could have made it.
+    /// D_j - D_(j-1) of IM 3.2.3, the rise of the delay in nanoseconds. A rise that rounding could
+    /// have made counts as zero.
     pub fn delay_rise(&self) -> TimeDelta {
         let rise = self.echo_gap - self.send_gap;
         if rise.abs() <= ROUNDING.abs() {
@@ -61,23 +64,25 @@ impl Pair {
         }
     }
 
-    /// M / (S_j - S_(j-1)), IM 3.2.5; `None` when the packets did not leave one after the other.
+    /// M / (S_j - S_(j-1)) of IM 3.2.5, the send rate. `None` if the packets did not leave one
+    /// after the other.
     pub fn send_rate(&self) -> Option<Bandwidth> {
         Bandwidth::from_bytes_over(self.size, self.send_gap.to_duration()?)
     }
 
-    /// M / (R_j - R_(j-1)), IM 3.2.5; `None` when the echoes came together or changed places.
+    /// M / (R_j - R_(j-1)) of IM 3.2.5, the arrival rate. `None` if the echoes came together or
+    /// changed places.
     pub fn arrival_rate(&self) -> Option<Bandwidth> {
         Bandwidth::from_bytes_over(self.size, self.echo_gap.to_duration()?)
     }
 }
 
-/// The pairs of a stream, in order. A pair is left out when the time of either echo is not its
-/// own, or when a packet between was lost.
+/// The pairs of a stream, in order. A pair is left out if the time of either echo is not its own,
+/// or if a packet between was lost.
 ///
-/// For [`EchoCadence::EverySecond`] the paper takes the even packets. Which half is acknowledged
-/// depends on what was outstanding before the stream, so the half with more times is taken, and
-/// the even one when they are equal.
+/// For [`EchoCadence::EverySecond`] the paper takes the even packets. In fact the packets
+/// outstanding before the stream decide which half is acknowledged. So the half with more times is
+/// taken, and the even half if both have as many.
 pub fn pairs(packets: &[PacketRecord], cadence: EchoCadence) -> impl Iterator<Item = Pair> + '_ {
     let step = cadence.step();
     (first(packets, cadence)..packets.len().saturating_sub(step))
@@ -85,7 +90,7 @@ pub fn pairs(packets: &[PacketRecord], cadence: EchoCadence) -> impl Iterator<It
         .filter_map(move |at| pair(&packets[at..=at + step]))
 }
 
-/// How many pairs a stream of `packets` packets has when nothing is missing.
+/// How many pairs a stream of `packets` packets has if no echo is missing.
 pub const fn most_pairs(packets: usize, cadence: EchoCadence) -> usize {
     packets.saturating_sub(1) / cadence.step()
 }

@@ -5,11 +5,11 @@ use super::range::{SearchRange, SubRange};
 use crate::units::{Bandwidth, Bytes, NANOS_PER_SECOND};
 use std::time::Duration;
 
-/// No packet is larger on the wire: the longest IPv4 packet, or IPv6 payload and its header.
+/// The largest packet on the wire: the longest IPv4 packet, or an IPv6 payload and its header.
 const LARGEST_PACKET: u64 = 65_575;
 
-/// The send times of one stream, relative to its first packet. Immutable; what really happened is
-/// in [`super::record::StreamRecord`].
+/// The send times of one stream, relative to its first packet. The plan is immutable;
+/// [`super::record::StreamRecord`] has what really happened.
 ///
 /// Packets are counted from 1 as in the paper: packet 1 opens the stream, packet j ends pair j.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,24 +45,24 @@ impl StreamPlan {
         plan
     }
 
-    /// i, the number of the stream; 1 is the fastest.
+    /// i, the number of the stream; 1 is the fastest (IM 3.2.2).
     pub fn stream(&self) -> u32 {
         self.stream
     }
 
-    /// I_i, the rates that the stream covers.
+    /// I_i, the range of rates that the stream covers (IM 3.2.2).
     pub fn rates(&self) -> SubRange {
         self.rates
     }
 
-    /// N, the number of packets.
+    /// N, the number of packets of the stream (IM 3.2.3).
     pub fn packets(&self) -> u32 {
         self.packets
     }
 
-    /// The rate from packet j - 1 to packet j, for j = 2..N: the right side of the equation in
-    /// IM 3.2.3, `B_{i+1} + (B_i - B_{i+1}) / (N - 1) * (j - 1)`. It ends at B_i; a `j` outside
-    /// is taken as the nearer end.
+    /// The rate from packet j - 1 to packet j, for j = 2..N. It is the right side of the equation
+    /// in IM 3.2.3, `B_{i+1} + (B_i - B_{i+1}) / (N - 1) * (j - 1)`, and ends at B_i. A `j`
+    /// outside the range is taken as the nearer end.
     pub fn pair_rate(&self, j: u32) -> Bandwidth {
         let pairs = self.packets - 1;
         let step = u128::from(j.saturating_sub(1).min(pairs));
@@ -73,20 +73,22 @@ impl StreamPlan {
         self.rates.low.saturating_add(Bandwidth::from_bps(up))
     }
 
-    /// S_ij - S_i1: when packet j = 1..N leaves, counted from the first; `None` for other `j`.
+    /// S_ij - S_i1, the time at which packet j = 1..N leaves, counted from the first packet
+    /// (IM 3.2.3). `None` for other `j`.
     pub fn offset(&self, j: u32) -> Option<Duration> {
         (1..=self.packets)
             .contains(&j)
             .then(|| Duration::from_nanos(self.offsets_ns[j as usize - 1]))
     }
 
-    /// S_iN - S_i1: how long the stream takes to send.
+    /// S_iN - S_i1, the time that sending the stream takes.
     pub fn duration(&self) -> Duration {
         Duration::from_nanos(self.offsets_ns[self.packets as usize - 1])
     }
 }
 
-/// M / rate to the nearest nanosecond, and at least one, so that no two packets share a time.
+/// M / rate, the gap to the next packet, rounded to nanoseconds. It is at least one, so that no
+/// two packets share a time.
 fn gap_ns(size: Bytes, rate: Bandwidth) -> u64 {
     let bits = u128::from(size.get().min(LARGEST_PACKET)) * 8;
     let rate = u128::from(rate.as_bps().max(1));

@@ -1,39 +1,40 @@
-//! The search range: where the available bandwidth is looked for (IM 3.2.1, 3.2.2, 3.2.6).
+//! The search range, in which the available bandwidth is sought (IM 3.2.1, 3.2.2, 3.2.6).
 
 use crate::units::Bandwidth;
 use std::fmt;
 
-/// The lowest rate that is searched at: 8 kbit/s. A full packet of 1200 bytes takes 1.2 s there,
-/// so a stream of five takes longer than any level of available bandwidth can be hoped to last.
+/// The lowest rate of a search: 8 kbit/s. A full packet of 1200 bytes takes 1.2 s there, so a
+/// stream of five takes longer than any level of available bandwidth is likely to last.
 pub const LOWEST_RATE: Bandwidth = Bandwidth::from_kbps(8);
 
-/// A range is never narrower than its upper end divided by this. Sixty-four is the longest stream
-/// there is: rates that lie closer together differ by less than one packet in a stream.
+/// A range is never narrower than its upper end divided by this number. It is the length of the
+/// longest stream, 64 packets: rates that lie closer together differ by less than one packet in a
+/// stream.
 const NARROWEST: u64 = 64;
 
-/// The most a found value may be wrong by, as a factor. It is the paper's own scale of doubt: the
-/// first range of IM 3.2.1 reaches down to half the rough value.
+/// The largest error of a found value, as a factor. It is the paper's own: the first range of
+/// IM 3.2.1 reaches down to half the rough value.
 const WIDEST_FACTOR: u64 = 2;
 
-/// I = (B_l, B_u) of IM 3.2, with `LOWEST_RATE <= B_l < B_u` by construction.
+/// I = (B_l, B_u), the search range of IM 3.2, with `LOWEST_RATE <= B_l < B_u` by construction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchRange {
     low: Bandwidth,
     high: Bandwidth,
 }
 
-/// I_i = (B_{i+1}, B_i) of IM 3.2.2: what one stream covers.
+/// I_i = (B_{i+1}, B_i) of IM 3.2.2, the range of rates that one stream covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubRange {
-    /// B_{i+1}, the lower end.
+    /// B_{i+1}, the lower end of the sub-range, in IP-layer bits per second.
     pub low: Bandwidth,
-    /// B_i, the upper end.
+    /// B_i, the upper end of the sub-range, in IP-layer bits per second.
     pub high: Bandwidth,
 }
 
 impl SearchRange {
-    /// The range from `low` to `high`, mended where that is none: `high` is at least twice
-    /// [`LOWEST_RATE`], and `low` gives way until it is in order.
+    /// The range from `low` to `high`, corrected if it is not a valid one: `high` becomes at least
+    /// twice [`LOWEST_RATE`], and `low` is moved until the range is in order and wide enough.
     pub fn spanning(low: Bandwidth, high: Bandwidth) -> Self {
         let high = high.as_bps().max(2 * LOWEST_RATE.as_bps());
         let low = low
@@ -45,28 +46,29 @@ impl SearchRange {
         }
     }
 
-    /// The first range, (A_cprobe / 2, A_cprobe) of IM 3.2.1.
+    /// The first range, (A_cprobe / 2, A_cprobe) of IM 3.2.1, where A_cprobe is the rate of the
+    /// first train.
     pub fn first(cprobe: Bandwidth) -> Self {
         Self::spanning(Bandwidth::from_bps(cprobe.as_bps() / 2), cprobe)
     }
 
-    /// B_l.
+    /// B_l, the lower end of the range, in IP-layer bits per second.
     pub fn low(&self) -> Bandwidth {
         self.low
     }
 
-    /// B_u.
+    /// B_u, the upper end of the range, in IP-layer bits per second.
     pub fn high(&self) -> Bandwidth {
         self.high
     }
 
-    /// B_u - B_l, never zero.
+    /// B_u - B_l, the width of the range; never zero.
     pub fn width(&self) -> Bandwidth {
         self.high.saturating_sub(self.low)
     }
 
-    /// B_i = B_u - (B_u - B_l) / k (i - 1) of IM 3.2.2, for i from 1 (B_u) to k + 1 (B_l). An
-    /// `i` outside that is taken as the nearer end.
+    /// B_i = B_u - (B_u - B_l) / k (i - 1) of IM 3.2.2, the i-th edge from above, for i from 1
+    /// (B_u) to k + 1 (B_l). An `i` outside that is taken as the nearer end.
     pub fn edge(&self, i: u32, sub_ranges: u32) -> Bandwidth {
         let k = u64::from(sub_ranges.max(1));
         let steps = u64::from(i.saturating_sub(1)).min(k);
@@ -76,7 +78,7 @@ impl SearchRange {
         self.high.saturating_sub(Bandwidth::from_bps(down))
     }
 
-    /// I_i = (B_{i+1}, B_i) of IM 3.2.2; i = 1 holds the highest rates.
+    /// I_i = (B_{i+1}, B_i) of IM 3.2.2, the i-th sub-range; i = 1 has the highest rates.
     pub fn sub_range(&self, i: u32, sub_ranges: u32) -> SubRange {
         SubRange {
             low: self.edge(i.saturating_add(1), sub_ranges),
@@ -86,9 +88,9 @@ impl SearchRange {
 
     /// The next range after A was found: A -/+ half the width (IM 3.2.6).
     ///
-    /// The paper lets the lower end reach zero, where a stream would never end. Here neither end is
-    /// further than a factor of two from the value: A was just found in a sub-range, and if it
-    /// moves by more than that the next measurement says so and the range follows.
+    /// The paper lets the lower end reach zero, where a stream would never end. Here neither end
+    /// is further than a factor of two from the value. A was just found in a sub-range; if it
+    /// moves by more than that, the next measurement says so and the range follows.
     pub fn around(value: Bandwidth, half_width: Bandwidth) -> Self {
         let lowest = Bandwidth::from_bps(value.as_bps() / WIDEST_FACTOR);
         let highest = Bandwidth::from_bps(value.as_bps().saturating_mul(WIDEST_FACTOR));
@@ -106,9 +108,9 @@ impl SearchRange {
 
     /// The next range when A lies below (a = k + 1): (B_l - (B_u - B_l) / 2, B_u) of IM 3.2.6.
     ///
-    /// The width grows by half with each such move, so the paper's lower end soon passes zero;
-    /// where it would fall by more than half of itself, it is halved instead. That is still the
-    /// geometric pace at which the range grows upward.
+    /// The width grows by half with each such move, so the paper's lower end soon passes zero. If
+    /// the lower end would fall by more than half of itself, it is halved instead. That is the
+    /// geometric pace at which the range also grows upward.
     #[must_use]
     pub fn lowered(&self) -> Self {
         let halved = Bandwidth::from_bps(self.low.as_bps() / 2);
@@ -116,8 +118,8 @@ impl SearchRange {
         Self::spanning(moved.max(halved), self.high)
     }
 
-    /// The part of the range up to `bound`, the physical bandwidth that IM 3.2 gives as the
-    /// maximum of B_u. A range wholly above it becomes a narrow one just below it.
+    /// The part of the range up to `bound`, the physical bandwidth that is the maximum of B_u in
+    /// IM 3.2. If the whole range is above the bound, the result is a narrow range just below it.
     #[must_use]
     pub fn bounded(&self, bound: Option<Bandwidth>) -> Self {
         Self::spanning(self.low, bound.map_or(self.high, |b| self.high.min(b)))

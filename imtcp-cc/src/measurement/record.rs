@@ -10,22 +10,23 @@ use std::time::Duration;
 /// An acknowledgement as the echo of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// R of IM 3.2.3; for a lost packet, when the loss was declared.
+    /// R of IM 3.2.3, when the acknowledgement came; for a lost packet, when the loss was
+    /// declared.
     pub at: Timestamp,
-    /// What that time is worth.
+    /// How far that time can be trusted.
     pub quality: EchoQuality,
 }
 
 /// A packet of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketRecord {
-    /// The QUIC packet number; they rise within a stream, with gaps.
+    /// The QUIC packet number. Numbers rise within a stream, with gaps.
     pub number: u64,
-    /// M: the size on the wire, IP and UDP headers included.
+    /// M, the size on the wire, IP and UDP headers included.
     pub size: Bytes,
-    /// S: when the packet really left.
+    /// S, when the packet really left.
     pub sent: Timestamp,
-    /// R and its worth, once the packet was acknowledged or declared lost.
+    /// R and its quality, once the packet was acknowledged or declared lost.
     pub echo: Option<Arrival>,
 }
 
@@ -40,14 +41,14 @@ impl PacketRecord {
         }
     }
 
-    /// R, where it is the packet's own time.
+    /// R, the echo time, if it is the packet's own time.
     pub fn timed_arrival(&self) -> Option<Timestamp> {
         self.echo
             .filter(|echo| echo.quality.is_timed())
             .map(|echo| echo.at)
     }
 
-    /// D = R - S, where R is the packet's own time.
+    /// D = R - S, the delay, if R is the packet's own time.
     pub fn delay(&self) -> Option<TimeDelta> {
         self.timed_arrival().map(|arrived| arrived - self.sent)
     }
@@ -63,7 +64,7 @@ impl PacketRecord {
     }
 }
 
-/// A stream as it was really sent. The record is kept and refilled: it never grows.
+/// A stream as it was really sent. The record is kept and refilled, and never grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamRecord {
     rates: SubRange,
@@ -83,12 +84,12 @@ impl StreamRecord {
         }
     }
 
-    /// I_i, the rates that were planned.
+    /// I_i, the range of rates that was planned.
     pub fn rates(&self) -> SubRange {
         self.rates
     }
 
-    /// The packets that left, in the order they left.
+    /// The packets that left, in the order in which they left.
     pub fn packets(&self) -> &[PacketRecord] {
         &self.packets
     }
@@ -111,8 +112,8 @@ impl StreamRecord {
 
 /// One measurement: up to k streams over one search range (IM 3.2).
 ///
-/// Allocated once and refilled for each measurement. Streams are counted from 1, the fastest, as
-/// in the paper; stream numbers outside 1..=k are ignored.
+/// It is allocated once and refilled for each measurement. Streams are counted from 1, the
+/// fastest, as in the paper; stream numbers outside 1..=k are ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasurementRecord {
     measurement: u64,
@@ -122,8 +123,9 @@ pub struct MeasurementRecord {
 }
 
 impl MeasurementRecord {
-    /// Room for `sub_ranges` streams of `packets` packets, and for as many as a peer needs that
-    /// delays its acknowledgements; both within the bounds of [`crate::Config`], or held to them.
+    /// A record with room for `sub_ranges` streams of `packets` packets, and for the longer
+    /// streams that a peer with delayed acknowledgements needs. Both numbers are held to the
+    /// bounds of [`crate::Config`].
     pub fn new(sub_ranges: u32, packets: u32) -> Self {
         let packets = packets.clamp(2, MAX_STREAM_PACKETS);
         let longest = EchoCadence::EverySecond.stream_packets(packets);
@@ -140,8 +142,8 @@ impl MeasurementRecord {
         }
     }
 
-    /// Changes N, for the measurements to come: a peer that acknowledges otherwise needs streams of
-    /// another length (IM 3.5.1). Makes room where there is less.
+    /// Changes N for the measurements to come: a peer that acknowledges in another way needs
+    /// streams of another length (IM 3.5.1). Makes room if there is too little.
     pub fn set_stream_packets(&mut self, packets: u32) {
         let packets = packets.clamp(2, MAX_STREAM_PACKETS) as usize;
         for stream in &mut self.streams {
@@ -171,7 +173,7 @@ impl MeasurementRecord {
         }
     }
 
-    /// A packet of stream `i` left. A packet beyond the N-th is ignored.
+    /// A packet of stream `i` left. Packets after the N-th are ignored.
     pub fn on_sent(&mut self, i: u32, packet: PacketRecord) {
         if let Some(stream) = self.slot(i)
             && stream.packets.len() < stream.target
@@ -180,8 +182,8 @@ impl MeasurementRecord {
         }
     }
 
-    /// Packet `number` was acknowledged or declared lost. Tells the stream it belongs to, if it
-    /// belongs to one. The first word on a packet stands, so that a late acknowledgement of a
+    /// Packet `number` was acknowledged or declared lost. Returns the stream of the packet, if it
+    /// belongs to one. The first report on a packet stands, so that a late acknowledgement of a
     /// packet that was declared lost changes no verdict.
     pub fn on_echo(&mut self, number: u64, echo: Arrival) -> Option<u32> {
         for (i, stream) in (1..).zip(&mut self.streams) {
@@ -206,28 +208,28 @@ impl MeasurementRecord {
         self.range
     }
 
-    /// Which packets the peer was taken to acknowledge by themselves.
+    /// Which packets the peer is assumed to acknowledge by themselves.
     pub fn cadence(&self) -> EchoCadence {
         self.cadence
     }
 
-    /// k.
+    /// k, the number of streams of the measurement.
     pub fn sub_ranges(&self) -> u32 {
         u32::try_from(self.streams.len()).unwrap_or(MAX_SUB_RANGES)
     }
 
-    /// N, the packets of a whole stream.
+    /// N, the number of packets of a whole stream.
     pub fn stream_packets(&self) -> usize {
         self.streams.first().map_or(0, |stream| stream.target)
     }
 
-    /// Stream `i`, 1 the fastest.
+    /// Stream `i`; 1 is the fastest.
     pub fn stream(&self, i: u32) -> Option<&StreamRecord> {
         let at = usize::try_from(i.checked_sub(1)?).ok()?;
         self.streams.get(at)
     }
 
-    /// All k streams, the fastest first, sent or not.
+    /// All k streams, the fastest first, whether sent or not.
     pub fn streams(&self) -> &[StreamRecord] {
         &self.streams
     }
@@ -243,7 +245,8 @@ impl MeasurementRecord {
             .any(|echo| echo.quality == EchoQuality::Aggregated)
     }
 
-    /// When the last acknowledgement of the measurement came in, and how long after the first.
+    /// When the last acknowledgement of the measurement came in, and how long that was after the
+    /// first.
     pub fn arrival_span(&self) -> Option<(Timestamp, Duration)> {
         let arrived = || self.arrivals().filter(|echo| echo.quality.has_arrived());
         let first = arrived().map(|echo| echo.at).min()?;

@@ -5,9 +5,9 @@ use crate::units::Bandwidth;
 /// The two-sided 95 % point of the normal distribution, as printed in IM 3.2.6.
 const NORMAL_95: f64 = 1.96;
 
-/// How many values are kept: from about thirty on, 1.96 is within 5 % of the exact factor
-/// (Student's t with 29 degrees of freedom is 2.05). The paper keeps all; but then the interval
-/// goes on shrinking with values that ever fewer circumstances of the present share.
+/// How many values are kept. From about thirty on, 1.96 is within 5 % of the exact factor
+/// (Student's t with 29 degrees of freedom is 2.05). The paper keeps all values; its interval then
+/// goes on shrinking with values from circumstances that are long past.
 pub const STORE_CAPACITY: usize = 30;
 
 /// The latest values of the available bandwidth, the last [`STORE_CAPACITY`] of them.
@@ -42,7 +42,7 @@ impl ValueStore {
         self.next = 0;
     }
 
-    /// q, the number of stored values.
+    /// q, the number of stored values (IM 3.2.6).
     pub fn len(&self) -> usize {
         self.count
     }
@@ -52,10 +52,11 @@ impl ValueStore {
         self.count == 0
     }
 
-    /// S, the standard deviation of the stored values with divisor q - 1; `None` below two values.
+    /// S, the standard deviation of the stored values with divisor q - 1, in bits per second;
+    /// `None` below two values.
     ///
-    /// The paper calls S the variance, but `1.96 S / sqrt(q)` is then no bandwidth, and no 95 %
-    /// interval of a mean.
+    /// The paper calls S the variance, but then `1.96 S / sqrt(q)` is neither a bandwidth nor a
+    /// 95 % interval of a mean.
     pub fn standard_deviation(&self) -> Option<f64> {
         if self.count < 2 {
             return None;
@@ -67,7 +68,8 @@ impl ValueStore {
         Some(libm::sqrt(squares / (q - 1.0)))
     }
 
-    /// 1.96 S / sqrt(q) of IM 3.2.6; `None` below two values, which have no S.
+    /// 1.96 S / sqrt(q) of IM 3.2.6, half of the 95 % interval of the mean, in bits per second.
+    /// `None` below two values, which have no S.
     pub fn half_width(&self) -> Option<Bandwidth> {
         let deviation = self.standard_deviation()?;
         let q = self.count as f64;

@@ -1,4 +1,5 @@
-//! What the packet path tells the application's threads, as words for [`super::published`].
+//! The facts that the packet path tells the application's threads, encoded as words for
+//! [`super::published`].
 
 use super::changes::{CHANGES_WORDS, Changes};
 use super::forecast::Outlook;
@@ -9,7 +10,7 @@ use crate::estimate::{Estimate, Flags};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// Stands for "none" where a word holds a time or a rate.
+/// Stands for "none" in a word that holds a time or a rate.
 const NONE: u64 = u64::MAX;
 
 pub(super) const REQUIREMENT_WORDS: usize = 3;
@@ -25,11 +26,11 @@ pub(super) const BULLETIN_WORDS: usize = 2
     + STATUS_WORDS;
 pub(super) const REPORT_WORDS: usize = 7;
 
-/// Everything that a handle answers from.
+/// The values from which a handle answers all questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Bulletin {
     pub(super) smoothed_rtt: Option<Duration>,
-    /// On the wire, as [`Estimate`] has it.
+    /// The capacity on the wire, in the same unit as [`Estimate`].
     pub(super) capacity: Option<Bandwidth>,
     pub(super) requirement: Option<Requirement>,
     pub(super) estimate: Option<Estimate>,

@@ -1,33 +1,34 @@
 //! How the available bandwidth changes from one averaging window to the next.
 //!
-//! Traffic wavers by a little all the time and by a lot when somebody comes or goes. One variance
+//! Traffic varies by a little all the time, and by a lot when somebody comes or goes. One variance
 //! for both is too wide for most windows and too narrow for the few that matter, and a single jump
-//! spoils it for long. So the differences themselves are kept, and the next is taken to be like one
-//! of them.
+//! spoils it for long. So the differences themselves are kept. The next difference is assumed to
+//! be like one of them.
 
 use crate::units::Bandwidth;
 use std::time::Duration;
 
-/// So many differences are kept: at a window of a few seconds about a minute.
+/// The number of differences kept. With a window of a few seconds they cover about a minute.
 const KEPT: usize = 16;
-/// Two to a word of the bulletin.
+/// The number of words in the bulletin. A word holds two differences.
 pub(super) const CHANGES_WORDS: usize = KEPT / 2;
-/// No difference.
+/// Marks a place without a difference.
 const NONE: u32 = u32::MAX;
 
-/// Each counts this much of the one after it.
+/// The weight of a difference, relative to the one after it.
 const MEMORY: f64 = 0.9;
 
-/// Before a path has shown any difference, one of this share of the level is believed.
+/// The difference that is assumed before a path has shown any, as a share of the level.
 const PRIOR: f64 = 0.1;
-/// For how many differences that counts.
+/// The weight of that assumption, as a number of differences.
 const PRIOR_WEIGHT: f64 = 2.0;
 
-/// A difference stands for those that are about as large: half of its variance lies in a spread
-/// around it, half in where it is.
+/// A difference stands for all that are about as large. Half of its variance is a spread around
+/// it, and half is its own distance from zero.
 const SPREAD: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
-/// The last differences between averaging windows that do not overlap, in kbit/s, the newest first.
+/// The latest differences between averaging windows that do not overlap, in kbit/s, the newest
+/// first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changes {
     differences: [u32; KEPT],
@@ -42,14 +43,15 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// The means of two windows differ by so much, in either direction.
+    /// Adds a difference. The means of two windows differed by `difference`, in either direction.
     pub fn add(&mut self, difference: Bandwidth) {
         self.differences.rotate_right(1);
         let kbps = u32::try_from(difference.as_bps() / 1000).unwrap_or(NONE);
         self.differences[0] = kbps.min(NONE - 1);
     }
 
-    /// The same in another unit: a share of what a packet has on the wire.
+    /// The same differences in another unit: `share` is the part of a packet on the wire that
+    /// counts.
     #[must_use]
     pub fn scaled(self, share: f64) -> Self {
         let mut scaled = Self::default();
@@ -66,11 +68,11 @@ impl Changes {
             .map(|kbps| Bandwidth::from_kbps(u64::from(*kbps)))
     }
 
-    /// The probability that the mean over `span` is at least `rate`, where the one over the last
+    /// The probability that the mean over `span` is at least `rate`. The mean over the last
     /// `window` was `available`, with a standard `error`.
     ///
-    /// Of two windows each has its own error and its own chance, so a difference has twice the
-    /// variance of either. A span that is shorter than the window averages less.
+    /// Each of two windows has its own error and its own chance, so a difference has twice the
+    /// variance of a single window. A span that is shorter than the window averages less.
     pub fn probability_above(
         &self,
         rate: Bandwidth,

@@ -1,16 +1,20 @@
-//! How likely a rate is achieved over a span: a predictive distribution, as plain arithmetic.
+//! The probability that a rate is achieved over a span: a predictive distribution, as plain
+//! arithmetic.
 //!
-//! Two things can carry a promise. What is *available* over the coming span is uncertain: the
-//! estimate has an error, and the others' traffic changes, as [`Changes`] has it. Where that is not
-//! enough the promise has to *take*, and how that goes with these competitors only experience
-//! tells: [`History`].
+//! Two things can carry a promise. The first is what is *available* over the coming span. It is
+//! uncertain: the estimate has an error, and the others' traffic changes ([`Changes`]). If it is
+//! not enough, the promise has to *take* from others. Only experience shows whether these
+//! competitors yield ([`History`]).
 //!
 //! ```text
 //! P = q h_0^w + (1 - q) h(d)^w,  q = P(u A' >= r),  d = (r - A) / (R - A),  0 where r > R
 //! ```
 //!
-//! A' is what will be available, u the share of it that a window carries, R the reach (the
-//! ceiling's share of the capacity, or A if that is more), w the share of a slot that the span is.
+//! P is the probability that the promise is kept, r the required rate and A the available
+//! bandwidth as estimated. A' is the available bandwidth of the coming span, and u the share of it
+//! that a window carries. R is the reach: the ceiling's share of the capacity, or A if A is more.
+//! w is the share of a slot that the span is. h_0 is the share of slots kept without taking, and
+//! h(d) the share kept at the depth d.
 
 use super::changes::Changes;
 use super::history::History;
@@ -20,33 +24,34 @@ use std::time::Duration;
 /// The standard normal quantile at which an estimate's interval ends: 95 % on two sides.
 const INTERVAL_SIGMAS: f64 = 1.96;
 
-/// u: what a window carries that answers losses and has to find the others' gaps. A rate that is
-/// required between 0.95 and 1 of what is available is kept in 0.6 of all slots, where 0.8 would be
-/// expected of the estimate alone (`imtcp-sim calibrate --seeds 1..300`).
+/// u, the share of the available bandwidth that a window carries. Such a window answers losses and
+/// has to find the gaps of others. If a slot requires between 0.95 and 1 of what is available, it
+/// is kept with 0.6, where the estimate alone would say 0.8
+/// (`imtcp-sim calibrate --seeds 1..300`).
 const USABLE: f64 = 0.95;
 
-/// What is known of a path when the future is asked for. Rates are goodput.
+/// The knowledge of a path at the time of a question about the future. Rates are goodput.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
-    /// A: what is available.
+    /// A, the available bandwidth as estimated, in bits of goodput per second.
     pub available: Bandwidth,
-    /// Standard error of A.
+    /// The standard error of A, in bits of goodput per second.
     pub error: Bandwidth,
-    /// By how much A has differed from one averaging window to the next.
+    /// The differences of A from one averaging window to the next.
     pub changes: Changes,
-    /// That averaging window.
+    /// The length of that averaging window.
     pub window: Duration,
     /// The physical capacity, or what stands in for it.
     pub capacity: Option<Bandwidth>,
     /// The largest share of the capacity that may be reached by taking from others.
     pub ceiling: f64,
-    /// What came of earlier slots.
+    /// The outcomes of earlier slots.
     pub history: History,
 }
 
 impl Outlook {
-    /// The most that may be had: what is available, or the ceiling's share of the capacity if that
-    /// is more.
+    /// R, the largest rate that may be reached: what is available, or the ceiling's share of the
+    /// capacity if that is more.
     pub fn reach(&self) -> Bandwidth {
         let ceiling = self.capacity.map(|capacity| capacity.scaled(self.ceiling));
         self.available.max(ceiling.unwrap_or(Bandwidth::ZERO))
@@ -65,8 +70,8 @@ impl Outlook {
             .probability_above(rate, usable, (self.window, span))
     }
 
-    /// How far into what belongs to others `rate` goes: a share of the way from A to the reach,
-    /// above 1 beyond it; `None` where A is enough.
+    /// d, how far `rate` goes into what belongs to others: as a share of the way from A to the
+    /// reach R, and above 1 beyond R. `None` if A is enough.
     pub fn depth(&self, rate: Bandwidth) -> Option<f64> {
         if rate <= self.available {
             return None;
@@ -93,7 +98,7 @@ impl Outlook {
     }
 
     /// The goodput that is available within `time` with at least this probability, without taking
-    /// from others; zero where nothing is that likely.
+    /// from others. It is zero if nothing is that likely.
     pub fn bytes_within(&self, time: Duration, probability: f64) -> Bytes {
         let likely = |rate| self.probability_available(rate, time) >= probability;
         let mut low = 0;

@@ -1,4 +1,5 @@
-//! The application's side of a promise, for any thread, and the packet path's seat opposite.
+//! The handle of a promise, for any thread of the application, and its counterpart on the packet
+//! path.
 
 use super::bulletin::{
     BULLETIN_WORDS, Bulletin, REPORT_WORDS, REQUIREMENT_WORDS, report_from_words, report_to_words,
@@ -14,43 +15,44 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Reports kept for readers that look now and then: over a minute at two slots a second.
+/// The number of reports kept for readers. At two slots a second they cover over a minute.
 const RING: usize = 128;
 
 #[derive(Debug)]
 struct Shared {
-    /// What the application last required.
+    /// The application's latest requirement.
     mailbox: Published<REQUIREMENT_WORDS>,
-    /// Taken by the threads that require, never on the packet path.
+    /// A lock that threads take when they require something. The packet path never takes it.
     requiring: Mutex<()>,
     bulletin: Published<BULLETIN_WORDS>,
-    /// Slot n is at n modulo the length, with its number as the first word.
+    /// The ring of reports: slot n is at n modulo the length, with its number as the first word.
     reports: [Published<REPORT_WORDS>; RING],
-    /// How many reports there have been.
+    /// The number of reports so far.
     reported: AtomicU64,
 }
 
-/// The handle of one path's promise. Cheap to clone, for any thread, usable while the connection
-/// runs. Nothing it does makes the packet path wait.
+/// The handle of one path's promise. It is cheap to clone, works from any thread, and is usable
+/// while the connection runs. The packet path never waits for it.
 ///
-/// All rates but those of [`Promise::estimate`] and [`Promise::capacity`] are of application data.
+/// The rates of [`Promise::estimate`] and [`Promise::capacity`] are of IP packets. All other rates
+/// are of application data.
 #[derive(Clone, Debug)]
 pub struct Promise {
     shared: Arc<Shared>,
 }
 
 impl Promise {
-    /// Requires a rate from the next packet event on, or changes the one that is required; a new
-    /// evaluation slot begins with it.
+    /// Requires a rate from the next packet event on, or changes the required rate. A new
+    /// evaluation slot begins with this event.
     ///
     /// # Errors
-    /// When the path is known not to allow it: the period is below two round trips, or the rate is
-    /// above both what is available and the ceiling's share of the capacity. The error says what is
-    /// possible. What is required stays as it was.
+    /// If the path is known not to allow the requirement: the period is below two round trips, or
+    /// the rate is above both what is available and the ceiling's share of the capacity. The error
+    /// says what is possible. The previous requirement stays in force.
     pub fn require(&self, requirement: Requirement) -> Result<(), RejectedRequirement> {
         let bulletin = self.bulletin();
         let most = bulletin.outlook.and_then(|outlook| {
-            // Without a capacity nothing bounds what may be found available.
+            // Without a capacity there is no bound on what may turn out to be available.
             outlook.capacity.map(|_| outlook.reach())
         });
         requirement.check(bulletin.smoothed_rtt, most)?;
@@ -58,7 +60,7 @@ impl Promise {
         Ok(())
     }
 
-    /// Changes what is required: the same as [`Promise::require`], under the name that says so.
+    /// Changes the requirement. It does the same as [`Promise::require`].
     ///
     /// # Errors
     /// As [`Promise::require`].
@@ -66,12 +68,12 @@ impl Promise {
         self.require(requirement)
     }
 
-    /// Requires nothing any more, from the next packet event on.
+    /// Withdraws the requirement from the next packet event on.
     pub fn withdraw(&self) {
         self.post(None);
     }
 
-    /// What is required, as last asked for here or by another clone.
+    /// The requirement as last set through this handle or a clone of it.
     pub fn required(&self) -> Option<Requirement> {
         self.shared
             .mailbox
@@ -79,35 +81,36 @@ impl Promise {
             .and_then(|(words, _)| requirement_from_words(words))
     }
 
-    /// The requirement that the packet path works for: what [`Promise::required`] says once the
-    /// next packet event has come.
+    /// The requirement for which the packet path works now. It becomes [`Promise::required`] with
+    /// the next packet event.
     pub fn in_force(&self) -> Option<Requirement> {
         self.bulletin().requirement
     }
 
-    /// How the present slot stands.
+    /// The status of the present slot.
     pub fn status(&self) -> Status {
         self.bulletin().status
     }
 
-    /// The latest estimate of the available bandwidth: interval, averaging time, flags; its age is
-    /// [`Estimate::age`]. Rates are of IP packets. `None` until something is known.
+    /// The latest estimate of the available bandwidth, in IP-layer bits per second, with its
+    /// interval, averaging time and flags. [`Estimate::age`] gives its age. `None` until something
+    /// is known.
     pub fn estimate(&self) -> Option<Estimate> {
         self.bulletin().estimate
     }
 
-    /// The capacity of the tight link, of IP packets, once known.
+    /// C, the capacity of the tight link, in IP-layer bits per second, once known.
     pub fn capacity(&self) -> Option<Bandwidth> {
         self.bulletin().capacity
     }
 
-    /// What is known of the path's near future, to ask more of than the two questions below.
+    /// The knowledge of the path's near future, for questions beyond the two methods below.
     pub fn outlook(&self) -> Option<Outlook> {
         self.bulletin().outlook
     }
 
-    /// The probability that `rate` would be achieved over the next `per` if it were required now;
-    /// 0 to 1, `None` while nothing is known of the path.
+    /// The probability, 0 to 1, that `rate` would be achieved over the next `per` if it were
+    /// required now. `None` while nothing is known of the path.
     pub fn can_promise(&self, rate: Bandwidth, per: Duration) -> Option<f64> {
         let bulletin = self.bulletin();
         if bulletin.smoothed_rtt.is_some_and(|rtt| per < rtt * 2) {
@@ -117,8 +120,8 @@ impl Promise {
     }
 
     /// The application data that can be delivered within `time` with at least this probability (0
-    /// to 1), without taking from others; what is sent in the last round trip is not there yet.
-    /// `None` while nothing is known of the path.
+    /// to 1), without taking from others. Data takes half a round trip to arrive, so data sent at
+    /// the very end of `time` does not count. `None` while nothing is known of the path.
     pub fn bytes_within(&self, time: Duration, probability: f64) -> Option<Bytes> {
         let bulletin = self.bulletin();
         let half_trip = bulletin.smoothed_rtt? / 2;
@@ -126,7 +129,7 @@ impl Promise {
         Some(bulletin.outlook?.bytes_within(usable, probability))
     }
 
-    /// Reports of the slots that end from now on. Every reader gets each report.
+    /// A reader for the reports of slots that end from now on. Every reader gets each report.
     pub fn reports(&self) -> SlotReports {
         SlotReports {
             shared: Arc::clone(&self.shared),
@@ -149,7 +152,7 @@ impl Promise {
     }
 }
 
-/// Reports of ended slots, oldest first, for a reader that looks now and then.
+/// A reader for reports of ended slots, oldest first. It may be polled at any interval.
 #[derive(Clone, Debug)]
 pub struct SlotReports {
     shared: Arc<Shared>,
@@ -158,14 +161,15 @@ pub struct SlotReports {
 }
 
 impl SlotReports {
-    /// The oldest report that has not been taken; `None` until the next slot ends. Never waits.
+    /// Takes the oldest report that this reader has not taken. `None` until the next slot ends.
+    /// Never waits.
     pub fn take(&mut self) -> Option<SlotReport> {
         loop {
             let reported = self.shared.reported.load(Ordering::Acquire);
             if self.next >= reported {
                 return None;
             }
-            // One cell is left out: it may be written while it is read.
+            // One cell is left out, because it may be written while it is read.
             let oldest = reported.saturating_sub(RING as u64 - 1);
             self.missed += oldest.saturating_sub(self.next);
             self.next = self.next.max(oldest);
@@ -175,14 +179,14 @@ impl SlotReports {
                 Some((words, _)) if self.is_present(number) => {
                     return Some(report_from_words(words));
                 }
-                // Overwritten meanwhile.
+                // The report was overwritten meanwhile.
                 _ => self.missed += 1,
             }
         }
     }
 
-    /// Reports that were overwritten before they were taken: a reader that falls behind by more
-    /// than 127 loses the oldest.
+    /// The number of reports that were overwritten before this reader took them. A reader that
+    /// falls behind by more than 127 reports loses the oldest.
     pub fn missed(&self) -> u64 {
         self.missed
     }
@@ -205,7 +209,7 @@ pub(crate) struct PromiseSeat {
 }
 
 impl PromiseSeat {
-    /// A seat, with what is required from the start.
+    /// A seat with the requirement that holds from the start.
     pub(crate) fn new(requirement: Option<Requirement>) -> Self {
         let none = [0; REPORT_WORDS];
         let shared = Shared {
@@ -217,7 +221,7 @@ impl PromiseSeat {
         };
         Self {
             shared: Arc::new(shared),
-            // No version is odd at rest, so what is there at first is news.
+            // No version is odd at rest, so the first requirement is news.
             seen: 1,
         }
     }
@@ -229,12 +233,12 @@ impl PromiseSeat {
         }
     }
 
-    /// What is required, if that has changed since the last call. One load if not.
+    /// The requirement, if it has changed since the last call. If not, this costs one load.
     pub(crate) fn take_requirement(&mut self) -> Option<Option<Requirement>> {
         if self.shared.mailbox.version() == self.seen {
             return None;
         }
-        // While a thread is just writing, the next packet event is soon enough.
+        // If a thread is writing at this moment, the next packet event is soon enough.
         let (words, version) = self.shared.mailbox.try_read()?;
         self.seen = version;
         Some(requirement_from_words(words))

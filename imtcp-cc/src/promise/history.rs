@@ -1,28 +1,29 @@
-//! What came of earlier slots, by how much they had to take from others.
+//! The outcomes of earlier slots, by how much they had to take from others.
 
-/// Slots that had to take are told apart by quarters of the way from what was available to the
-/// reach.
+/// The number of classes of slots that had to take. The way from what was available to the reach
+/// is cut into quarters.
 const DEPTHS: usize = 4;
 
-/// Words of a history on the bulletin: two for each class.
+/// The number of words of a history in the bulletin: two for each class.
 pub(super) const HISTORY_WORDS: usize = 2 * (DEPTHS + 1);
 
-/// An old slot keeps this much of its weight with each new one that had to take, or had not to, as
-/// it: twenty count.
+/// The part of its weight that an old slot keeps with each new slot of the same kind, that is, one
+/// that had to take or one that had not to. About twenty slots count.
 const MEMORY: f64 = 0.95;
 
-/// What is believed before the first slot, and how many slots it counts for. With enough available
-/// a promise fails by mishap only.
+/// The share of slots that is assumed to be kept before the first slot, and for how many slots
+/// this assumption counts. If enough is available, a promise fails only by accident.
 const ENOUGH_PRIOR: (f64, f64) = (0.98, 4.0);
 
-/// What has to be taken from others is had the less likely the more of it is needed, and rarely
-/// from others that do not yield: of first slots on drawn paths (`imtcp-sim calibrate`), 0.31,
-/// 0.12, 0.09 and 0.00 were kept by quarters, near 0.3 less the share of the way. Where the others
-/// yield, one slot outweighs it.
+/// The assumed share of kept slots that had to take, before the first one. The more a slot needs
+/// from others, the less likely it gets that, and rarely from others that do not yield. Of first
+/// slots on drawn paths (`imtcp-sim calibrate`), 0.31, 0.12, 0.09 and 0.00 were kept in the four
+/// quarters, which is near 0.3 less the share of the way. If the others yield, one slot outweighs
+/// this assumption.
 const TAKING_PRIOR: f64 = 0.3;
 const TAKING_PRIOR_SLOTS: f64 = 1.0;
 
-/// Kept and all slots of a class, old ones counted less.
+/// The kept slots and all slots of a class. Old slots count less.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Tally {
     kept: f64,
@@ -30,7 +31,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Fades by as much of a slot as `weight` says.
+    /// Reduces the weight of old slots for a new slot, which counts as `weight` of a slot.
     fn fade(&mut self, weight: f64) {
         let rest = 1.0 - (1.0 - MEMORY) * weight;
         self.kept *= rest;
@@ -47,7 +48,7 @@ impl Tally {
     }
 }
 
-/// Which share of the slots was kept.
+/// The share of the slots that was kept, by class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct History {
     enough: Tally,
@@ -55,11 +56,14 @@ pub struct History {
 }
 
 impl History {
-    /// A slot ended. `enough` is how likely it seemed at its beginning that enough would be
-    /// available. `depth` is how far into what belongs to others it had to go then, as a share of
-    /// the way from what was available to the most that may be reached; none where it had not to.
+    /// Adds a slot that ended. `enough` is the probability, as seen at its beginning, that enough
+    /// would be available. `depth` says how far into what belongs to others the slot had to go at
+    /// that time, as a share of the way from what was available to the most that may be reached.
+    /// It is `None` if the slot had not to take.
     ///
-    /// Whether it had to take in the end nobody knows. The slot counts for either by how well that
+    /// In the end nobody knows whether the slot had to take. So the slot counts for either case by
+    /// how well that case explains its outcome. A missed slot of doubtful bandwidth is therefore
+    /// little evidence of accidents.
     /// explains what came of it: a missed one whose bandwidth was doubtful says little of mishaps.
     pub fn add(&mut self, enough: f64, depth: Option<f64>, kept: bool) {
         let depth = depth.unwrap_or(0.0);
@@ -77,7 +81,8 @@ impl History {
     fn add_taking(&mut self, depth: f64, kept: bool, weight: f64) {
         for (index, tally) in self.taking.iter_mut().enumerate() {
             tally.fade(weight);
-            // What was had would have been had of less, and what was not, not of more.
+            // A slot that was kept would also have been kept if it had needed less. A slot that
+            // was missed would also have been missed if it had needed more.
             let tells = if kept {
                 index <= class(depth)
             } else {
@@ -89,12 +94,13 @@ impl History {
         }
     }
 
-    /// How likely a slot is kept that needs no more than is available.
+    /// The probability that a slot is kept that needs no more than is available.
     pub fn enough(&self) -> f64 {
         self.enough.share(ENOUGH_PRIOR.0, ENOUGH_PRIOR.1)
     }
 
-    /// How likely a slot is kept that has to take; never more likely than a shallower one.
+    /// The probability that a slot is kept that has to take. It is never above that of a slot that
+    /// need not take.
     pub fn taking(&self, depth: f64) -> f64 {
         let index = class(depth);
         let share = self.taking[index].share(taking_prior(index), TAKING_PRIOR_SLOTS);

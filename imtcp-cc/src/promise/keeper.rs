@@ -1,7 +1,8 @@
-//! Keeps a promise: follows slots, steers the window, foresees how the slot ends, reports.
+//! The keeper of a promise: it follows slots, steers the window, foresees how the slot ends, and
+//! reports.
 //!
-//! Of the requirement, estimate and acknowledged bytes it makes the slope of congestion avoidance;
-//! the arithmetic is in the files beside this one.
+//! It computes the slope of congestion avoidance from the requirement, the estimate and the
+//! acknowledged bytes. The arithmetic is in the files beside this one.
 
 mod course;
 mod foresight;
@@ -21,34 +22,37 @@ use crate::event::Event;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// The control aims above the requirement by the share that a round trip has of the slot: the last
-/// one cannot be corrected any more, and a loss in it holds back what comes behind. Without that
-/// margin its chance would decide half of all slots. And by this share at least.
+/// The least margin by which the control aims above the requirement. Usually the margin is the
+/// share that a round trip has of the slot, because the last round trip cannot be corrected any
+/// more, and a loss in it holds back the data behind it. Without a margin the chance of the last
+/// round trip would decide half of all slots.
 const LEAST_MARGIN: f64 = 0.02;
 
-/// And by this many times what control slots fall short of their targets: what the last one lacks
-/// stays lacking, and twice the root mean square covers nearly all of it.
+/// A further margin, in multiples of the shortfall of control slots. What the last control slot
+/// lacks is never made up for. Twice the root mean square of the shortfalls covers nearly all of
+/// it.
 const MARGIN_SIGMAS: f64 = 2.0;
 
-/// And that by no more than this where the source wants no more than the rate: what is beyond it is
-/// taken from others for nothing.
+/// The largest such further margin for a source that wants no more than the rate. Beyond the rate
+/// it would take from others for nothing.
 const MOST_SPARE_EXACTLY: f64 = 0.02;
 
-/// A source that wants no more gets what it is paced at, and that in whole packets, gathered to
-/// pairs at least: so many may end up in the slot before or behind.
+/// The number of packets that are added to the margin of a source that wants no more. It gets the
+/// rate at which it is paced, in whole packets, which are gathered at least to pairs. So this many
+/// packets may end up in the slot before or after.
 const WHOLE_PACKETS: f64 = 2.0;
 
-/// And by this at most: a promise takes no more than it must. docs/ALGORITHM.md says what a lower
-/// bound costs on a crowded path.
+/// The largest margin as a whole: a promise takes no more than it must. docs/ALGORITHM.md says
+/// what a lower bound costs on a crowded path.
 const MOST_MARGIN: f64 = 0.25;
 
-/// A source that wants no more than its rate has little to spare, so packets that are gathered into
-/// trains are this share of the slot at most: a train that ends in the next slot is missing in this
-/// one.
+/// The longest train as a share of the slot, for a source that wants no more than its rate. Such a
+/// source has little to spare, and packets of a train that ends in the next slot are missing in
+/// this one.
 const GATHERED: f64 = 0.01;
 
-/// An estimate that is older than this many of its own averaging windows, and than an evaluation
-/// slot, says nothing of now.
+/// The age at which an estimate no longer counts, in its own averaging windows. It must also be
+/// older than an evaluation slot.
 const STALE_WINDOWS: u32 = 2;
 
 #[derive(Clone, Copy, Debug)]
@@ -60,31 +64,33 @@ pub(crate) struct KeeperSettings {
     pub(crate) requirement: Option<Requirement>,
 }
 
-/// The path and the window when an acknowledgement comes.
+/// The state of the path and the window when an acknowledgement comes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathState {
     pub(crate) now: Timestamp,
     pub(crate) smoothed: Duration,
     pub(crate) window: Bytes,
     pub(crate) in_flight: Bytes,
-    /// M: UDP payload of a full datagram, and the same on the wire.
+    /// M, the UDP payload of a full datagram, and the size of the same datagram on the wire.
     pub(crate) datagram: Bytes,
     pub(crate) on_wire: Bytes,
     pub(crate) estimate: Option<Estimate>,
-    /// The capacity on the wire, and what stands in for it where only the taking is bounded: P.
+    /// The capacity on the wire, and P of PT (4), which may stand in for it where only the taking
+    /// is bounded.
     pub(crate) capacity: Option<Bandwidth>,
     pub(crate) taking: Option<Bandwidth>,
     pub(crate) slow_start: bool,
 }
 
-/// What the window law is to do.
+/// The instruction to the window law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Steering {
-    /// As it would by itself.
+    /// The window follows its own law.
     Free,
-    /// In congestion avoidance, grow by this many bytes per round trip; fewer than none shrinks.
+    /// In congestion avoidance the window grows by this many bytes per round trip. It shrinks if
+    /// the number is negative.
     Slope { bytes_per_round_trip: i64 },
-    /// The window has reached what is required of it, and more is not wanted.
+    /// The window has reached the size that the requirement needs, and more is not wanted.
     LeaveSlowStart,
 }
 
@@ -97,35 +103,37 @@ pub(crate) struct Keeper {
     evaluation: Option<EvaluationSlot>,
     control: Option<ControlSlot>,
     length: SlotLength,
-    /// How the control slots went; carried from one evaluation slot into the next.
+    /// Whether the control slots met their targets. It is carried from one evaluation slot into
+    /// the next.
     standing: Standing,
     shortfalls: Shortfalls,
-    /// k while it cannot be computed anew.
+    /// k, the slope of the window in packets per round trip. It is used while it cannot be
+    /// computed anew.
     slope: f64,
-    /// The rate at which a source that wants no more than it may send, in packets per second.
+    /// The rate at which a source that wants no more may send, in packets per second.
     pace: Option<f64>,
     index: u64,
     status: Status,
     warned: Option<Timestamp>,
-    /// None where nothing was known of the path when the present slot began.
+    /// `None` if nothing was known of the path when the present slot began.
     need: Option<Need>,
     history: History,
     changes: Changes,
-    /// What was available in the last window whose successor is awaited.
+    /// The available bandwidth of the last window that has no successor yet.
     last_window: Option<Bandwidth>,
     next_window: Timestamp,
-    /// Goodput of the last control slot in which data waited.
+    /// The goodput of the last control slot in which data waited.
     own_rate: Option<Bandwidth>,
     next_look: Timestamp,
     latest: Timestamp,
     last_ack: Option<Timestamp>,
-    /// The path when it came.
+    /// The state of the path at the last acknowledgement.
     last_path: Option<PathState>,
-    /// Data has waited to be sent since then, as far as it is not accounted for.
+    /// The time since which data has waited to be sent, as far as it is not accounted for.
     waiting_since: Option<Timestamp>,
 }
 
-/// What a slot needed when it began, as [`History::add`] has it.
+/// What a slot needed when it began; the arguments of [`History::add`].
 #[derive(Clone, Copy, Debug)]
 struct Need {
     enough: f64,
@@ -168,14 +176,14 @@ impl Keeper {
         self.seat.handle()
     }
 
-    /// Data waits to be sent.
+    /// Tells that data waits to be sent.
     pub(crate) fn on_waiting(&mut self, now: Timestamp, emit: Emit<'_>) {
         self.latest = now;
         self.waiting_since.get_or_insert(now);
         self.look_into_silence(now, emit);
     }
 
-    /// The last data that waited was sent, at the latest time that was seen.
+    /// Tells that all waiting data was sent, at the latest time that the keeper has seen.
     pub(crate) fn on_drained(&mut self) {
         self.account_until(self.latest);
         self.waiting_since = None;
@@ -187,8 +195,7 @@ impl Keeper {
         Some(Bandwidth::from_bps_f64(packets * datagram.as_bits_f64()))
     }
 
-    /// How many packets may be gathered where nothing is sent faster than a rate; see
-    /// [`Self::bound_on_rate`].
+    /// How many packets may be gathered while nothing is sent faster than [`Self::bound_on_rate`].
     pub(crate) fn bound_on_gathering(&self) -> Option<f64> {
         let per = self.requirement?.per();
         Some(self.pace? * per.as_secs_f64() * GATHERED)
@@ -199,7 +206,7 @@ impl Keeper {
         self.length.on_congestion();
     }
 
-    /// An acknowledgement of `sizes` came. Returns what the window is to do.
+    /// An acknowledgement of `sizes` came. Returns the instruction to the window law.
     pub(crate) fn on_ack(
         &mut self,
         path: &PathState,
@@ -229,7 +236,7 @@ impl Keeper {
             return;
         };
         if requirement.is_none() && self.requirement.is_none() {
-            // The mailbox as it was made.
+            // The mailbox is still as it was made.
             return;
         }
         self.requirement = requirement;
@@ -243,7 +250,7 @@ impl Keeper {
         emit(Event::PromiseChanged { requirement });
     }
 
-    /// What is learnt of the path whether anything is required or not.
+    /// Learns of the path, whether anything is required or not.
     fn follow_path(&mut self, path: &PathState) {
         if let Some(last) = self.last_ack.replace(path.now) {
             let rtt = path.smoothed.as_secs_f64().max(1e-9);
@@ -288,13 +295,13 @@ impl Keeper {
         }
     }
 
-    /// Goodput of a full datagram.
+    /// The goodput of a full datagram.
     fn goodput_of(&self, path: &PathState) -> Bytes {
         let payload = path.datagram.saturating_sub(self.settings.packet_overhead);
         payload.max(Bytes::new(1))
     }
 
-    /// What the control aims at, in packets per second.
+    /// The rate at which the control aims, in packets per second.
     fn required_packets(&self, path: &PathState, requirement: &Requirement) -> f64 {
         let per = requirement.per().as_secs_f64();
         let spare = MARGIN_SIGMAS * self.shortfalls.root_mean_square();
@@ -346,7 +353,7 @@ impl Keeper {
         };
         self.slope = match requirement.wanted() {
             Demand::AtLeast => at_least(wanted, most(window), window),
-            // Of its window only a part is sent.
+            // Only a part of this window is sent.
             Demand::Exactly => {
                 steering::exactly(wanted, SPARE * most(window / SPARE), window, &enough)
             }
@@ -381,7 +388,7 @@ impl Keeper {
     }
 }
 
-/// Rounded towards zero; saturates.
+/// Rounds towards zero; saturates.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "saturating is what is wanted"

@@ -1,45 +1,47 @@
-//! Which promises may run side by side on a host.
+//! Decides which promises may run side by side on a host.
 //!
-//! Each connection sees its own path; that several of them lead over the same tight link only the
-//! application can know, by destination prefix say. So it names the path, and the ledger admits a
-//! promise only if all promises on that path fit together. Plain data: an application with several
-//! threads keeps it behind a lock of its own, away from the packet path.
+//! Each connection sees its own path. Only the application can know that several of them lead over
+//! the same tight link, for example by destination prefix. So the application names the path, and
+//! the ledger admits a promise only if all promises on that path fit together. A ledger is plain
+//! data: an application with several threads keeps it behind a lock of its own, away from the
+//! packet path.
 
 use super::requirement::Requirement;
 use crate::units::Bandwidth;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Promises on one path; more are refused, whatever they ask for.
+/// The largest number of promises on one path. More are refused, whatever they ask for.
 const MOST_GRANTS: usize = 10_000;
 
-/// What a path has, as a connection on it knows: goodput.
+/// The rates of a path as a connection on it knows them, in goodput.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathLimits {
-    /// What is available to this connection, its own traffic included
+    /// The bandwidth that is available to this connection, its own traffic included
     /// ([`super::Outlook::available`]).
     pub available: Bandwidth,
-    /// What this connection itself carries now of the promises already granted on the path.
+    /// The part of the promises already granted on the path that this connection itself carries
+    /// now.
     pub own: Bandwidth,
-    /// The capacity, if known.
+    /// The capacity of the path, if known.
     pub capacity: Option<Bandwidth>,
     /// The largest share of the capacity that all promises of the path together may take from
     /// others; 0 to 1.
     pub ceiling: f64,
 }
 
-/// An admitted promise; gives its share back through [`Ledger::release`].
+/// An admitted promise. [`Ledger::release`] gives its share back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Grant(u64);
 
-/// A promise was not admitted.
+/// Says why a promise was not admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// What was asked for.
+    /// The rate that was asked for.
     pub asked: Bandwidth,
-    /// What would be admitted now.
+    /// The rate that would be admitted now.
     pub possible: Bandwidth,
-    /// What the other promises on the path hold.
+    /// The sum of the other promises on the path.
     pub granted: Bandwidth,
 }
 
@@ -74,12 +76,13 @@ impl<K: Ord> Default for Ledger<K> {
 impl<K: Ord + Clone> Ledger<K> {
     /// Admits `requirement` on `path` if it fits beside what is granted there.
     ///
-    /// All promises together may have what is available, which is what this connection measured
-    /// plus what the other granted promises carry (they are cross traffic to it), or the ceiling's
-    /// share of the capacity if that is more; never more than the capacity.
+    /// All promises together may have what is available, or the ceiling's share of the capacity if
+    /// that is more, but never more than the capacity. What is available to all is what this
+    /// connection measured plus what the other granted promises carry, because they are cross
+    /// traffic to it.
     ///
     /// # Errors
-    /// Says what would be admitted.
+    /// The requirement does not fit. The error says what would be admitted.
     pub fn admit(
         &mut self,
         path: &K,
@@ -111,7 +114,7 @@ impl<K: Ord + Clone> Ledger<K> {
         Ok(grant)
     }
 
-    /// Gives a share back; what is not there any more is nothing to give back.
+    /// Gives a share back. A share that is no longer there changes nothing.
     pub fn release(&mut self, path: &K, grant: Grant) {
         if let Some(grants) = self.paths.get_mut(path) {
             grants.remove(&grant);
@@ -128,7 +131,7 @@ impl<K: Ord + Clone> Ledger<K> {
     }
 }
 
-/// What all promises on a path may have together.
+/// The rate that all promises on a path may have together.
 fn room(limits: &PathLimits, granted: Bandwidth) -> Bandwidth {
     let others = granted.saturating_sub(limits.own);
     let available = limits.available.saturating_add(others);

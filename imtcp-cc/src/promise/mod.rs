@@ -1,5 +1,6 @@
-//! Predictable throughput: an application names a rate over a period, the window is steered so that
-//! it gets it, and it is told in time when it will not (PT; docs/ALGORITHM.md lists the paper).
+//! Predictable throughput: an application names a rate over a period. The window is steered so
+//! that the application gets this rate, and the application is told in time when it will not (PT;
+//! docs/ALGORITHM.md lists the paper).
 //!
 //! ```text
 //!  application threads             |  packet path
@@ -9,15 +10,15 @@
 //!  SlotReports::take <---- ring ---+--- Keeper
 //! ```
 //!
-//! Time is cut into *evaluation slots*, one period each, for which a promise is kept or not, and
-//! those into *control slots* of a few round trips, each with a target that makes up for the one
-//! before. On every acknowledgement the slope k of congestion avoidance is chosen so that the
-//! control slot meets its target, within bounds that come from the available bandwidth and the
-//! capacity.
+//! Time is cut into *evaluation slots* of one period each; for each of them a promise is kept or
+//! not. Evaluation slots are cut into *control slots* of a few round trips. Each control slot has
+//! a target that makes up for the one before. With every acknowledgement the slope k of congestion
+//! avoidance is chosen so that the control slot meets its target, within bounds that come from the
+//! available bandwidth and the capacity.
 //!
-//! What counts is *goodput*: bytes of UDP payload newly acknowledged, less
-//! [`crate::Config::packet_overhead`] for each packet. Data that is sent twice counts once, because
-//! the lost packet is never acknowledged.
+//! A promise counts *goodput*: bytes of UDP payload that are newly acknowledged, less
+//! [`crate::Config::packet_overhead`] for each packet. Data that is sent twice counts once,
+//! because the lost packet is never acknowledged.
 
 mod bulletin;
 mod changes;

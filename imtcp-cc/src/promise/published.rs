@@ -1,16 +1,16 @@
 //! A few words that one thread publishes and any thread reads, without a lock on either side.
 //!
-//! A sequence lock over atomic words: the version is odd while the words change, and a reader that
-//! sees two different versions around its reading reads again. The words are atomics, so a torn
-//! reading is defined behaviour, and is thrown away.
+//! It is a sequence lock over atomic words. The version is odd while the words change. A reader
+//! that sees different versions before and after its reading reads again. The words are atomics,
+//! so a torn reading is defined behaviour, and is thrown away.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// Readings in a row that may meet a writer before a reader gives up for now. Writing is a few
-/// dozen stores; a writer that is preempted amid them must not hold up anybody.
+/// How many readings in a row may meet a writer before a reader gives up for now. Writing is a few
+/// dozen stores. A writer that is preempted during them must not delay anybody.
 const MOST_ATTEMPTS: u32 = 1000;
 
-/// `W` words with a version.
+/// `W` words with a version number.
 #[derive(Debug)]
 pub(super) struct Published<const W: usize> {
     version: AtomicU64,
@@ -25,7 +25,7 @@ impl<const W: usize> Published<W> {
         }
     }
 
-    /// Publishes new words. Of several threads only one at a time may do so.
+    /// Publishes new words. Only one thread at a time may do so.
     pub(super) fn publish(&self, words: [u64; W]) {
         let version = self.version.load(Ordering::Relaxed);
         self.version
@@ -39,7 +39,7 @@ impl<const W: usize> Published<W> {
             .store(version.wrapping_add(2), Ordering::Release);
     }
 
-    /// Which publication is the latest; changes with each. One load.
+    /// The version of the latest publication. It changes with each publication. One load.
     pub(super) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
@@ -56,7 +56,7 @@ impl<const W: usize> Published<W> {
         (self.version.load(Ordering::Relaxed) == before).then_some((words, before))
     }
 
-    /// The words and their version; tries for some microseconds where they just change.
+    /// The words and their version. Tries for some microseconds if they change at this moment.
     pub(super) fn read(&self) -> Option<([u64; W], u64)> {
         for _ in 0..MOST_ATTEMPTS {
             if let Some(read) = self.try_read() {
@@ -99,7 +99,7 @@ mod tests {
                             continue;
                         };
                         let sound = words.iter().all(|word| *word == words[0]) && words[0] >= last;
-                        // Or the writer would wait for readers that are gone.
+                        // Without this the writer would wait for readers that are gone.
                         stop.fetch_or(!sound, Ordering::Relaxed);
                         assert!(sound, "{words:?} after {last}");
                         met.fetch_add(u64::from(words[0] > last), Ordering::Relaxed);

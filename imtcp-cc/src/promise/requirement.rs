@@ -1,31 +1,33 @@
-//! What an application asks for, checked.
+//! The application's requirement, checked.
 
 use crate::units::Bandwidth;
 use std::fmt;
 use std::time::Duration;
 
-/// Nothing slower can be told from silence: below a packet a second over the usual periods.
+/// The lowest rate. A slower one cannot be told from silence: it is below a packet a second over
+/// the usual periods.
 const LOWEST_RATE: Bandwidth = Bandwidth::from_kbps(8);
-/// No path of today carries more; a larger number is a mistake of units.
+/// The highest rate. No path of today carries more; a larger number is a mistake of units.
 const HIGHEST_RATE: Bandwidth = Bandwidth::from_mbps(1_000_000);
-/// Below this no path has two round trips.
+/// The shortest period. No path has two round trips in a shorter one.
 const SHORTEST_PERIOD: Duration = Duration::from_micros(100);
-/// Beyond this a mean says nothing to an application.
+/// The longest period. A mean over a longer one says nothing to an application.
 const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
 
-/// PT II-A: a control slot has at least two round trips, and an evaluation slot at least one of
-/// them.
+/// The fewest round trips in a period (PT II-A): a control slot has at least two round trips, and
+/// an evaluation slot has at least one control slot.
 pub(super) const FEWEST_ROUND_TRIPS: u32 = 2;
 
 /// Whether more than the required rate is welcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Demand {
-    /// At least the rate; whatever the path gives beyond it is used as Reno would (k_min = 1,
-    /// PT II-B.2). For sources that can use more, a download say.
+    /// At least the rate. The bandwidth that the path gives beyond it is used as Reno would
+    /// (k_min = 1, PT II-B.2). This is for sources that can use more, for example a download.
     #[default]
     AtLeast,
-    /// The rate and no more: the window is steered down to it as well (no k_min). For sources that
-    /// produce at the rate, live video say; neighbours keep what it does not need.
+    /// The rate and no more. The window is steered down to the rate as well (no k_min). This is
+    /// for sources that produce data at the rate, for example live video. Neighbours keep the
+    /// bandwidth that the source does not need.
     Exactly,
 }
 
@@ -38,11 +40,11 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// `rate` of application data as a mean over every period of length `per`.
+    /// A requirement of `rate` of application data, as a mean over every period of length `per`.
     ///
     /// # Errors
-    /// When the rate is below 8 kbit/s or above 1 Tbit/s, or the period below 100 µs or above 1 h.
-    /// Whether the path can carry it is [`super::Promise::require`]'s question.
+    /// The rate is below 8 kbit/s or above 1 Tbit/s, or the period is below 100 µs or above 1 h.
+    /// [`super::Promise::require`] checks whether the path can carry the rate.
     pub fn new(rate: Bandwidth, per: Duration) -> Result<Self, RejectedRequirement> {
         if !(LOWEST_RATE..=HIGHEST_RATE).contains(&rate) {
             return Err(RejectedRequirement::Rate {
@@ -56,10 +58,10 @@ impl Requirement {
         Ok(Self { rate, per, demand })
     }
 
-    /// The same from bits per second and seconds as they come out of a computation.
+    /// A requirement from bits per second and seconds, as they come out of a computation.
     ///
     /// # Errors
-    /// As [`Requirement::new`]; numbers that are not finite or are negative are errors too.
+    /// As [`Requirement::new`]. Numbers that are negative or not finite are errors, too.
     pub fn from_f64(bits_per_second: f64, seconds: f64) -> Result<Self, RejectedRequirement> {
         if !bits_per_second.is_finite() || bits_per_second < 0.0 {
             return Err(RejectedRequirement::Rate {
@@ -74,7 +76,7 @@ impl Requirement {
         Self::new(Bandwidth::from_bps_f64(bits_per_second), per)
     }
 
-    /// The same, with or without a wish for more.
+    /// The same requirement with another [`Demand`].
     #[must_use]
     pub fn demand(mut self, demand: Demand) -> Self {
         self.demand = demand;
@@ -86,17 +88,18 @@ impl Requirement {
         self.rate
     }
 
-    /// The period over which the rate is a mean: the evaluation slot, t in PT.
+    /// t in PT: the period over which the rate is a mean, which is the evaluation slot.
     pub fn per(&self) -> Duration {
         self.per
     }
 
-    /// Whether more is welcome.
+    /// Whether more than the rate is welcome.
     pub fn wanted(&self) -> Demand {
         self.demand
     }
 
-    /// Checks against what is known of a path: round trip and the most that it may carry.
+    /// Checks the requirement against what is known of a path: the round trip, and the most that
+    /// the path may carry.
     pub(super) fn check(
         &self,
         smoothed_rtt: Option<Duration>,
@@ -121,37 +124,38 @@ impl Requirement {
     }
 }
 
-/// Why a requirement was rejected, and what would be possible.
+/// Why a requirement was rejected, and which one would be possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RejectedRequirement {
-    /// The rate is no rate, or far from what any path carries.
+    /// The rate is not a valid rate, or is far from what any path carries.
     Rate {
-        /// As given.
+        /// The rate as given.
         given: String,
     },
     /// The period is too short or too long for any path.
     Period {
-        /// As given.
+        /// The period as given.
         given: Duration,
     },
     /// The period is negative or not a number.
     PeriodNotANumber {
-        /// As given.
+        /// The period as given.
         given: String,
     },
-    /// The period is too short for this path: what is sent in it could not be corrected.
+    /// The period is too short for this path: data sent within it could not be corrected.
     PeriodBelowRoundTrips {
-        /// As given.
+        /// The period as given.
         given: Duration,
-        /// Two smoothed round trips, as of now.
+        /// The shortest possible period: two smoothed round trips, as of now.
         shortest: Duration,
     },
-    /// The rate is above what may be had of this path.
+    /// The rate is above what this path can give.
     AbovePath {
-        /// As given.
+        /// The rate as given.
         given: Bandwidth,
-        /// What is available, or the ceiling's share of the capacity if that is more; goodput.
+        /// The largest possible rate in goodput: what is available, or the ceiling's share of the
+        /// capacity if that is more.
         most: Bandwidth,
     },
 }

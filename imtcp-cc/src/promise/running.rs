@@ -1,48 +1,51 @@
-//! How a slot will end that has begun: the forecast for the rest of it, and what its course tells.
+//! How a slot that has begun will end. The probability joins the forecast for the rest of the slot
+//! with its course so far.
 //!
 //! ```text
 //! odds(missed) = odds(forecast) e^b (needed / required)^c (needed / pace)^d
 //! ```
 //!
-//! The forecast knows path and experience, and nothing of this slot. A slot that is behind has met
-//! with something, which mostly lasts; and a window that carries less now than is needed has to
-//! grow first. Both come as factors of the odds, like any further evidence.
+//! The forecast knows path and experience, and nothing of this slot. If a slot is behind,
+//! something slowed it, and this mostly lasts. If the window carries less now than is needed, it
+//! has to grow first. Both enter as factors of the odds, like any further evidence.
 
 use crate::units::Bandwidth;
 
-/// b, c and d, as a logistic regression over the slots of 100 drawn paths has them (`imtcp-sim
-/// calibrate --seeds 1..100`, looks at seven tenths of the slot left); the forecast's own weight is
-/// 0.95 there, i.e. one.
+/// b, c and d, the weights of the odds. They come from a logistic regression over the slots of 100
+/// drawn paths (`imtcp-sim calibrate --seeds 1..100`, with seven tenths of the slot left). The
+/// forecast's own weight is 0.95 there, which is taken as one.
 const BIAS: f64 = 0.2;
 const BEHIND: f64 = 9.0;
 const PACE: f64 = 2.0;
 
-/// No ratio counts for more than this, in either direction: a tenth of what is needed says all.
+/// The largest ratio that counts, in either direction. A tenth of what is needed already says
+/// everything.
 const MOST_RATIO: f64 = 10.0;
 
-/// A warning comes when the slot is more likely missed than kept. That is the rule from the middle
-/// of the slot on; before, there is time to see, and a warning that is taken back is a nuisance: at
-/// the beginning it takes odds of four to one.
+/// The probability of a miss from which on a warning is given. From the middle of the slot on, a
+/// slot is called at risk if it is more likely missed than kept. Earlier there is time to wait,
+/// and a warning that is taken back is a nuisance. So at the beginning the odds must be four to
+/// one.
 const RISK_AT_MIDDLE: f64 = 0.5;
 const RISK_AT_START: f64 = 0.8;
 
-/// It is taken back only some way beyond, so that a wavering forecast does not make a wavering
-/// status.
+/// How far the probability must fall below that bound before a warning is taken back. A forecast
+/// that wavers then does not make a status that wavers.
 const BACK: f64 = 0.1;
 
-/// What the course of a slot shows; rates are goodput.
+/// The course of a slot so far. Rates are goodput.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Course {
-    /// What the rest of the slot has to bring.
+    /// The rate that the rest of the slot has to bring.
     pub(super) needed: Bandwidth,
-    /// What the whole slot has to bring.
+    /// The rate that the whole slot has to bring.
     pub(super) required: Bandwidth,
-    /// What the window carries now.
+    /// The rate that the window carries now.
     pub(super) pace: Bandwidth,
 }
 
 impl Course {
-    /// The probability that the slot is kept, where `forecast` is the one of the outlook.
+    /// The probability that the slot is kept, if the outlook's forecast is `forecast`.
     pub(super) fn probability(&self, forecast: f64) -> f64 {
         let odds = (1.0 - forecast) / forecast.max(f64::MIN_POSITIVE)
             * libm::exp(BIAS)
@@ -52,14 +55,15 @@ impl Course {
     }
 }
 
-/// One to the other, within bounds.
+/// The ratio of one rate to the other, within bounds.
 fn ratio(one: Bandwidth, other: Bandwidth) -> f64 {
     let ratio = one.as_bps_f64() / other.as_bps_f64().max(1.0);
     ratio.clamp(1.0 / MOST_RATIO, MOST_RATIO)
 }
 
-/// Whether a slot of which the share `left` is still to come is to be called at risk, when it is
-/// kept with this probability. `warned` while it is called so already.
+/// Whether a slot is to be called at risk. `left` is the share of the slot that is still to come,
+/// `probability` the probability that it is kept. `warned` is true if it is called at risk
+/// already.
 pub(super) fn is_at_risk(probability: f64, left: f64, warned: bool) -> bool {
     let early = (2.0 * left - 1.0).clamp(0.0, 1.0);
     let bound = RISK_AT_MIDDLE + (RISK_AT_START - RISK_AT_MIDDLE) * early;

@@ -1,41 +1,45 @@
-//! How long a control slot is: s, in round trips (PT II-A: 2 <= s <= e).
+//! s, the length of a control slot in round trips (PT II-A: 2 <= s <= e, the round trips of an
+//! evaluation slot).
 //!
-//! A control slot is a plan: so much will be delivered if the window climbs by k in each round
-//! trip. A loss breaks it, because the window halves. So a plan should reach as far as the path
-//! usually goes between two losses, no further, and not less far either: a shorter slot has to make
-//! up for its predecessor in fewer round trips, which asks for a steeper climb and earns the next
-//! loss.
+//! A control slot is a plan: a certain amount will be delivered if the window climbs by k in each
+//! round trip. A loss breaks the plan, because the window halves. So a plan should reach as far as
+//! the path usually goes between two losses, and no further. It should not be much shorter either.
+//! A shorter slot has to make up for its predecessor in fewer round trips. That needs a steeper
+//! climb and causes the next loss.
 //!
-//! The paper halves s after a slot that missed its target and doubles it after one that did not,
-//! and finds that this misses where every second slot does (25 flows, PT IV-A.2): s then never
-//! rests. The mean loss interval is what its rule gropes for, and it can be measured.
+//! The paper halves s after a slot that missed its target and doubles it after one that did not.
+//! It finds that the rule misses its aim where every second slot misses its target (25 flows, PT
+//! IV-A.2), because s then never rests. That rule searches for the mean loss interval, and the
+//! mean loss interval can be measured.
 
 use super::requirement::FEWEST_ROUND_TRIPS;
 
-/// How the length of control slots follows the path.
+/// How the length of control slots follows from the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SlotLengthRule {
-    /// As far as the path usually goes between two congestion events, cut so that whole slots fill
-    /// the evaluation slot.
+    /// The length is as far as the path usually goes between two congestion events, cut so that
+    /// whole slots fill the evaluation slot.
     #[default]
     LossIntervals,
-    /// The paper's: half after a target that was missed, twice after one that was reached.
+    /// The paper's rule: half the length after a missed target, and twice the length after a
+    /// target that was reached.
     Doubling,
 }
 
-/// Weights of the latest intervals, newest first (RFC 5348, section 5.4).
+/// The weights of the latest intervals, newest first (RFC 5348, section 5.4).
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
-/// Where others have just joined, the mean of eight intervals speaks of the time before for long:
-/// it counts up to this many times the mean of the last [`RECENT`].
+/// The mean counts up to this many times the mean of the last [`RECENT`] intervals. If others have
+/// just joined, the mean of eight intervals describes the time before for long.
 const MOST_ABOVE_RECENT: f64 = 1.5;
 const RECENT: usize = 3;
 
-/// Mean number of round trips between congestion events, as RFC 5348, section 5.4, averages loss
-/// intervals: the present one counts once it is long enough to raise the mean.
+/// The mean number of round trips between congestion events. It is the average of RFC 5348,
+/// section 5.4, for loss intervals: the present interval counts once it is long enough to raise
+/// the mean.
 #[derive(Clone, Debug, Default)]
 struct LossIntervals {
-    /// Newest first; the first `count` are real.
+    /// The intervals in round trips, newest first. The first `count` are real.
     closed: [f64; WEIGHTS.len()],
     count: usize,
 }
@@ -47,7 +51,8 @@ impl LossIntervals {
         self.count = (self.count + 1).min(WEIGHTS.len());
     }
 
-    /// `None` before the first loss: nothing has broken a plan yet.
+    /// The mean in round trips. `None` before the first loss, because nothing has broken a plan
+    /// yet.
     fn mean(&self, open: f64) -> Option<f64> {
         let closed = &self.closed[..self.count];
         if closed.is_empty() {
@@ -72,18 +77,18 @@ fn weighted(values: impl Iterator<Item = f64>) -> f64 {
     sum / weights
 }
 
-/// Follows s.
+/// Follows s, the length of control slots.
 #[derive(Clone, Debug)]
 pub(super) struct SlotLength {
     rule: SlotLengthRule,
     intervals: LossIntervals,
     /// Round trips since the last congestion event.
     since_loss: f64,
-    /// The paper's s.
+    /// s by the paper's rule, in round trips.
     doubling: u32,
 }
 
-/// The paper's first s (PT IV-A).
+/// The first s of the paper, in round trips (PT IV-A).
 const FIRST: u32 = 16;
 
 impl SlotLength {
@@ -96,18 +101,18 @@ impl SlotLength {
         }
     }
 
-    /// This many round trips went by.
+    /// Tells that this many round trips went by.
     pub(super) fn on_rounds(&mut self, rounds: f64) {
         self.since_loss += rounds;
     }
 
-    /// The window was reduced.
+    /// Tells that the window was reduced.
     pub(super) fn on_congestion(&mut self) {
         self.intervals.close(self.since_loss);
         self.since_loss = 0.0;
     }
 
-    /// A control slot of an evaluation slot of `whole` round trips ended.
+    /// Tells that a control slot ended, within an evaluation slot of `whole` round trips.
     pub(super) fn on_slot(&mut self, reached: bool, whole: u32) {
         self.doubling = if reached {
             self.doubling.saturating_mul(2)
@@ -128,10 +133,11 @@ impl SlotLength {
         }
     }
 
-    /// ln 2 of the mean loss interval: where losses come at random the intervals are exponential,
-    /// that is their median, and a plan is as likely carried out as broken. Half of the evaluation
-    /// slot at most, so that one correction is always possible, and `left` cut into equal parts, so
-    /// that no stub remains that could only be driven steeply.
+    /// The length: ln 2 of the mean loss interval. If losses come at random the intervals are
+    /// exponential, and ln 2 of the mean is their median. A plan of this length is as likely
+    /// carried out as broken. The length is at most half of the evaluation slot, so that one
+    /// correction is always possible. `left` is cut into equal parts, so that no short rest
+    /// remains that would need a steep climb.
     fn cut(&self, left: u32, whole: u32) -> u32 {
         let longest = (whole / 2).max(FEWEST_ROUND_TRIPS);
         #[expect(
@@ -144,8 +150,8 @@ impl SlotLength {
             .mean(self.since_loss)
             .map_or(longest, |mean| (mean * std::f64::consts::LN_2) as u32)
             .clamp(FEWEST_ROUND_TRIPS, longest);
-        // At the nearest number of parts: rounding up alone would make slots half as long as asked
-        // for where they barely do not fit.
+        // The number of parts is rounded to the nearest. If it were always rounded up, slots that
+        // barely do not fit would be half as long as asked for.
         let parts = (left.saturating_add(reach / 2) / reach).max(1);
         (left / parts).max(FEWEST_ROUND_TRIPS)
     }

@@ -1,18 +1,19 @@
-//! Evaluation slots and control slots: what is due, what came (PT II-A).
+//! Evaluation slots and control slots: the data that is due in them, and the data that came (PT
+//! II-A).
 
 use super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
 use super::status::Outcome;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// One period of the requirement.
+/// An evaluation slot, which is one period of the requirement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EvaluationSlot {
     pub(super) start: Timestamp,
     pub(super) end: Timestamp,
-    /// Goodput delivered in it.
+    /// The goodput delivered in it.
     pub(super) achieved: Bytes,
-    /// How long data waited to be sent in it.
+    /// How long data waited in it to be sent.
     pub(super) wanting: Duration,
 }
 
@@ -31,15 +32,16 @@ impl EvaluationSlot {
         requirement.rate().bytes_in(requirement.per())
     }
 
-    /// How the slot ended. A source that had nothing to send for part of it can only claim the rate
-    /// for the rest, and what it wrote in the last round trip cannot have been acknowledged.
+    /// The outcome of the slot. A source that had nothing to send for part of it can claim the
+    /// rate only for the rest. What it wrote in the last round trip cannot have been acknowledged,
+    /// and is left out, too.
     pub(super) fn outcome(&self, requirement: &Requirement, smoothed_rtt: Duration) -> Outcome {
         if self.achieved >= Self::due(requirement) {
             return Outcome::Kept;
         }
         let length = self.end.saturating_since(self.start);
         let claim = self.wanting.saturating_sub(smoothed_rtt);
-        // A source that is never found wanting for a round trip or more is no limit.
+        // A source that never pauses for a round trip or more does not limit the slot.
         if self.wanting + smoothed_rtt < length
             && self.achieved >= requirement.rate().bytes_in(claim)
         {
@@ -54,21 +56,23 @@ impl EvaluationSlot {
     }
 }
 
-/// A stretch of a few round trips with a target of its own. Packets are full datagrams.
+/// A control slot: a stretch of a few round trips with a target of its own. Packets are full
+/// datagrams.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ControlSlot {
     pub(super) start: Timestamp,
-    /// srtt_i: the smoothed round trip when it began.
+    /// srtt_i: the smoothed round trip when the slot began.
     pub(super) srtt: Duration,
-    /// s, in round trips.
+    /// s, the length of the slot in round trips.
     pub(super) length: u32,
-    /// g_i, in packets per second.
+    /// g_i, the target of the slot, in packets per second.
     pub(super) target: f64,
-    /// Slow start was over when it began, so that its target could have been steered to.
+    /// Whether slow start was over when the slot began. If so, the slot could be steered to its
+    /// target.
     pub(super) steered: bool,
-    /// Packets delivered in it.
+    /// The number of packets delivered in it.
     pub(super) achieved: f64,
-    /// How long data waited to be sent in it.
+    /// How long data waited in it to be sent.
     pub(super) wanting: Duration,
 }
 
@@ -89,12 +93,12 @@ impl ControlSlot {
         self.start + self.srtt.saturating_mul(self.length)
     }
 
-    /// n_j: round trips since it began, from 0.
+    /// n_j: the number of round trips since the slot began, from 0.
     pub(super) fn round(&self, now: Timestamp) -> u32 {
         rounds(now.saturating_since(self.start), self.srtt)
     }
 
-    /// g_i srtt_i s.
+    /// g_i srtt_i s: the number of packets that the slot has to deliver.
     pub(super) fn due(&self) -> f64 {
         self.target * self.seconds()
     }
@@ -103,15 +107,16 @@ impl ControlSlot {
         self.srtt.as_secs_f64() * f64::from(self.length)
     }
 
-    /// What it did over `lasted`, as a rate.
+    /// tput_i: the rate that the slot delivered over `lasted`, in packets per second.
     pub(super) fn throughput(&self, lasted: Duration) -> f64 {
         self.achieved / lasted.as_secs_f64().max(1e-9)
     }
 
-    /// g_i - tput_i: what it lacks; less than nothing where it did more. What the source did not
-    /// offer is not lacking. A slot ends with an acknowledgement, later than it was planned, and
-    /// for the rest `bw` is due and not the target, which may be many times that. What lacked
-    /// before is still lacking where the source paused.
+    /// g_i - tput_i: the rate that the slot lacks, in packets per second; negative if it delivered
+    /// more than its target. Data that the source did not offer is not lacking. A slot ends with
+    /// an acknowledgement, later than planned. For the additional time `bw` is due, and not the
+    /// target, which may be many times `bw`. If the source paused, what lacked before is still
+    /// lacking.
     pub(super) fn lacking(&self, lasted: Duration, bw: f64) -> f64 {
         let seconds = lasted.as_secs_f64().max(1e-9);
         let carried = (self.target - bw) * self.seconds().min(seconds);
@@ -124,29 +129,30 @@ impl ControlSlot {
     }
 }
 
-/// g_i = bw + (g_{i-1} - tput_{i-1}) of PT II-A, with the difference carried over as packets: where
-/// two control slots are not equally long, packets are what the next one has to make up for. For
-/// equal lengths this is the formula as printed. A target is never below zero.
+/// g_i = bw + (g_{i-1} - tput_{i-1}) of PT II-A, the next target in packets per second. The
+/// difference is carried over as packets: if two control slots are not equally long, the next one
+/// has to make up for packets. For equal lengths this is the formula as printed. A target is never
+/// below zero.
 pub(super) fn next_target(bw: f64, lacking: f64, lasted: Duration, next: Duration) -> f64 {
     let carried = lacking * lasted.as_secs_f64() / next.as_secs_f64().max(1e-9);
     (bw + carried).max(0.0)
 }
 
-/// Whole round trips in a span.
+/// The number of whole round trips in a span.
 pub(super) fn rounds(span: Duration, srtt: Duration) -> u32 {
     let count = span.as_nanos() / srtt.as_nanos().max(1);
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Round trips that a span covers, the last one maybe not all of it.
+/// The number of round trips that a span covers, of which the last one may be incomplete.
 pub(super) fn rounds_up(span: Duration, srtt: Duration) -> u32 {
     let count = span.as_nanos().div_ceil(srtt.as_nanos().max(1));
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// By what share of an evaluation slot control slots fall short of their targets: root mean square,
-/// of which old ones lose weight. What the last control slot lacks is never made up for, so this is
-/// what the aim has to have to spare.
+/// The share of an evaluation slot by which control slots fall short of their targets. It is a
+/// root mean square in which old slots lose weight. What the last control slot lacks is never made
+/// up for, so the aim needs this much to spare.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shortfalls {
     square: f64,
@@ -154,10 +160,11 @@ pub(super) struct Shortfalls {
 }
 
 impl Shortfalls {
-    /// Thirty control slots count.
+    /// About thirty control slots count.
     const MEMORY: f64 = 29.0 / 30.0;
 
-    /// A control slot of `lasted` lacked this much, in packets per second, of `bw` over `per`.
+    /// Adds a control slot of `lasted` that lacked this much, in packets per second, of `bw` over
+    /// `per`.
     pub(super) fn add(&mut self, lacking: f64, lasted: Duration, bw: f64, per: Duration) {
         let whole = (bw * per.as_secs_f64()).max(1e-9);
         let share = lacking.max(0.0) * lasted.as_secs_f64() / whole;
@@ -170,7 +177,7 @@ impl Shortfalls {
     }
 }
 
-/// e: round trips in an evaluation slot, at least two.
+/// e: the number of round trips in an evaluation slot, at least two.
 pub(super) fn evaluation_rounds(per: Duration, srtt: Duration) -> u32 {
     rounds(per, srtt).max(FEWEST_ROUND_TRIPS)
 }

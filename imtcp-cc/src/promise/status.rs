@@ -1,37 +1,38 @@
-//! What a promise says of itself while it runs, and at the end of each slot.
+//! The status of a promise while it runs, and its outcome at the end of each slot.
 
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::fmt;
 
-/// How the present evaluation slot stands.
+/// The status of the present evaluation slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Status {
     /// Nothing is required.
     #[default]
     Idle,
-    /// It will be kept, as far as can be foreseen.
+    /// The slot will be kept, as far as can be foreseen.
     Kept,
-    /// It will rather not be kept.
+    /// The slot will more likely be missed than kept.
     AtRisk {
-        /// Why, as far as can be told.
+        /// The cause, as far as it can be told.
         cause: Cause,
-        /// How much goodput the slot is expected to lack.
+        /// The goodput that the slot is expected to lack.
         shortfall: Bytes,
     },
-    /// It cannot be kept any more: not even the whole capacity would deliver what is missing.
+    /// The slot cannot be kept any more: not even the whole capacity would deliver what is
+    /// missing.
     Broken {
-        /// How much goodput is missing now.
+        /// The goodput that is missing now.
         shortfall: Bytes,
     },
 }
 
 impl Status {
-    /// True while the slot will rather not be kept, or cannot be any more.
+    /// True while the slot will more likely be missed, or cannot be kept any more.
     pub const fn is_warning(&self) -> bool {
         matches!(self, Self::AtRisk { .. } | Self::Broken { .. })
     }
 
-    /// The name, as qlog has it.
+    /// The name of the status in qlog.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -45,18 +46,19 @@ impl Status {
 /// Why a promise is at risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// Others leave less than is needed, and what can be taken from them has not been enough.
+    /// Others leave less than is needed, and the bandwidth taken from them has not been enough.
     Crowded,
-    /// It would take more from others than the ceiling allows.
+    /// The promise would have to take more from others than the ceiling allows.
     Ceiling,
-    /// Enough is available, and losses or a window that is still small keep it from being used.
+    /// Enough is available, but losses or a window that is still small keep the promise from using
+    /// it.
     Window,
-    /// The round trip has become so long that the period no longer holds two of them.
+    /// The round trip is now so long that the period no longer holds two of them.
     RoundTrip,
 }
 
 impl Cause {
-    /// The name, as qlog has it.
+    /// The name of the cause in qlog.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Crowded => "crowded",
@@ -90,7 +92,7 @@ impl Outcome {
         !matches!(self, Self::Missed)
     }
 
-    /// The name, as qlog has it.
+    /// The name of the outcome in qlog.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -103,18 +105,20 @@ impl Outcome {
 /// An evaluation slot that has ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlotReport {
-    /// Counts slots since the controller began, from 0; not reset by a change of the requirement.
+    /// The number of the slot. It counts from 0 when the controller began, and a change of the
+    /// requirement does not reset it.
     pub index: u64,
-    /// When it began.
+    /// When the slot began.
     pub start: Timestamp,
-    /// When it ended.
+    /// When the slot ended.
     pub end: Timestamp,
-    /// The rate that was required, application data.
+    /// The required rate, in bits of application data per second.
     pub required: Bandwidth,
-    /// The rate that was achieved, application data.
+    /// The achieved rate, in bits of application data per second.
     pub achieved: Bandwidth,
-    /// Whether that is enough.
+    /// How the slot ended.
     pub outcome: Outcome,
-    /// When the application was first told that the slot was at risk or broken, if it was.
+    /// When the application was first told that the slot was at risk or broken; `None` if it was
+    /// never told.
     pub warned: Option<Timestamp>,
 }

@@ -1,22 +1,22 @@
 //! The slope of congestion avoidance: k_bw and its bounds (PT II-B), as plain arithmetic.
 //!
-//! As in the paper a packet is the unit: a full datagram. It is what converts between the layers:
+//! As in the paper, a packet is the unit: a full datagram. A packet converts between the layers:
 //! the same packet has M bytes of UDP payload in the window, M less overhead of goodput in the
-//! promise, M plus headers in the available bandwidth and the capacity.
+//! promise, and M plus headers in the available bandwidth and the capacity.
 
-/// Where a control slot stands when an acknowledgement comes.
+/// The position within a control slot when an acknowledgement comes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Position {
-    /// g_i srtt_i s: packets that the control slot has to deliver.
+    /// g_i srtt_i s: the number of packets that the control slot has to deliver.
     pub(super) due: f64,
-    /// a_j: packets that count already. The paper counts packets sent since the slot began; see
-    /// docs/ALGORITHM.md for why it is packets acknowledged and in flight here.
+    /// a_j: the number of packets that count already. The paper counts packets sent since the slot
+    /// began; docs/ALGORITHM.md says why packets acknowledged and in flight count here.
     pub(super) counted: f64,
-    /// cwnd, in packets.
+    /// cwnd: the congestion window, in packets.
     pub(super) window: f64,
-    /// s, in round trips.
+    /// s: the length of the control slot, in round trips.
     pub(super) length: u32,
-    /// n_j: round trips since the slot began, from 0.
+    /// n_j: the number of round trips since the slot began, from 0.
     pub(super) round: u32,
 }
 
@@ -27,7 +27,8 @@ pub(super) struct Position {
 /// k = 2 (g srtt s - a_j - (s - n_j - 1) cwnd) / ((s - n_j - 1) (s - n_j))
 /// ```
 ///
-/// `None` in the slot's last round trip: what is sent then is acknowledged in the next.
+/// `None` in the slot's last round trip, because packets sent then are acknowledged in the next
+/// slot.
 pub(super) fn k_bw(at: &Position) -> Option<f64> {
     let after = at.length.checked_sub(at.round)?;
     let rounds = f64::from(after.checked_sub(1).filter(|rounds| *rounds > 0)?);
@@ -35,20 +36,21 @@ pub(super) fn k_bw(at: &Position) -> Option<f64> {
     Some(2.0 * need / (rounds * f64::from(after)))
 }
 
-/// What the path allows; rates in packets per second.
+/// The rates of a path, in packets per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PathRates {
-    /// A.
+    /// A, the available bandwidth, in packets per second.
     pub(super) available: f64,
-    /// P; none while it is not known.
+    /// P, the physical bandwidth, in packets per second; `None` while it is not known.
     pub(super) capacity: Option<f64>,
-    /// The largest share of P that may be reached by taking from others.
+    /// The largest share of P that may be reached by taking from others; 0 to 1.
     pub(super) ceiling: f64,
 }
 
 impl PathRates {
-    /// The most that may be had by taking from others: the ceiling's share of the capacity, but
-    /// never less than what is available without taking. With a ceiling of 1 this is the paper's P.
+    /// The largest rate that may be reached by taking from others: the ceiling's share of the
+    /// capacity, but never less than what is available without taking. With a ceiling of 1 this is
+    /// the paper's P.
     pub(super) fn reach(&self) -> f64 {
         self.capacity.map_or(self.available, |capacity| {
             self.available
@@ -58,12 +60,13 @@ impl PathRates {
     }
 }
 
-/// How the control slots of this evaluation slot went.
+/// Whether the control slots of this evaluation slot met their targets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Standing {
-    /// Each reached its target: PT (3).
+    /// Each slot reached its target: PT (3) holds.
     OnTarget,
-    /// One did not: PT (4), with g_i - tput_{i-1} in packets per second.
+    /// One slot did not reach its target: PT (4) holds, with g_i - tput_{i-1} in packets per
+    /// second.
     Behind { lacking: f64 },
 }
 
@@ -83,34 +86,36 @@ pub(super) fn k_max(path: &PathRates, standing: Standing, window: f64, srtt: f64
     rate * srtt - window
 }
 
-/// Reno's own slope: a promise never climbs more slowly than that while it is below its target.
+/// k of Reno's own slope. A promise never climbs more slowly than that while it is below its
+/// target.
 pub(super) const RENO: f64 = 1.0;
 
-/// k for a source that takes whatever it can get: k_min = 1 (PT II-B.2).
+/// k for a source that uses all it can get: k_min = 1 (PT II-B.2).
 pub(super) fn at_least(k_bw: f64, k_max: f64, window: f64) -> f64 {
     k_bw.min(upper(k_max, window)).max(RENO)
 }
 
-/// The window of a source that wants no more than a rate, as a multiple of what the rate needs. Its
-/// packets leave at the rate, so the window bounds nothing while all goes well; after a loss it is
-/// halved (RFC 9002, section 7.3.2), and half of this still carries the rate. It is also the most
-/// by which such a source sends faster than the rate, to make up for what it lacks.
+/// The window of a source that wants no more than a rate, as a multiple of the window that the
+/// rate needs. The packets of such a source leave at the rate, so the window bounds nothing while
+/// no packet is lost. After a loss the window is halved (RFC 9002, section 7.3.2), and half of
+/// this one still carries the rate. The same factor bounds how much faster than the rate the
+/// source sends to make up for what it lacks.
 pub(super) const SPARE: f64 = 2.0;
 
-/// Where a source that wants `rate` packets per second and no more is steered to.
+/// The window to which a source that wants `rate` packets per second and no more is steered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Enough {
     /// The window, in packets.
     pub(super) window: f64,
-    /// The slope towards it from below, in packets per round trip.
+    /// The slope towards that window from below, in packets per round trip.
     pub(super) climb: f64,
 }
 
 impl Enough {
-    /// Climbs as far as a control slot of `length` round trips goes, which is how far the path
-    /// usually goes without a loss, if the path can carry the rate without more being taken than
-    /// may be; with Reno's slope otherwise. Faster is no harm then: the window rises and not what
-    /// is sent.
+    /// Computes window and slope. If the path can carry the rate without more being taken than
+    /// allowed, the slope reaches the window within a control slot of `length` round trips. That
+    /// is how far the path usually goes without a loss. Otherwise the slope is Reno's. A faster
+    /// climb does no harm here, because only the window rises, and not the rate of sending.
     pub(super) fn of(
         rate: f64,
         path: Option<&PathRates>,
@@ -128,22 +133,23 @@ impl Enough {
     }
 }
 
-/// k for a source that wants the rate and no more: to the window that is enough and not beyond it,
-/// up by what the slot lacks or as planned, down by half a window per round trip at most.
+/// k for a source that wants the rate and no more. It leads to the window that is enough and not
+/// beyond it: up by what the slot lacks or as planned, and down by at most half a window per round
+/// trip.
 pub(super) fn exactly(k_bw: f64, k_max: f64, window: f64, enough: &Enough) -> f64 {
     let missing = (enough.window - window).max(-window / 2.0);
     let fastest = k_bw.min(upper(k_max, window)).max(enough.climb);
     missing.min(fastest).min(window.max(RENO))
 }
 
-/// The rate at which a source that wants no more than `bw` may send: what the control slot has to
-/// have, within half and twice of `bw`, so that neither what lacks nor what was too much is made up
-/// for in a burst or a pause.
+/// The rate at which a source that wants no more than `bw` may send: the target of the control
+/// slot, but between half of `bw` and twice `bw`. Neither a shortfall nor an excess is then made
+/// up for in a burst or a pause.
 pub(super) fn pace(target: f64, bw: f64) -> f64 {
     target.clamp(bw / SPARE, SPARE * bw)
 }
 
-/// Not above k_max, not faster than slow start, not slower than Reno.
+/// The upper bound of k: k_max, but not faster than slow start, and not slower than Reno.
 fn upper(k_max: f64, window: f64) -> f64 {
     k_max.min(window).max(RENO)
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 pub struct Bandwidth(u64);
 
 impl Bandwidth {
-    /// Nothing per second.
+    /// The rate zero.
     pub const ZERO: Self = Self(0);
-    /// The largest rate that can be named.
+    /// The largest rate that a `Bandwidth` can hold.
     pub const MAX: Self = Self(u64::MAX);
 
     /// A rate from bits per second.
@@ -29,11 +29,11 @@ impl Bandwidth {
         Self(megabits_per_second.saturating_mul(1_000_000))
     }
 
-    /// Rounds a computed rate to whole bits per second. Not a number and anything below zero
-    /// become zero, anything above the range becomes [`Bandwidth::MAX`].
+    /// Rounds a computed rate to whole bits per second. Anything below zero and anything that is
+    /// not a number become zero. Anything above the range becomes [`Bandwidth::MAX`].
     pub fn from_bps_f64(bits_per_second: f64) -> Self {
-        // A float-to-integer `as` saturates and maps NaN to 0, which is the documented rule. What
-        // it cuts off is exact, so half and more of a bit can be told without a call of `round`.
+        // A float-to-integer `as` saturates and maps NaN to 0, which is the documented rule. The
+        // part that it cuts off is exact, so the rounding needs no call of `round`.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -54,12 +54,12 @@ impl Bandwidth {
         Some(Self(bit_nanos_over(bytes, span)))
     }
 
-    /// Bits per second.
+    /// The rate in bits per second.
     pub const fn as_bps(self) -> u64 {
         self.0
     }
 
-    /// Bits per second, for statistics.
+    /// The rate in bits per second as a float, for statistics.
     pub fn as_bps_f64(self) -> f64 {
         self.0 as f64
     }
@@ -85,8 +85,8 @@ impl Bandwidth {
         Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 
-    /// The rate times a ratio, rounded; a ratio that is not finite or is negative gives zero or
-    /// [`Bandwidth::MAX`] as for [`Bandwidth::from_bps_f64`].
+    /// The rate times a ratio, rounded. A ratio that is negative or not finite gives zero or
+    /// [`Bandwidth::MAX`], as with [`Bandwidth::from_bps_f64`].
     #[must_use]
     pub fn scaled(self, ratio: f64) -> Self {
         Self::from_bps_f64(self.as_bps_f64() * ratio)
@@ -105,8 +105,8 @@ impl Bandwidth {
     }
 }
 
-/// Bits times nanoseconds per second, over `divisor`, which is not zero. Nearly all fit into 64
-/// bits, where a division takes a fraction of the time.
+/// Bits times nanoseconds per second, divided by `divisor`, which is not zero. Nearly all values
+/// fit into 64 bits, where a division takes a fraction of the time.
 fn bit_nanos_over(bytes: Bytes, divisor: u64) -> u64 {
     const PER_BYTE: u64 = 8 * NANOS_PER_SECOND;
     match bytes.get().checked_mul(PER_BYTE) {

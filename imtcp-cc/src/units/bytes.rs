@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::{Add, AddAssign};
 
-/// A size in bytes. Unless a name says otherwise: bytes of the UDP payload, the size that QUIC
-/// counts against the congestion window (RFC 9002, section 7).
+/// A size in bytes. Unless a name says otherwise, it counts bytes of the UDP payload, which is the
+/// size that QUIC counts against the congestion window (RFC 9002, section 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(u64);
 
@@ -17,7 +17,7 @@ impl Bytes {
         Self(bytes)
     }
 
-    /// A size from a `usize`, as lengths in memory come.
+    /// A size from a `usize`, the type of lengths in memory.
     pub fn from_usize(bytes: usize) -> Self {
         Self(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
@@ -48,7 +48,7 @@ impl Bytes {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// `count` times this size, saturating.
+    /// `count` times this size; saturates.
     #[must_use]
     pub const fn times(self, count: u64) -> Self {
         Self(self.0.saturating_mul(count))

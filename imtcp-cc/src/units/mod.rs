@@ -1,6 +1,7 @@
-//! The quantities everything else is written in: rates, instants, spans and sizes.
+//! The quantities of this crate: rates, instants, spans and sizes.
 //!
-//! A bare number elsewhere in this crate is a count, a ratio, or ends in its unit (`gap_ns`).
+//! Elsewhere in this crate a bare number is a count or a ratio, or its name ends in its unit
+//! (`gap_ns`).
 
 mod bandwidth;
 mod bytes;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Names of units, and how many of the smallest one each is.
+/// The names of units, each with its size in the smallest unit.
 pub type Units<'u> = &'u [(&'static str, u64)];
 
 /// Rates, in bits per second.
@@ -22,29 +22,29 @@ pub const SPANS: Units<'static> = &[
     ("min", 60_000_000_000),
 ];
 
-/// Why a text is no quantity.
+/// Why a text is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuantityError {
-    /// It does not begin with a number.
+    /// The text does not begin with a number.
     NoNumber {
-        /// The text.
+        /// The text that was given.
         text: String,
     },
-    /// There is a number and nothing behind it.
+    /// The text is a number without a unit.
     NoUnit {
-        /// The text.
+        /// The text that was given.
         text: String,
     },
-    /// What stands behind the number is none of the units.
+    /// The text after the number is not a known unit.
     UnknownUnit {
-        /// It.
+        /// The text that was found in place of a unit.
         unit: String,
-        /// Those that there are, with commas.
+        /// The known units, separated by commas.
         known: String,
     },
-    /// The number has several points, or is too large or too fine.
+    /// The number has several points, is too large, or has too many decimals.
     DoesNotFit {
-        /// The number.
+        /// The number as it was given.
         number: String,
     },
 }
@@ -62,11 +62,12 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// Reads a number and one of these units, with or without a space between. Returns it in the
-/// smallest unit, rounded down and otherwise exact in decimals, and the unit's name.
+/// Reads a number and one of these units, with or without a space between them. Returns the
+/// quantity in the smallest unit, and the name of the unit in the text. The quantity is rounded
+/// down to the smallest unit, and is otherwise exact in decimals.
 ///
 /// # Errors
-/// It is no number, none of the units, or above 2^64 of the smallest unit.
+/// The text is not a number, its unit is none of these, or it is above 2^64 of the smallest unit.
 pub fn parse(text: &str, units: Units<'_>) -> Result<(u64, &'static str), QuantityError> {
     let text = text.trim();
     let end = text

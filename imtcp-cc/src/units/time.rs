@@ -5,8 +5,8 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Neg, Sub};
 use std::time::Duration;
 
-/// An instant in nanoseconds since an origin that whoever drives the core has chosen (the quiche
-/// adapter takes the controller's creation). The core never reads a clock.
+/// An instant in nanoseconds since an origin. The caller of the core chooses the origin; the
+/// quiche adapter takes the controller's creation. The core never reads a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(u64);
 
@@ -34,7 +34,7 @@ impl Timestamp {
         self.0 as f64 / NANOS_PER_SECOND as f64
     }
 
-    /// The span since `earlier`, or zero when `earlier` is later.
+    /// The span since `earlier`, or zero if `earlier` is later.
     pub fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -67,12 +67,12 @@ impl Sub for Timestamp {
     }
 }
 
-/// A signed span in nanoseconds: gaps and delay differences can be negative.
+/// A signed span in nanoseconds. Gaps and delay differences can be negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimeDelta(i64);
 
 impl TimeDelta {
-    /// No difference.
+    /// The span zero.
     pub const ZERO: Self = Self(0);
 
     /// A signed span from nanoseconds.
@@ -80,27 +80,27 @@ impl TimeDelta {
         Self(nanos)
     }
 
-    /// Nanoseconds.
+    /// The span in nanoseconds.
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
 
-    /// Nanoseconds, for statistics.
+    /// The span in nanoseconds as a float, for statistics.
     pub fn as_nanos_f64(self) -> f64 {
         self.0 as f64
     }
 
-    /// Seconds, for statistics.
+    /// The span in seconds as a float, for statistics.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NANOS_PER_SECOND as f64
     }
 
-    /// The magnitude.
+    /// The magnitude of the span, without its sign.
     pub const fn abs(self) -> Duration {
         Duration::from_nanos(self.0.unsigned_abs())
     }
 
-    /// The span when it is not negative.
+    /// The span as a `Duration`; `None` if it is negative.
     pub fn to_duration(self) -> Option<Duration> {
         u64::try_from(self.0).ok().map(Duration::from_nanos)
     }

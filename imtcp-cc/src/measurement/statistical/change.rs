@@ -1,27 +1,28 @@
-//! Has the level of the others' traffic changed within the window?
+//! Finds out whether the level of the others' traffic has changed within the window.
 
 use super::slices::SliceView;
 use super::window::spread;
 
 /// How many standard errors apart two means must lie. About 10 splits are tried 20 times a second;
-/// at 4.5 a chance hit of a normal variable comes once in several hours.
+/// with 4.5 standard errors a normal variable exceeds the threshold by chance once in several
+/// hours.
 const THRESHOLD: f64 = 4.5;
 
-/// A change below this share of the capacity is left to the sliding window.
+/// The least change, as a share of the capacity. A smaller one is left to the sliding window.
 const LEAST_SHARE: f64 = 0.03;
 
-/// Fewest slices on either side of a split.
+/// The fewest slices on either side of a split.
 const FEWEST: usize = 8;
 
-/// The same for a split at a long pause. It is one place and not ten, and the likeliest: what
-/// changed while nothing was seen changed there.
+/// The threshold for a split at a long pause. Such a split is one place and not ten. It is also
+/// the likeliest place: a change that happened while nothing was seen happened there.
 const THRESHOLD_AT_PAUSE: f64 = 3.0;
 
 /// How many of the newest views belong to a new level, if the level changed.
 ///
-/// The newest 8, 10, 13 ... slices are compared with all before them. Slices that follow each other
-/// are alike, which makes means of few slices vary more than their number says: the standard error
-/// is widened by the correlation of neighbours.
+/// The newest 8, 10, 13 ... slices are compared with all slices before them. Slices that follow
+/// each other are alike, so means of few slices vary more than their number says. For that reason
+/// the correlation of neighbours widens the standard error.
 pub(super) fn newest_level(views: &[SliceView], capacity: f64) -> Option<usize> {
     let mut best: Option<(f64, usize)> = None;
     let mut recent = FEWEST;
@@ -37,9 +38,10 @@ pub(super) fn newest_level(views: &[SliceView], capacity: f64) -> Option<usize> 
         .or_else(|| level_after_pause(views, capacity))
 }
 
-/// The views after the last pause, if they differ from those before and the pause was longer than
-/// what was seen since. A few old slices do then, which the sliding window would else drag along:
-/// from chunk to chunk of a video nearly all of them are gone.
+/// The number of views after the last pause, if they differ from the views before it, and if the
+/// pause was longer than the time seen since. A few old views are then enough for the comparison:
+/// from chunk to chunk of a video nearly all of them have left the window. The sliding window would
+/// otherwise keep the others.
 fn level_after_pause(views: &[SliceView], capacity: f64) -> Option<usize> {
     let newest = views.last()?.index;
     let was_long = |pair: &[SliceView]| {
@@ -52,7 +54,7 @@ fn level_after_pause(views: &[SliceView], capacity: f64) -> Option<usize> {
     let (old_mean, new_mean) = (mean(old), mean(new));
     let shift = (new_mean - old_mean).abs();
     let least = LEAST_SHARE * capacity;
-    // Too few old ones have no scatter of their own.
+    // Too few old views have no scatter of their own.
     let old_spread = if old.len() < FEWEST {
         0.0
     } else {
@@ -84,8 +86,9 @@ fn mean(views: &[SliceView]) -> f64 {
     views.iter().map(|view| view.rate).sum::<f64>() / views.len().max(1) as f64
 }
 
-/// By how much the variance of a mean exceeds that of as many independent values, from the
-/// correlation of neighbours (first-order autoregression): (1 + r) / (1 - r), within 1 to 20.
+/// The factor by which the variance of a mean exceeds that of as many independent values. It
+/// follows from the correlation r of neighbours (first-order autoregression): (1 + r) / (1 - r),
+/// within 1 to 20.
 fn widening(views: &[SliceView], mean: f64) -> f64 {
     let mut products = 0.0;
     let mut squares = 0.0;

@@ -1,11 +1,12 @@
-//! The default estimator: what the others send, from every gap in which the tight link was busy.
+//! The default estimator: it computes what the others send, from every gap in which the tight link
+//! was busy.
 //!
-//! While the link works without a pause between two echoed packets of ours, what it carried is its
-//! capacity times the gap; what was not ours was somebody else's. Averaged over time this is the
-//! others' traffic, and the capacity less that is available. Nothing about the traffic's pattern is
-//! assumed: whether the link was busy is proven for each gap from the queueing that the earlier
-//! packet met ([`crate::ack::EchoGap`]), never guessed from the later packet's own delay, which
-//! would choose the gaps by their outcome.
+//! If the link works without a pause between two echoed packets of ours, it carries its capacity
+//! times the gap. The part that was not ours was somebody else's. Its average over time is the
+//! others' traffic, and the capacity less that traffic is available. The estimator assumes nothing
+//! about the traffic's pattern. The queueing that the earlier packet met proves for each gap that
+//! the link was busy ([`crate::ack::EchoGap`]). The later packet's own delay is not used for this,
+//! because it would choose the gaps by their outcome.
 
 mod change;
 mod peak;
@@ -25,38 +26,40 @@ use std::time::Duration;
 /// The longest averaging window.
 const LONGEST_WINDOW: Duration = Duration::from_secs(4);
 
-/// The shortest window that makes an estimate.
+/// The shortest window for an estimate.
 const SHORTEST_WINDOW: Duration = Duration::from_millis(100);
 
-/// Usual length of a slice; longer on slow links, where a slice must hold several packets.
+/// The usual length of a slice. It is longer on slow links, where a slice must hold several
+/// packets.
 const SLICE: Duration = Duration::from_millis(5);
 
-/// Packets that a slice must have room for at the capacity.
+/// How many packets a slice must have room for at the capacity.
 const PACKETS_PER_SLICE: u64 = 8;
 
-/// A slice is this many times the jitter of echoes that are read coarsely, of which there is one at
-/// either end.
+/// The length of a slice in jitters, if echoes are read coarsely. There is one jitter at either
+/// end of a slice.
 const JITTERS_PER_SLICE: u32 = 8;
 
-/// No slice is longer, lest a window hold too few.
+/// The longest slice. With longer slices a window would hold too few.
 const LONGEST_SLICE: Duration = Duration::from_millis(320);
 
-/// Most slices remembered.
+/// The largest number of slices in memory.
 const MOST_SLICES: usize = 1024;
 
-/// Fewest slices with samples that make an estimate.
+/// The fewest slices with samples that make an estimate.
 const FEWEST_SLICES: usize = 8;
 
-/// An interval is never narrower than this share of the estimate: the capacity is known to about
+/// The least half width of an interval, as a share of the estimate. The capacity is known to about
 /// half a per cent, and the window's edges cut packets.
 const SYSTEMATIC_SHARE: f64 = 0.015;
 
-/// The same where the capacity is only known to be no less: with the capacity a fifth low, and half
-/// of it available, trains at its rate read 4 % off (ALGORITHM.md, "Capacity").
+/// The same share if only a lower bound of the capacity is known. With the capacity a fifth low
+/// and half of it available, trains at that rate read 4 % off (docs/ALGORITHM.md, "Capacity").
 const SYSTEMATIC_SHARE_OF_BOUND: f64 = 0.04;
 
-/// B_m as a share of the value where none is configured: streams then reach 15 % to either side,
-/// beyond what the value is in doubt by after a few hundred gaps.
+/// B_m, the least width of the search range, as a share of the value if none is configured.
+/// Streams then reach 15 % to either side. That is more than the doubt about the value after a few
+/// hundred gaps.
 const MINIMUM_RANGE_SHARE: f64 = 0.3;
 
 /// Fuses busy gaps into estimates.
@@ -64,25 +67,27 @@ const MINIMUM_RANGE_SHARE: f64 = 0.3;
 pub struct StatisticalEstimator {
     minimum_range: Bandwidth,
     capacity: Option<Bandwidth>,
-    /// It is only known to be no less.
+    /// Whether the capacity is only a lower bound.
     bound: bool,
     latest: Option<Estimate>,
     slices: Slices,
     scratch: Vec<SliceView>,
-    /// The first slice of the present level, and whether a change put it there.
+    /// The first slice of the present level, and whether the level began with a change.
     level_start: u64,
     changed: bool,
     application_limited: bool,
-    /// What sets the echoes' time, and by how much they may be off; zero if it is the data.
+    /// What sets the echoes' time, and by how much the times may be off; zero if the data sets
+    /// them.
     timing: EchoTiming,
     jitter: Duration,
     peak: Peak,
-    /// Follows the complete slices, and changes with them alone.
+    /// Whether the link is covered. It follows the complete slices, and changes with them alone.
     link_covered: bool,
 }
 
 impl StatisticalEstimator {
-    /// An estimator with B_m = `minimum_range`; zero stands for a share of the value.
+    /// An estimator with B_m = `minimum_range`, the least width of the search range; zero stands
+    /// for a share of the value.
     pub fn new(minimum_range: Bandwidth) -> Self {
         Self {
             minimum_range,
@@ -101,18 +106,18 @@ impl StatisticalEstimator {
         }
     }
 
-    /// Whether the sender now sends less than it may.
+    /// Tells whether the sender now sends less than it may.
     pub fn set_application_limited(&mut self, limited: bool) {
         self.application_limited = limited;
     }
 
-    /// Whether the link was busy practically all the time of late, so that every gap counts and
-    /// nothing is gained by forming trains.
+    /// Whether the link was recently busy practically all the time. Every gap then counts, and
+    /// trains bring nothing more.
     pub fn is_link_covered(&self) -> bool {
         self.link_covered
     }
 
-    /// What sets the time of echoes, and their `jitter`.
+    /// Tells what sets the time of echoes, and how large their `jitter` is.
     pub fn set_echoes(&mut self, timing: EchoTiming, jitter: Duration, packet: Bytes) {
         let jitter = match timing {
             EchoTiming::Own => Duration::ZERO,
@@ -124,7 +129,7 @@ impl StatisticalEstimator {
         }
     }
 
-    /// Whether the capacity is only a lower bound.
+    /// Tells whether the capacity is only a lower bound.
     pub fn set_bound(&mut self, bound: bool) {
         self.bound = bound;
     }
@@ -134,8 +139,9 @@ impl StatisticalEstimator {
         self.peak.on_congestion(now);
     }
 
-    /// Slices are cut so that each holds several packets, and is long against the jitter of echoes,
-    /// in steps of a factor of two, so that small revisions do not cut time anew.
+    /// Cuts time into slices. A slice holds several packets, and is long against the jitter of
+    /// echoes. Lengths go in steps of a factor of two, so that small revisions do not cut time
+    /// anew.
     fn cut(&mut self, packet: Bytes) {
         let packets = packet.times(PACKETS_PER_SLICE);
         let room = self.capacity.map_or(SLICE, |rate| rate.time_for(packets));
@@ -144,7 +150,7 @@ impl StatisticalEstimator {
         while length < room && length < LONGEST_SLICE {
             length *= 2;
         }
-        // Cutting anew forgets; the jitter comes and goes within a factor of two.
+        // A new cut forgets the slices, and the jitter varies within a factor of two.
         let present = self.slices.length();
         let coarse = self.timing != EchoTiming::Own;
         if !(coarse && length < present && length * 4 > present) {
@@ -153,7 +159,7 @@ impl StatisticalEstimator {
         self.look_at_coverage();
     }
 
-    /// To be called whenever complete slices have come or gone.
+    /// Must be called whenever complete slices were added or removed.
     fn look_at_coverage(&mut self) {
         const RECENT: usize = 20;
         self.link_covered = self.slices.busy_share(RECENT) > 0.9;
@@ -183,7 +189,7 @@ impl StatisticalEstimator {
         );
     }
 
-    /// Keeps only the newest `count` of the slices that say something.
+    /// Keeps only the newest `count` of the slices with a view.
     fn start_level_at(&mut self, count: usize) {
         self.level_start = self.scratch[self.scratch.len() - count].index;
         self.changed = true;
@@ -204,7 +210,7 @@ impl StatisticalEstimator {
             SYSTEMATIC_SHARE
         };
         let systematic = share * available;
-        // A lower bound of the capacity bounds nothing from above.
+        // A lower bound of the capacity is no upper bound of the estimate.
         let most = if self.bound { Bandwidth::MAX } else { capacity };
         let half = libm::sqrt(mean.half_width * mean.half_width + systematic * systematic);
         Estimate {
@@ -228,7 +234,7 @@ impl Estimator for StatisticalEstimator {
         EstimatorKind::Statistical
     }
 
-    /// The train's packets come in as gaps, like all others.
+    /// The packets of the train come in as gaps, like all others.
     fn on_first_train(&mut self, _cprobe: Bandwidth) {}
 
     fn on_capacity(&mut self, capacity: Bandwidth, packet: Bytes) {
@@ -245,7 +251,7 @@ impl Estimator for StatisticalEstimator {
         }
     }
 
-    /// Streams are packets like all others.
+    /// The packets of streams come in as gaps, like all others.
     fn on_measurement(&mut self, _record: &MeasurementRecord) -> Option<Estimate> {
         None
     }
@@ -273,7 +279,7 @@ impl Estimator for StatisticalEstimator {
         is_news.then_some(estimate)
     }
 
-    /// The 95 % interval, as IM 3.2.6 has it, but at least B_m wide.
+    /// The 95 % interval, as IM 3.2.6 has it, but at least B_m wide (the least width of a range).
     fn next_range(&self, bound: Option<Bandwidth>) -> Option<SearchRange> {
         let latest = self.latest?;
         let minimum = if self.minimum_range.is_zero() {
@@ -286,7 +292,7 @@ impl Estimator for StatisticalEstimator {
         Some(SearchRange::around(latest.available, half_width).bounded(bound))
     }
 
-    /// Keeps its memory: an acknowledgement allocates nothing.
+    /// Keeps its memory, because an acknowledgement must not allocate.
     fn reset(&mut self) {
         self.capacity = None;
         self.latest = None;

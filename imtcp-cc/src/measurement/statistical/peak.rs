@@ -1,9 +1,9 @@
-//! What can be said where the way back sets the echoes' time: what got through when it was as much
-//! as would.
+//! The estimate if the way back sets the echoes' time. It rests on the rate that got through when
+//! the path carried no more.
 //!
-//! A sender that meets congestion has just sent as much as was available. So the upper end of what
-//! got through of late is the available bandwidth, if congestion was met of late; if it was not,
-//! nobody can tell how much more there is, and nothing is said.
+//! A sender that meets congestion has just sent as much as was available. So the upper end of the
+//! recently delivered rates is the available bandwidth, if the sender recently met congestion. If
+//! it did not, nobody can tell how much more is available, and there is no estimate.
 
 use crate::ack::EchoGap;
 use crate::estimate::{Estimate, Flags};
@@ -11,17 +11,19 @@ use crate::units::{Bandwidth, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The stretch that is looked back on: the time between two losses of a flow that recovers slowly.
+/// The time that the estimate looks back on: the time between two losses of a flow that recovers
+/// slowly.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// A sample is at least this long, and this many times the jitter of the echoes.
+/// The shortest sample, as a time and as a multiple of the echoes' jitter.
 const SHORTEST_SAMPLE: Duration = Duration::from_millis(100);
 const JITTERS: u32 = 16;
 
-/// The value may be this share too low at least: what got through includes the time after the loss.
+/// The least share by which the value may be too low: the delivered rate includes the time after
+/// the loss.
 const DOUBT: f64 = 0.04;
 
-/// Most samples that the window holds, and fewest that make an estimate.
+/// The largest number of samples in the window, and the fewest that make an estimate.
 const MOST: usize = 128;
 const FEWEST: usize = 10;
 
@@ -31,7 +33,7 @@ struct Sample {
     bps: f64,
 }
 
-/// Follows what gets through.
+/// Follows the delivered rate.
 #[derive(Debug)]
 pub(super) struct Peak {
     samples: VecDeque<Sample>,
@@ -54,7 +56,7 @@ impl Peak {
         }
     }
 
-    /// Forgets what got through; when congestion was met stays known.
+    /// Forgets the delivered rates. The time of the last congestion stays known.
     pub(super) fn clear(&mut self) {
         self.samples.clear();
         (self.own_bits, self.sent_s, self.arrived_s) = (0.0, 0.0, 0.0);
@@ -72,7 +74,7 @@ impl Peak {
         self.own_bits += gap.bytes.as_bits_f64();
         self.sent_s += gap.sent_gap().as_secs_f64();
         self.arrived_s += arrived.as_secs_f64();
-        // What queued up in between did not get through.
+        // Packets that only joined the queue in between did not get through.
         let time = self.sent_s.max(self.arrived_s);
         if time < SHORTEST_SAMPLE.max(jitter * JITTERS).as_secs_f64() {
             return;
@@ -87,7 +89,7 @@ impl Peak {
         (self.own_bits, self.sent_s, self.arrived_s) = (0.0, 0.0, 0.0);
     }
 
-    /// The nine tenths' point of what got through, between the median and the greatest.
+    /// The 0.9 quantile of the delivered rates, with the median and the greatest as its interval.
     pub(super) fn estimate(&mut self, now: Timestamp, capacity: Bandwidth) -> Option<Estimate> {
         while self
             .samples

@@ -1,25 +1,27 @@
 //! Gaps between echoes, summed up over short slices of the time in which the packets left.
 //!
-//! A window is averaged over slices, not over gaps, because gaps are not spread evenly: a busy
-//! link makes more of them, so that a plain average would count busy times more often than idle
-//! ones. Sums do not depend on the capacity, which may be learnt better later.
+//! A window is averaged over slices, not over gaps, because gaps are not spread evenly. A busy
+//! link makes more of them, so a plain average would count busy times more often than idle ones.
+//! The sums do not depend on the capacity, which may be learnt better later.
 
 use crate::ack::{EchoGap, EchoPoint, LinkState};
 use crate::units::{Bandwidth, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Share of a slice that busy gaps must cover for the slice to be known, not sampled.
+/// The share of a slice that busy gaps must cover. A slice with this share is known, and others
+/// are sampled.
 const COVERED_SHARE: f64 = 0.9;
 
-/// Gaps that rest on waiting are left out when they read more than this many standard errors more
-/// foreign traffic than the others.
+/// Gaps that rest on waiting may read this many standard errors more foreign traffic than the
+/// other gaps. If they read more, they are left out.
 const DISBELIEF: f64 = 3.0;
 
-/// A longer gap says nothing of the slices within it.
+/// The largest number of slices that a gap may span. A longer gap says nothing of the slices
+/// within it.
 const MOST_SPANNED: u64 = 10;
 
-/// Sums over gaps of one sort.
+/// Sums over gaps of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct GapSums {
     pub(super) gaps: u32,
@@ -42,12 +44,12 @@ impl GapSums {
     }
 }
 
-/// Gaps whose sending gap is the gap at the queue.
+/// Gaps of which the sending gap is also the gap at the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Spaced {
     sums: GapSums,
-    /// Sums of a^2/s, ab/s and b^2/s with a the arrival gap, b the own bits and s the sending gap:
-    /// the scatter of foreign bits for any capacity.
+    /// Sums of a^2/s, ab/s and b^2/s, with a the arrival gap, b the own bits and s the sending
+    /// gap. They give the scatter of foreign bits for any capacity.
     scatter: [f64; 3],
 }
 
@@ -74,7 +76,7 @@ impl Spaced {
         self.sums.foreign_bits(capacity) / self.sums.sent_s
     }
 
-    /// Squared scatter of single gaps about their common rate.
+    /// The squared scatter of single gaps about their common rate.
     fn squares(&self, capacity: f64) -> f64 {
         let [aa, ab, bb] = self.scatter;
         let squares = capacity * capacity * aa - 2.0 * capacity * ab + bb;
@@ -89,27 +91,27 @@ pub(super) struct Slice {
     pub(super) index: u64,
     /// Gaps in which the link was busy.
     busy: GapSums,
-    /// Those of them that were busy whatever the earlier packet met.
+    /// The busy gaps of which no waiting of the earlier packet is needed as a proof.
     close: Spaced,
-    /// Those that were busy because the earlier packet had waited.
+    /// The busy gaps that were busy because the earlier packet had waited.
     queued: Spaced,
     /// Parts of gaps in which the link may have been idle.
     open: OpenSums,
 }
 
-/// Sums over stretches in which the link may have been idle: others sent no more than own data left
-/// room for.
+/// Sums over stretches in which the link may have been idle. Others sent no more than the own data
+/// left room for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct OpenSums {
     own_bits: f64,
     arrived_s: f64,
 }
 
-/// A slice of which nothing is known but that others sent no more than this.
+/// A slice of which only a bound of the others' rate is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Room {
     pub(super) index: u64,
-    /// Bits per second.
+    /// The largest rate of the others, in bits per second.
     pub(super) most: f64,
 }
 
@@ -119,11 +121,11 @@ pub(super) struct SliceView {
     pub(super) index: u64,
     /// Mean rate of the others' traffic, bits per second.
     pub(super) rate: f64,
-    /// The time that was looked at, seconds.
+    /// The time that was seen, in seconds.
     pub(super) seen_s: f64,
     /// Whether the slice was seen from end to end.
     pub(super) covered: bool,
-    /// Squared scatter of single gaps about the slice's own rate, and its degrees of freedom.
+    /// The squared scatter of single gaps about the slice's own rate, and its degrees of freedom.
     pub(super) scatter: f64,
     pub(super) freedom: u32,
 }
@@ -144,7 +146,7 @@ impl Slice {
         self.busy.sent_s >= COVERED_SHARE * slice_s
     }
 
-    /// What others sent at most, if nothing else is known.
+    /// The bound on what others sent, if nothing else is known.
     fn room(&self, capacity: f64) -> Option<Room> {
         let OpenSums {
             own_bits,
@@ -156,12 +158,13 @@ impl Slice {
         })
     }
 
-    /// `None` if nothing was seen. `waiting_counts` admits gaps that the earlier packet's waiting
-    /// time proves.
+    /// What the slice says; `None` if nothing was seen. `waiting_counts` admits gaps that the
+    /// earlier packet's waiting time proves busy.
     fn view(&self, capacity: f64, slice_s: f64, waiting_counts: bool) -> Option<SliceView> {
         if self.is_covered(slice_s) {
-            // Seen from end to end. What others sent is counted against the time in which they sent
-            // it, the sending gaps: while a queue grows, less of it crosses the link than comes.
+            // The slice was seen from end to end. What others sent is divided by the time in which
+            // they sent it, the sending gaps: while a queue grows, less of it crosses the link
+            // than arrives.
             let rate = self.busy.foreign_bits(capacity) / self.busy.sent_s;
             return Some(SliceView {
                 index: self.index,
@@ -172,7 +175,8 @@ impl Slice {
                 freedom: 0,
             });
         }
-        // Sampled: what others sent per time at the queue, over the times that were looked at.
+        // The slice was sampled: what others sent, per time at the queue, over the times that were
+        // seen.
         let spaced = if waiting_counts {
             self.close.with(&self.queued)
         } else {
@@ -209,7 +213,7 @@ impl Slices {
         }
     }
 
-    /// Forgets all of them.
+    /// Forgets all slices.
     pub(super) fn clear(&mut self) {
         self.slices.clear();
         self.last_echo = None;
@@ -219,7 +223,7 @@ impl Slices {
         self.length
     }
 
-    /// Cuts time anew, forgetting what was cut otherwise.
+    /// Cuts time anew, and forgets slices of another length.
     pub(super) fn set_length(&mut self, length: Duration) {
         if length != self.length {
             self.length = length;
@@ -234,8 +238,8 @@ impl Slices {
         at.as_nanos() / length
     }
 
-    /// Files a gap under the time at which its later packet left. Returns whether that completed a
-    /// slice: its time is over.
+    /// Adds a gap to the slice in which its later packet left. Returns whether a slice became
+    /// complete because its time is over.
     pub(super) fn add(&mut self, gap: &EchoGap) -> bool {
         let Some(arrived) = gap.arrival_gap() else {
             return false;
@@ -253,7 +257,8 @@ impl Slices {
         completes
     }
 
-    /// A gap in which the link may have been idle, shared out to the slices that it spans.
+    /// Adds a gap in which the link may have been idle, in equal parts to the slices that it
+    /// spans.
     fn add_open(&mut self, gap: &EchoGap, arrived_s: f64) {
         let (first, last) = (self.index_of(gap.from.sent), self.index_of(gap.to.sent));
         let spanned = last - first.min(last) + 1;
@@ -269,7 +274,8 @@ impl Slices {
         }
     }
 
-    /// The newest slice, which is a new one if none was so late yet; none for a time before it.
+    /// The slice at `index` if it is the newest. A later index makes a new slice, and an earlier
+    /// one gives `None`.
     fn slice(&mut self, index: u64) -> Option<&mut Slice> {
         if self.slices.back().is_none_or(|newest| newest.index < index) {
             if self.slices.len() == self.capacity {
@@ -285,7 +291,7 @@ impl Slices {
             .filter(|newest| newest.index == index)
     }
 
-    /// The slice that echoes still come for, and when its end was or will be echoed.
+    /// The slice for which echoes still come, and the time at which its end was or will be echoed.
     pub(super) fn present(&self) -> Option<(u64, Timestamp)> {
         let last = self.last_echo?;
         let index = self.index_of(last.sent);
@@ -326,7 +332,7 @@ impl Slices {
         busy / (count as f64 * self.length.as_secs_f64())
     }
 
-    /// What each slice says, given `capacity`; slices that say nothing are left out.
+    /// What each slice says, given `capacity`. Slices that say nothing are left out.
     pub(super) fn views(&self, capacity: Bandwidth) -> impl Iterator<Item = SliceView> {
         let bits_per_second = capacity.as_bps_f64();
         let length = self.length.as_secs_f64();
@@ -335,8 +341,8 @@ impl Slices {
             .filter_map(move |slice| slice.view(bits_per_second, length, waiting_counts))
     }
 
-    /// What others sent at most in slices of which nothing else is known, given `capacity`, up to
-    /// slice `end`.
+    /// Bounds on what others sent, given `capacity`, for slices before `end` of which nothing else
+    /// is known.
     pub(super) fn rooms(&self, capacity: Bandwidth, end: u64) -> impl Iterator<Item = Room> {
         let bits_per_second = capacity.as_bps_f64();
         self.iter()
@@ -344,12 +350,12 @@ impl Slices {
             .filter_map(move |slice| slice.room(bits_per_second))
     }
 
-    /// Whether gaps that rest on a waiting time agree with those that rest on nothing.
+    /// Whether gaps that rest on a waiting time agree with those that do not.
     ///
-    /// Waiting at another queue of the path passes for waiting at the tight link, and a link that
-    /// was idle in between then seems to have carried more of others' traffic. So does traffic that
-    /// comes and goes, of which waiting packets meet more: then too the slices are better off
-    /// without.
+    /// Waiting at another queue of the path looks like waiting at the tight link. If the tight
+    /// link was idle meanwhile, it then seems to have carried more of the others' traffic. Traffic
+    /// that comes and goes has the same effect, because packets that wait meet more of it. In both
+    /// cases the slices are better without these gaps.
     fn waiting_is_believed(&self, capacity: f64, slice_s: f64) -> bool {
         let mut close = Spaced::default();
         let mut queued = Spaced::default();

@@ -1,10 +1,11 @@
-//! Step 3 of IM 3.2: does the delay of a stream increase?
+//! Step 3 of IM 3.2: finds out whether the delay of a stream increases.
 //!
 //! The tests are Pathload's two (Jain and Dovrolis, End-to-End Available Bandwidth: Measurement
 //! Methodology, Dynamics, and Relation with TCP Throughput, IEEE/ACM Transactions on Networking
-//! 11(4), 2003): [`pct`] asks how often the delay rises, [`pdt`] how much of its movement is a net
-//! rise. Pathload first takes medians over groups of sqrt(K) of its 100 packets; IM 3.2.3 works
-//! on D_j - D_(j-1), packet by packet, and so does this: a stream of five has no groups to make.
+//! 11(4), 2003): [`pct`] asks how often the delay rises, and [`pdt`] how much of its movement is a
+//! net rise. Pathload first takes medians over groups of sqrt(K) of its 100 packets. IM 3.2.3 and
+//! this module work on D_j - D_(j-1), the rise of the delay from packet to packet: a stream of
+//! five is too short for groups.
 
 pub mod pct;
 pub mod pdt;
@@ -14,19 +15,19 @@ use super::pairs::{EchoCadence, most_pairs, pairs};
 use super::record::{PacketRecord, StreamRecord};
 use crate::units::TimeDelta;
 
-/// T_i of IM 3.2.3.
+/// T_i of IM 3.2.3: the trend of the delay in stream i.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trend {
-    /// The stream is faster than the available bandwidth: +1.
+    /// T_i = +1: the stream is faster than the available bandwidth.
     Increasing,
-    /// The stream is not: -1.
+    /// T_i = -1: the stream is not faster than the available bandwidth.
     NotIncreasing,
-    /// Unable to determine: 0.
+    /// T_i = 0: the trend cannot be determined.
     CannotTell(Doubt),
 }
 
 impl Trend {
-    /// T_i as the number that IM 3.2.4 adds up.
+    /// T_i as the number that IM 3.2.4 adds up: +1, -1 or 0.
     pub const fn as_number(self) -> i8 {
         match self {
             Self::Increasing => 1,
@@ -41,19 +42,19 @@ impl Trend {
 pub enum Doubt {
     /// The stream was not sent, or not to its end.
     Incomplete,
-    /// A packet was lost: the queue overflowed or the link failed, and either changes the delays
-    /// of the others.
+    /// A packet was lost: the queue overflowed or the link failed. Either changes the delays of
+    /// the other packets.
     PacketLost,
-    /// Less than half of the echoes that the test needs carry their own time.
+    /// Less than half of the echoes that the test needs carry a time of their own.
     TooFewEchoes,
-    /// One test says increasing, the other says not.
+    /// One test says increasing, and the other says not increasing.
     Contradiction,
     /// Both tests are in the grey zone between their thresholds.
     GreyZone,
 }
 
 impl Doubt {
-    /// Whether the delays were there to be read, and were undecided.
+    /// Whether the delays could be read, and were undecided.
     pub const fn has_delays(self) -> bool {
         matches!(self, Self::Contradiction | Self::GreyZone)
     }
@@ -63,26 +64,26 @@ impl Doubt {
 /// between them the test cannot tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Band {
-    /// Largest statistic that speaks against a rise.
+    /// The largest statistic that speaks against a rise.
     pub lower: f64,
-    /// Largest statistic that does not speak for one.
+    /// The largest statistic that does not speak for a rise.
     pub upper: f64,
 }
 
 /// The thresholds of both tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// For [`pct`].
+    /// The thresholds of [`pct`].
     pub pct: Band,
-    /// For [`pdt`].
+    /// The thresholds of [`pdt`].
     pub pdt: Band,
 }
 
 impl Thresholds {
-    /// PCT 0.40 and PDT 0.30, one threshold each: section 4.1 of IC. Table 3 there has the two
-    /// exchanged; the text must be right. Of delays without a trend half the pairs rise, so PCT
-    /// hovers about 0.5, while their net rise, hence PDT, hovers about 0: in Pathload too the
-    /// threshold of PCT is the higher one.
+    /// PCT 0.40 and PDT 0.30, one threshold each, as section 4.1 of IC says. Table 3 of IC has the
+    /// two exchanged; the text must be right. In delays without a trend half of the pairs rise, so
+    /// PCT is about 0.5, while the net rise and so PDT are about 0. In Pathload too the threshold
+    /// of PCT is the higher one.
     pub const SINGLE: Self = Self {
         pct: Band {
             lower: 0.40,
@@ -94,7 +95,7 @@ impl Thresholds {
         },
     };
 
-    /// PCT 0.54 and 0.66, PDT 0.45 and 0.55: Pathload's, for streams of 100 packets.
+    /// PCT 0.54 and 0.66, PDT 0.45 and 0.55: Pathload's thresholds, for streams of 100 packets.
     pub const PATHLOAD: Self = Self {
         pct: Band {
             lower: 0.54,
@@ -137,7 +138,7 @@ impl Band {
     }
 }
 
-/// T_i of a stream (IM 3.2.3; for [`EchoCadence::EverySecond`] 3.5.1).
+/// T_i, the trend of a stream (IM 3.2.3; for [`EchoCadence::EverySecond`] 3.5.1).
 pub fn judge(stream: &StreamRecord, cadence: EchoCadence, thresholds: &Thresholds) -> Trend {
     if !stream.is_complete() || !stream.is_settled() {
         return Trend::CannotTell(Doubt::Incomplete);
@@ -151,8 +152,9 @@ pub fn judge(stream: &StreamRecord, cadence: EchoCadence, thresholds: &Threshold
         *slot = pair.delay_rise();
         count += 1;
     }
-    // Two differences are the fewest of which one can confirm the other; beyond that, half of what
-    // the stream would have given, lest one part of its rates speak for all of them.
+    // Two differences are the fewest of which one can confirm the other. In longer streams half of
+    // the possible pairs are needed, so that one part of the stream's rates does not speak for all
+    // of them.
     let needed = most_pairs(stream.packets().len(), cadence)
         .div_ceil(2)
         .max(2);
@@ -162,14 +164,15 @@ pub fn judge(stream: &StreamRecord, cadence: EchoCadence, thresholds: &Threshold
     judge_rises(&rises[..count], thresholds)
 }
 
-/// Both tests on the differences D_j - D_(j-1), joined as Pathload does: one test in its grey zone
-/// leaves the word to the other, and a contradiction leaves it open.
+/// Both tests on the differences D_j - D_(j-1), joined as Pathload does: if one test is in its
+/// grey zone, the other decides, and a contradiction leaves the trend open.
 ///
-/// With one exception. Where the threshold of PCT is below what delays without any trend give, as
-/// with [`Thresholds::SINGLE`], a PCT above it is needed for a rise but speaks for none by itself:
-/// then a PDT that says "not" is not contradicted. Otherwise noise, which has such a PCT and such
-/// a PDT in half of all short streams, would be left open, and where as many of the rest say +1 as
-/// -1 the search range would wander off downward and not come back.
+/// There is one exception. With [`Thresholds::SINGLE`] the threshold of PCT is below the PCT of
+/// delays without any trend. A PCT above the threshold is then needed for a rise, but is no
+/// evidence of one, so it does not contradict a PDT that says "not increasing". Noise has such a
+/// PCT and such a PDT in half of all short streams. Without the exception these streams would be
+/// left open. As many of the others say +1 as -1, so the search range would wander off downward
+/// and not come back.
 pub fn judge_rises(rises: &[TimeDelta], thresholds: &Thresholds) -> Trend {
     let (Some(pct), Some(pdt)) = (pct::statistic(rises), pdt::statistic(rises)) else {
         return Trend::CannotTell(Doubt::TooFewEchoes);

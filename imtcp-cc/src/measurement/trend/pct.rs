@@ -2,13 +2,13 @@
 
 use crate::units::TimeDelta;
 
-/// What independent delays without a trend give on average: each is as likely above the one before
-/// as below it.
+/// The average PCT of independent delays without a trend: each delay is as likely above the one
+/// before as below it.
 pub const WITHOUT_TREND: f64 = 0.5;
 
-/// S_PCT = sum of I(D_j > D_(j-1)) / (number of pairs), Pathload: the share of pairs whose delay
-/// rises, from 0 to 1. About [`WITHOUT_TREND`] in noise, 0 on a path that does not queue. `None`
-/// without a pair.
+/// S_PCT = sum of I(D_j > D_(j-1)) / (number of pairs), Pathload: the share of pairs of which the
+/// delay D rises, from 0 to 1. It is about [`WITHOUT_TREND`] in noise, and 0 on a path that does
+/// not queue. `None` without a pair.
 pub fn statistic(rises: &[TimeDelta]) -> Option<f64> {
     if rises.is_empty() {
         return None;

@@ -2,12 +2,12 @@
 
 use crate::units::TimeDelta;
 
-/// S_PDT = (D_N - D_1) / sum of |D_j - D_(j-1)|, Pathload: how much of the movement of the delay
-/// is a net rise, from -1 to 1. About 0 without a trend, and exactly 0 for a delay that does not
-/// move at all, which Pathload leaves undefined. `None` without a pair.
+/// S_PDT = (D_N - D_1) / sum of |D_j - D_(j-1)|, Pathload: the share of the movement of the delay
+/// D that is a net rise, from -1 to 1. It is about 0 without a trend, and exactly 0 for a delay
+/// that does not move at all, which Pathload leaves undefined. `None` without a pair.
 ///
-/// The numerator is summed from the same differences, so that a missing echo takes its part out of
-/// both.
+/// The numerator is the sum of the same differences, so a missing echo is missing in both
+/// numerator and denominator.
 pub fn statistic(rises: &[TimeDelta]) -> Option<f64> {
     if rises.is_empty() {
         return None;

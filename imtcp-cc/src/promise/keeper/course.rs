@@ -1,4 +1,4 @@
-//! From slot to slot: which ends, what came of it, and what the next one has to do.
+//! From slot to slot: which slot ends, what its outcome is, and what the next one has to do.
 
 use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
 use super::super::slots::{ControlSlot, EvaluationSlot, evaluation_rounds, next_target, rounds_up};
@@ -9,8 +9,8 @@ use crate::event::Event;
 use crate::units::{Bandwidth, Timestamp};
 use std::time::Duration;
 
-/// Slots that ended without any event are reported one by one up to this many; after a longer
-/// silence there is nobody left who counts them.
+/// The largest number of slots that are reported one by one after a silence without any event.
+/// After a longer silence nobody counts them any more.
 const MOST_OVERDUE: u32 = 64;
 
 impl Keeper {
@@ -29,17 +29,17 @@ impl Keeper {
         if !self.is_control_over(path, &control) {
             return;
         }
-        // Accounted to the slots that end before they are judged.
+        // Time is accounted to the slots that end before they are judged.
         let slot_end = self.evaluation.map_or(path.now, |slot| slot.end);
         self.account_until(path.now.min(slot_end));
         let lasted = path.now.saturating_since(control.start);
         let bw = self.required_packets(path, requirement);
         let lacking = self.end_control(path, lasted, bw);
         let crossed = self.end_evaluations(path, requirement, emit);
-        // Again: what the slot lacked is part of the aim.
+        // The aim is computed again, because the shortfall of the slot is part of it.
         let bw = self.required_packets(path, requirement);
         let left = self.control_length(path, requirement);
-        // g_0 = bw: an evaluation slot owes nothing to the one before.
+        // g_0 = bw, the required rate: an evaluation slot owes nothing to the one before.
         let target = if crossed {
             bw
         } else {
@@ -49,8 +49,8 @@ impl Keeper {
         self.begin_control(path, requirement, target, emit);
     }
 
-    /// A control slot ends on time, unless less than another one would be left of the evaluation
-    /// slot; with that slot it ends in any case.
+    /// Whether the control slot is over. It ends on time, unless the evaluation slot would then
+    /// have less than another control slot left. It always ends with the evaluation slot.
     fn is_control_over(&self, path: &PathState, control: &ControlSlot) -> bool {
         let Some(evaluation) = self.evaluation else {
             return true;
@@ -62,7 +62,7 @@ impl Keeper {
 
     fn begin_evaluation(&mut self, start: Timestamp, path: &PathState, requirement: &Requirement) {
         self.evaluation = Some(EvaluationSlot::new(start, requirement));
-        // Where nothing came back for a whole slot, what was said before it stood all along.
+        // If nothing came back for a whole slot, the earlier warning held all along.
         let silent = start + requirement.per() <= path.now && self.status.is_warning();
         self.warned = silent.then_some(start);
         self.need = self.outlook(path).map(|outlook| Need {
@@ -98,8 +98,8 @@ impl Keeper {
         self.length.next(left, whole)
     }
 
-    /// Ends the control slot; returns what it lacks, in packets per second, where `aim` is due
-    /// outside of plans.
+    /// Ends the control slot. Returns what it lacks, in packets per second; outside of planned
+    /// time `aim` is due.
     fn end_control(&mut self, path: &PathState, lasted: Duration, aim: f64) -> f64 {
         let Some(control) = self.control else {
             return 0.0;
@@ -120,8 +120,9 @@ impl Keeper {
         lacking
     }
 
-    /// PT (3) or (4), with g_i - tput_{i-1}. A slot that begins anew is not on target because it is
-    /// new: what the last control slot met is what the next one will meet.
+    /// Chooses between PT (3) and (4), with g_i - tput_{i-1}. A new evaluation slot does not count
+    /// as on target just because it is new: the conditions of the last control slot will also hold
+    /// for the next one.
     fn stand(&mut self, target: f64, lacking: f64, lasted: Duration) {
         let Some(ended) = self.control else { return };
         self.standing = if lacking > 0.0 {
@@ -131,7 +132,7 @@ impl Keeper {
         } else {
             match self.standing {
                 Standing::OnTarget => Standing::OnTarget,
-                // PT's "exists x": for the rest of this evaluation slot.
+                // PT's "exists x": this holds for the rest of this evaluation slot.
                 Standing::Behind { .. } if self.evaluation_began_before(ended.start) => {
                     Standing::Behind {
                         lacking: target - ended.throughput(lasted),
@@ -146,7 +147,7 @@ impl Keeper {
         self.evaluation.is_some_and(|slot| slot.start <= start)
     }
 
-    /// Ends all evaluation slots whose time has come; true if there were any.
+    /// Ends all evaluation slots whose time has come. Returns true if there were any.
     fn end_evaluations(
         &mut self,
         path: &PathState,
@@ -156,7 +157,7 @@ impl Keeper {
         let mut ended = 0;
         while let Some(slot) = self.evaluation.filter(|slot| path.now >= slot.end) {
             self.account_until(slot.end);
-            // Read again: accounting changed it.
+            // Reads the slot again, because accounting changed it.
             let slot = self.evaluation.unwrap_or(slot);
             let outcome = slot.outcome(requirement, path.smoothed);
             self.learn(outcome);

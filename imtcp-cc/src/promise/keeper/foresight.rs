@@ -1,4 +1,4 @@
-//! How the present slot will end, and telling the application.
+//! Foresees how the present slot will end, and tells the application.
 
 use super::super::bulletin::Bulletin;
 use super::super::forecast::{Outlook, error_of};
@@ -11,17 +11,17 @@ use crate::event::Event;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// The least time between two looks at the forecast; otherwise it is half a round trip.
+/// The least time between two looks at the forecast. Usually it is half a round trip.
 const SHORTEST_LOOK: Duration = Duration::from_millis(5);
 
-/// Without an acknowledgement for so long nothing arrives: a lost probe takes two.
+/// After this long without an acknowledgement nothing arrives. A lost probe takes two round trips.
 const SILENT_ROUND_TRIPS: u32 = 2;
 
-/// Relative error of the own throughput where it stands in for an estimate.
+/// The relative error of the own throughput if it stands in for an estimate.
 const OWN_RATE_ERROR: f64 = 0.3;
 
 impl Keeper {
-    /// What is known of the near future, in goodput.
+    /// The knowledge of the near future, in goodput.
     pub(super) fn outlook(&self, path: &PathState) -> Option<Outlook> {
         let share = self.goodput_of(path).as_f64() / path.on_wire.as_f64().max(1.0);
         let capacity = path.capacity.map(|capacity| capacity.scaled(share));
@@ -31,7 +31,7 @@ impl Keeper {
                 error_of(estimate.low, estimate.high).scaled(share),
                 estimate.window,
             ),
-            // What one has carried of late was available.
+            // The flow's own recent throughput was available.
             None => {
                 let own = self.own_rate?;
                 (own, own.scaled(OWN_RATE_ERROR), path.smoothed)
@@ -48,8 +48,9 @@ impl Keeper {
         })
     }
 
-    /// While acknowledgements come there is a look every half round trip. When none has been due
-    /// for two round trips, none of what is in flight arrives, and the application is told so.
+    /// Looks at the forecast if acknowledgements stopped. While they come there is a look every
+    /// half round trip. If none has come for two round trips, none of the data in flight arrives,
+    /// and the application is told so.
     pub(super) fn look_into_silence(&mut self, now: Timestamp, emit: Emit<'_>) {
         let Some(path) = self.last_path else { return };
         if self.requirement.is_some() && now >= self.next_look + path.smoothed * SILENT_ROUND_TRIPS
@@ -58,7 +59,7 @@ impl Keeper {
         }
     }
 
-    /// Looks ahead, and tells the application.
+    /// Looks at the forecast, and tells the application.
     pub(super) fn look(&mut self, path: &PathState, emit: Emit<'_>) {
         self.next_look = path.now + (path.smoothed / 2).max(SHORTEST_LOOK);
         let outlook = self.outlook(path);
@@ -91,7 +92,7 @@ impl Keeper {
             return Status::Kept;
         }
         let Some(outlook) = outlook else {
-            // Nothing is known yet, nothing speaks against it.
+            // While nothing is known of the path, nothing speaks against the promise.
             return Status::Kept;
         };
         let needed = Bandwidth::from_bytes_over(missing, left).unwrap_or(Bandwidth::MAX);
@@ -119,18 +120,18 @@ impl Keeper {
         }
     }
 
-    /// What the window carries now.
+    /// The rate that the window carries now, as goodput.
     fn pace(&self, path: &PathState) -> Bandwidth {
         let share = self.goodput_of(path).as_f64() / path.datagram.as_f64().max(1.0);
         let window = Bandwidth::from_bytes_over(path.window, path.smoothed);
         window.unwrap_or(Bandwidth::MAX).scaled(share)
     }
 
-    /// The goodput that the slot still has to deliver, the source permitting.
+    /// The goodput that the slot still has to deliver, less what the source did not offer.
     fn missing(&self, slot: &EvaluationSlot, requirement: &Requirement, path: &PathState) -> Bytes {
         let passed = path.now.saturating_since(slot.start);
         let idle = passed.saturating_sub(slot.wanting);
-        // Less than a round trip may be idle between two writes of a busy source.
+        // A busy source may be idle for less than a round trip between two writes.
         let excused = if idle > path.smoothed {
             requirement.rate().bytes_in(idle)
         } else {
@@ -163,7 +164,7 @@ impl Keeper {
     }
 }
 
-/// A changed shortfall alone is no news.
+/// Whether two statuses are of the same kind. A changed shortfall alone is not reported.
 fn same_kind(one: Status, other: Status) -> bool {
     match (one, other) {
         (Status::AtRisk { cause: one, .. }, Status::AtRisk { cause: other, .. }) => one == other,
