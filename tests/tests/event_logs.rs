@@ -32,7 +32,11 @@ fn estimate(kind: EstimatorKind, estimate: &Estimate) -> String {
         (flags.out_of_range, " out-of-range"),
         (flags.changed, " changed"),
     ];
-    let flags: String = flags.iter().filter(|flag| flag.0).map(|flag| flag.1).collect();
+    let flags: String = flags
+        .iter()
+        .filter(|flag| flag.0)
+        .map(|flag| flag.1)
+        .collect();
     let [available, low, high] = [available, low, high].map(|rate| rate.as_bps());
     let window = window.as_secs_f64();
     format!("estimate {kind} {available} [{low}, {high}] over {window:.6}{flags}")
@@ -44,7 +48,11 @@ fn text(event: &Event) -> String {
             measurement,
             low,
             high,
-        } => format!("measurement {measurement} from {} to {}", low.as_bps(), high.as_bps()),
+        } => format!(
+            "measurement {measurement} from {} to {}",
+            low.as_bps(),
+            high.as_bps()
+        ),
         Event::StreamStarted {
             measurement,
             stream,
@@ -142,7 +150,7 @@ fn frames_with_probe_streams() {
 #[test]
 fn the_papers_own_driver() {
     let settings = [
-        ("duration", "8 s"),
+        ("duration", "3 s"),
         ("flow.main.imtcp.estimator", "classic"),
         ("flow.main.imtcp.window", "reno"),
     ];

@@ -252,9 +252,7 @@ mod tests {
         let failures = |reporter: &mut Reporter, every_ms: u64| {
             let acks = (0..20).map(|count| 10_000 + count * every_ms);
             let said: Vec<Silence> = acks.map(|ms| reporter.on_ack(at(ms))).collect();
-            said.iter()
-                .filter(|said| **said == Silence::Failed)
-                .count()
+            said.iter().filter(|said| **said == Silence::Failed).count()
         };
         assert_eq!(failures(&mut reporter, 100), 2);
         // Of a pause of the application's only a part counts.
