@@ -68,9 +68,15 @@ impl Config {
 
     /// The defaults without probing: the same controller, as a baseline for comparisons.
     pub fn without_measurement() -> Self {
+        Self::default().not_measuring()
+    }
+
+    /// The same without measuring.
+    #[must_use]
+    pub fn not_measuring(self) -> Self {
         Self {
             measurement: false,
-            ..Self::default()
+            ..self
         }
     }
 

@@ -23,7 +23,7 @@ const CHUNK: usize = 60_000;
 
 #[tokio::main]
 async fn main() -> QuicResult<()> {
-    register()?;
+    register(imtcp_cc::Config::default())?;
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [address, controller, folder] = arguments.as_slice() else {
         return Err("usage: server ADDRESS:PORT CONTROLLER FOLDER-OF-CERTIFICATES".into());

@@ -145,7 +145,7 @@ fn settings(algorithm: &str) -> QuicSettings {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
-    register()?;
+    register(imtcp_cc::Config::default())?;
 
     let folder = std::env::args()
         .nth(1)

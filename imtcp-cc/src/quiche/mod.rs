@@ -10,7 +10,7 @@
 //! config.set_congestion_controller(Arc::new(factory));
 //!
 //! // Or once for the process, for whoever chooses an algorithm by name (tokio-quiche does):
-//! imtcp_cc::quiche::register()?;
+//! imtcp_cc::quiche::register(imtcp_cc::Config::default())?;
 //! config.set_cc_algorithm_name("imtcp")?;
 //! # Ok(())
 //! # }
@@ -18,21 +18,17 @@
 
 mod controller;
 mod convert;
+mod names;
 #[cfg(feature = "qlog")]
 mod qlog;
 
 pub use controller::Controller;
+pub use names::{NAME, NAME_WITHOUT_MEASUREMENT, register, register_as};
 
 use crate::config::Config;
 use crate::event::Subscriber;
-use quiche::cc::{CongestionController, PathContext, RegisterError};
+use quiche::cc::{CongestionController, PathContext};
 use std::sync::Arc;
-
-/// The name under which [`register`] makes the controller known.
-pub const NAME: &str = "imtcp";
-
-/// The name of the same controller without probing.
-pub const NAME_WITHOUT_MEASUREMENT: &str = "imtcp-off";
 
 /// How many receive times a server should ask for in each acknowledgement
 /// (`quiche::Config::set_max_receive_timestamps_per_ack`): the controller asks peers to acknowledge
@@ -62,6 +58,16 @@ impl Factory {
         self.subscriber = Some(subscriber);
         self
     }
+
+    /// An equal configuration, and the same subscriber.
+    fn is_same(&self, other: &Self) -> bool {
+        let is_same_subscriber = match (&self.subscriber, &other.subscriber) {
+            (None, None) => true,
+            (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
+            _ => false,
+        };
+        is_same_subscriber && self.config == other.config
+    }
 }
 
 impl quiche::cc::Factory for Factory {
@@ -72,17 +78,4 @@ impl quiche::cc::Factory for Factory {
             self.subscriber.clone(),
         ))
     }
-}
-
-/// Makes the controller known to quiche as [`NAME`], and as [`NAME_WITHOUT_MEASUREMENT`] without
-/// probing, both with the default configuration otherwise.
-///
-/// # Errors
-/// When a name is taken, by a built-in algorithm or an earlier call.
-pub fn register() -> Result<(), RegisterError> {
-    quiche::cc::register(NAME, Arc::new(Factory::new(Config::default())))?;
-    quiche::cc::register(
-        NAME_WITHOUT_MEASUREMENT,
-        Arc::new(Factory::new(Config::without_measurement())),
-    )
 }

@@ -58,5 +58,6 @@ pub use event::Release;
 pub use event::Rtt;
 pub use event::SendContext;
 pub use registry::register;
+pub use registry::register_all;
 pub use registry::registered;
 pub use registry::RegisterError;

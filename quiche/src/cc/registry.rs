@@ -57,19 +57,32 @@ impl std::error::Error for RegisterError {}
 /// # Errors
 /// The name is empty, is taken, or is one that quiche itself understands.
 pub fn register(name: &str, factory: Arc<dyn Factory>) -> Result<(), RegisterError> {
-    if name.is_empty() {
-        return Err(RegisterError::Empty);
-    }
-    if CongestionControlAlgorithm::from_str(name).is_ok() {
-        return Err(RegisterError::BuiltIn(name.to_owned()));
-    }
+    register_all(&[(name, factory)])
+}
+
+/// Makes several controllers known, as [`register`] does, or none of them.
+///
+/// # Errors
+/// One of the names is empty, is taken, is one that quiche itself understands, or stands twice.
+pub fn register_all(entries: &[(&str, Arc<dyn Factory>)]) -> Result<(), RegisterError> {
     // A map of names is whole after every operation on it, so a poisoned lock holds no half-made
     // state.
     let mut factories = FACTORIES.write().unwrap_or_else(PoisonError::into_inner);
-    if factories.contains_key(name) {
-        return Err(RegisterError::Taken(name.to_owned()));
+    for (place, (name, _)) in entries.iter().enumerate() {
+        if name.is_empty() {
+            return Err(RegisterError::Empty);
+        }
+        if CongestionControlAlgorithm::from_str(name).is_ok() {
+            return Err(RegisterError::BuiltIn((*name).to_owned()));
+        }
+        let stands_twice = entries[..place].iter().any(|(earlier, _)| earlier == name);
+        if stands_twice || factories.contains_key(*name) {
+            return Err(RegisterError::Taken((*name).to_owned()));
+        }
     }
-    factories.insert(name.to_owned(), factory);
+    for (name, factory) in entries {
+        factories.insert((*name).to_owned(), Arc::clone(factory));
+    }
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! How a controller is chosen: by factory, by name, and not at all.
 
-use quiche::cc::{register, registered, RegisterError};
+use quiche::cc::{register, register_all, registered, RegisterError};
 use quiche::{CongestionControlAlgorithm, Error};
 
 use crate::controller::{factory, Policy, Script, Scripted};
@@ -41,6 +41,19 @@ fn names_are_taken_once_and_never_from_quiche() {
         base_config().set_cc_algorithm_name("seam-unheard-of"),
         Err(Error::CongestionControl)
     ));
+}
+
+#[test]
+fn several_names_are_taken_together_or_not_at_all() {
+    let script = || factory(Script::new(Policy::Free));
+    let taken = |name: &str| Err(RegisterError::Taken(name.into()));
+    register_all(&[("seam-first", script()), ("seam-second", script())]).expect("free names");
+    let with_second = [("seam-third", script()), ("seam-second", script())];
+    assert_eq!(register_all(&with_second), taken("seam-second"));
+    let twice = [("seam-third", script()), ("seam-third", script())];
+    assert_eq!(register_all(&twice), taken("seam-third"));
+    assert!(registered("seam-third").is_none());
+    assert!(registered("seam-first").is_some() && registered("seam-second").is_some());
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn keys_are_followed_while_data_is_held() {
     };
     let server = quinn::Stack::with_crypto(Arc::new(counted), None);
     // Another test of this process may have been first.
-    imtcp_cc::quiche::register().ok();
+    imtcp_cc::quiche::register(imtcp_cc::Config::default()).expect("the same");
     let mut config = client_config();
     config.set_cc_algorithm_name("imtcp").expect("it is known");
     let mut world = World::new(Box::new(server), config);
