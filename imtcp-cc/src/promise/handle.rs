@@ -7,19 +7,22 @@ use super::bulletin::{
 };
 use super::forecast::Outlook;
 use super::published::Published;
+use super::readers::{SlotReports, StatusChanges};
 use super::requirement::{RejectedRequirement, Requirement};
+use super::sleepers::Sleepers;
 use super::status::{SlotReport, Status};
 use crate::estimate::Estimate;
 use crate::units::{Bandwidth, Bytes};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The number of reports kept for readers. At two slots a second they cover over a minute.
 const RING: usize = 128;
 
+/// What the handle, its readers and the packet path share.
 #[derive(Debug)]
-struct Shared {
+pub(super) struct Shared {
     /// The application's latest requirement.
     mailbox: Published<REQUIREMENT_WORDS>,
     /// A lock that threads take when they require something. The packet path never takes it.
@@ -29,6 +32,35 @@ struct Shared {
     reports: [Published<REPORT_WORDS>; RING],
     /// The number of reports so far.
     reported: AtomicU64,
+    /// The number of changes of the status so far.
+    pub(super) status_changes: AtomicU64,
+    /// The path is gone: nothing follows.
+    pub(super) ended: AtomicBool,
+    pub(super) sleepers: Sleepers,
+}
+
+impl Shared {
+    pub(super) fn bulletin(&self) -> Bulletin {
+        let read = self.bulletin.read();
+        read.map_or_else(Bulletin::default, |(words, _)| Bulletin::from_words(&words))
+    }
+
+    pub(super) fn reported(&self) -> u64 {
+        self.reported.load(Ordering::Acquire)
+    }
+
+    /// The number of the oldest report that is there. One cell is left out, because it may be
+    /// written while it is read.
+    pub(super) fn oldest_report(&self) -> u64 {
+        self.reported().saturating_sub(RING as u64 - 1)
+    }
+
+    /// A report; `None` if it was overwritten.
+    pub(super) fn read_report(&self, number: u64) -> Option<SlotReport> {
+        let (words, _) = self.reports[cell(number)].read()?;
+        let is_present = self.reported().saturating_sub(number) < RING as u64;
+        is_present.then(|| report_from_words(words))
+    }
 }
 
 /// The handle of one path's promise. It is cheap to clone, works from any thread, and is usable
@@ -46,10 +78,13 @@ impl Promise {
     /// evaluation slot begins with this event.
     ///
     /// # Errors
-    /// If the path is known not to allow the requirement: the period is below two round trips, or
+    /// If the path is gone, or is known not to allow the requirement: the period is below two round trips, or
     /// the rate is above both what is available and the ceiling's share of the capacity. The error
     /// says what is possible. The previous requirement stays in force.
     pub fn require(&self, requirement: Requirement) -> Result<(), RejectedRequirement> {
+        if self.has_ended() {
+            return Err(RejectedRequirement::PathGone);
+        }
         let bulletin = self.bulletin();
         let most = bulletin.outlook.and_then(|outlook| {
             // Without a capacity there is no bound on what may turn out to be available.
@@ -131,16 +166,22 @@ impl Promise {
 
     /// A reader for the reports of slots that end from now on. Every reader gets each report.
     pub fn reports(&self) -> SlotReports {
-        SlotReports {
-            shared: Arc::clone(&self.shared),
-            next: self.shared.reported.load(Ordering::Acquire),
-            missed: 0,
-        }
+        SlotReports::new(Arc::clone(&self.shared))
+    }
+
+    /// A reader for changes of the status from now on: early warnings, and their end.
+    pub fn status_changes(&self) -> StatusChanges {
+        StatusChanges::new(Arc::clone(&self.shared))
+    }
+
+    /// Whether the path or its connection is gone: nothing that is required has an effect any more,
+    /// no report follows, and whoever awaits one is told so.
+    pub fn has_ended(&self) -> bool {
+        self.shared.ended.load(Ordering::Acquire)
     }
 
     fn bulletin(&self) -> Bulletin {
-        let read = self.shared.bulletin.read();
-        read.map_or_else(Bulletin::default, |(words, _)| Bulletin::from_words(&words))
+        self.shared.bulletin()
     }
 
     fn post(&self, requirement: Option<Requirement>) {
@@ -149,51 +190,6 @@ impl Promise {
         self.shared
             .mailbox
             .publish(requirement_to_words(requirement));
-    }
-}
-
-/// A reader for reports of ended slots, oldest first. It may be polled at any interval.
-#[derive(Clone, Debug)]
-pub struct SlotReports {
-    shared: Arc<Shared>,
-    next: u64,
-    missed: u64,
-}
-
-impl SlotReports {
-    /// Takes the oldest report that this reader has not taken. `None` until the next slot ends.
-    /// Never waits.
-    pub fn take(&mut self) -> Option<SlotReport> {
-        loop {
-            let reported = self.shared.reported.load(Ordering::Acquire);
-            if self.next >= reported {
-                return None;
-            }
-            // One cell is left out, because it may be written while it is read.
-            let oldest = reported.saturating_sub(RING as u64 - 1);
-            self.missed += oldest.saturating_sub(self.next);
-            self.next = self.next.max(oldest);
-            let number = self.next;
-            self.next += 1;
-            match self.shared.reports[cell(number)].read() {
-                Some((words, _)) if self.is_present(number) => {
-                    return Some(report_from_words(words));
-                }
-                // The report was overwritten meanwhile.
-                _ => self.missed += 1,
-            }
-        }
-    }
-
-    /// The number of reports that were overwritten before this reader took them. A reader that
-    /// falls behind by more than 127 reports loses the oldest.
-    pub fn missed(&self) -> u64 {
-        self.missed
-    }
-
-    fn is_present(&self, number: u64) -> bool {
-        let reported = self.shared.reported.load(Ordering::Acquire);
-        reported.saturating_sub(number) < RING as u64
     }
 }
 
@@ -218,6 +214,9 @@ impl PromiseSeat {
             bulletin: Published::new(Bulletin::default().to_words()),
             reports: std::array::from_fn(|_| Published::new(none)),
             reported: AtomicU64::new(0),
+            status_changes: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+            sleepers: Sleepers::default(),
         };
         Self {
             shared: Arc::new(shared),
@@ -252,6 +251,21 @@ impl PromiseSeat {
         let number = self.shared.reported.load(Ordering::Relaxed);
         self.shared.reports[cell(number)].publish(report_to_words(report));
         self.shared.reported.store(number + 1, Ordering::Release);
+        self.shared.sleepers.wake();
+    }
+
+    /// The status that was just published is another one than before.
+    pub(super) fn tell_status(&self) {
+        self.shared.status_changes.fetch_add(1, Ordering::Release);
+        self.shared.sleepers.wake();
+    }
+}
+
+impl Drop for PromiseSeat {
+    /// The controller is gone, and with it the path.
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::Release);
+        self.shared.sleepers.wake();
     }
 }
 
@@ -363,6 +377,21 @@ mod tests {
         );
         assert_eq!(early.missed(), 73);
         assert_eq!(std::iter::from_fn(|| early.take()).count(), 126);
+    }
+
+    #[test]
+    fn a_handle_tells_that_its_path_is_gone() {
+        let seat = PromiseSeat::new(None);
+        let (handle, mut reports) = (seat.handle(), seat.handle().reports());
+        assert!(!handle.has_ended());
+        seat.report(&report(0));
+        drop(seat);
+        assert!(handle.has_ended());
+        let rejected = handle.require(requirement(3));
+        assert_eq!(rejected, Err(RejectedRequirement::PathGone));
+        assert_eq!(handle.required(), None);
+        assert_eq!(reports.take(), Some(report(0)), "it was there before");
+        assert_eq!(reports.take(), None);
     }
 
     #[test]

@@ -7,7 +7,8 @@
 //!                                  |
 //!  Promise::require ---- mailbox --+--> Keeper --- k ---> window law
 //!  Promise::can_promise <- bulletin +--- Keeper <-- acknowledged bytes, estimate, capacity
-//!  SlotReports::take <---- ring ---+--- Keeper
+//!  SlotReports::next <---- ring ---+--- Keeper
+//!  StatusChanges::next <- bulletin +--- Keeper
 //! ```
 //!
 //! Time is cut into *evaluation slots* of one period each; for each of them a promise is kept or
@@ -28,8 +29,10 @@ mod history;
 mod keeper;
 mod ledger;
 mod published;
+mod readers;
 mod requirement;
 mod running;
+mod sleepers;
 mod slot_length;
 mod slots;
 mod status;
@@ -37,9 +40,10 @@ mod steering;
 
 pub use changes::Changes;
 pub use forecast::Outlook;
-pub use handle::{Promise, SlotReports};
+pub use handle::Promise;
 pub use history::History;
 pub use ledger::{Grant, Ledger, PathLimits, Refused};
+pub use readers::{SlotReports, StatusChanges};
 pub use requirement::{Demand, RejectedRequirement, Requirement};
 pub use slot_length::SlotLengthRule;
 pub use status::{Cause, Outcome, SlotReport, Status};

@@ -128,6 +128,8 @@ impl Requirement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RejectedRequirement {
+    /// The path or its connection is gone.
+    PathGone,
     /// The rate is not a valid rate, or is far from what any path carries.
     Rate {
         /// The rate as given.
@@ -163,6 +165,10 @@ pub enum RejectedRequirement {
 impl fmt::Display for RejectedRequirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::PathGone => f.write_str(
+                "the path is gone, and nothing can be required of it; ask the connection for the \
+                 promise of the path in use",
+            ),
             Self::Rate { given } => write!(
                 f,
                 "a rate of {given} cannot be required; it must be {LOWEST_RATE} to {HIGHEST_RATE}"

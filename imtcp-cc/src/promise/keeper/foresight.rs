@@ -80,6 +80,9 @@ impl Keeper {
             outlook,
             status,
         });
+        if is_news {
+            self.seat.tell_status();
+        }
     }
 
     fn foresee(&self, path: &PathState, outlook: Option<&Outlook>) -> Status {

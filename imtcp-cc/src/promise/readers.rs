@@ -1,0 +1,236 @@
+//! Readers of what a promise tells, to be polled or awaited.
+
+use super::handle::Shared;
+use super::sleepers::Sleeper;
+use super::status::{SlotReport, Status};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+
+/// A reader for reports of ended slots, oldest first. It may be polled at any interval, or awaited
+/// under any runtime.
+#[derive(Debug)]
+pub struct SlotReports {
+    shared: Arc<Shared>,
+    sleeper: Sleeper,
+    next: u64,
+    missed: u64,
+}
+
+impl SlotReports {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            sleeper: shared.sleepers.join(),
+            next: shared.reported(),
+            missed: 0,
+            shared,
+        }
+    }
+
+    /// Takes the oldest report that this reader has not taken. `None` until the next slot ends.
+    /// Never waits.
+    pub fn take(&mut self) -> Option<SlotReport> {
+        loop {
+            let oldest = self.shared.oldest_report();
+            if self.next >= self.shared.reported() {
+                return None;
+            }
+            self.missed += oldest.saturating_sub(self.next);
+            self.next = self.next.max(oldest);
+            let number = self.next;
+            self.next += 1;
+            match self.shared.read_report(number) {
+                Some(report) => return Some(report),
+                // The report was overwritten meanwhile.
+                None => self.missed += 1,
+            }
+        }
+    }
+
+    /// The next report, as soon as there is one. `None` once the promise has ended and all reports
+    /// were taken ([`super::Promise::has_ended`]).
+    pub async fn next(&mut self) -> Option<SlotReport> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// The same for futures and streams that are written by hand.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<SlotReport>> {
+        if let Some(report) = self.take() {
+            return Poll::Ready(Some(report));
+        }
+        self.sleeper.sleep(context.waker());
+        // No report follows the end, so the end has to be looked for first.
+        let has_ended = self.shared.ended.load(Ordering::Acquire);
+        match self.take() {
+            None if !has_ended => Poll::Pending,
+            last => Poll::Ready(last),
+        }
+    }
+
+    /// The number of reports that were overwritten before this reader took them. A reader that
+    /// falls behind by more than 127 reports loses the oldest.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+}
+
+impl Clone for SlotReports {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            sleeper: self.sleeper.join(),
+            ..*self
+        }
+    }
+}
+
+/// A reader for changes of a promise's status. A reader that comes late sees the latest one alone.
+#[derive(Debug)]
+pub struct StatusChanges {
+    shared: Arc<Shared>,
+    sleeper: Sleeper,
+    seen: u64,
+}
+
+impl StatusChanges {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            sleeper: shared.sleepers.join(),
+            seen: shared.status_changes.load(Ordering::Acquire),
+            shared,
+        }
+    }
+
+    /// The status, if it has changed since this reader last took it. A changed shortfall alone is no
+    /// change. Never waits.
+    pub fn take(&mut self) -> Option<Status> {
+        let changes = self.shared.status_changes.load(Ordering::Acquire);
+        if changes == self.seen {
+            return None;
+        }
+        self.seen = changes;
+        Some(self.shared.bulletin().status)
+    }
+
+    /// The status as soon as it changes: the early warning that a promise will rather not be kept.
+    /// `None` once the promise has ended ([`super::Promise::has_ended`]).
+    pub async fn next(&mut self) -> Option<Status> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// The same for futures and streams that are written by hand.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Status>> {
+        self.sleeper.sleep(context.waker());
+        let has_ended = self.shared.ended.load(Ordering::Acquire);
+        match self.take() {
+            None if !has_ended => Poll::Pending,
+            last => Poll::Ready(last),
+        }
+    }
+}
+
+impl Clone for StatusChanges {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            sleeper: self.sleeper.join(),
+            seen: self.seen,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bulletin::Bulletin;
+    use super::super::handle::PromiseSeat;
+    use super::super::{Cause, Outcome};
+    use super::*;
+    use crate::units::{Bandwidth, Bytes, Timestamp};
+    use std::pin::pin;
+    use std::sync::mpsc;
+    use std::task::{Wake, Waker};
+    use std::thread::{self, Thread};
+
+    struct Unpark(Thread);
+
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+
+    /// The smallest runtime there is: this thread sleeps until it is woken.
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let mut future = pin!(future);
+        loop {
+            match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(output) => return output,
+                Poll::Pending => thread::park(),
+            }
+        }
+    }
+
+    fn report(index: u64) -> SlotReport {
+        SlotReport {
+            index,
+            start: Timestamp::from_nanos(index),
+            end: Timestamp::from_nanos(index + 1),
+            required: Bandwidth::from_mbps(8),
+            achieved: Bandwidth::from_mbps(7),
+            outcome: Outcome::Missed,
+            warned: None,
+        }
+    }
+
+    #[test]
+    fn each_report_is_awaited_and_then_the_end() {
+        let seat = PromiseSeat::new(None);
+        let mut reports = seat.handle().reports();
+        let reader = thread::spawn(move || {
+            block_on(async {
+                let mut indices = Vec::new();
+                while let Some(report) = reports.next().await {
+                    indices.push(report.index);
+                }
+                (indices, reports.missed())
+            })
+        });
+        for index in 0..100 {
+            seat.report(&report(index));
+            thread::yield_now();
+        }
+        drop(seat);
+        let (indices, missed) = reader.join().expect("no panic");
+        assert_eq!((indices, missed), ((0..100).collect(), 0));
+    }
+
+    #[test]
+    fn a_warning_is_awaited() {
+        let seat = PromiseSeat::new(None);
+        let mut changes = seat.handle().status_changes();
+        assert_eq!(changes.take(), None);
+        let (tell, told) = mpsc::channel();
+        let reader = thread::spawn(move || {
+            block_on(async {
+                while let Some(status) = changes.next().await {
+                    tell.send(status).expect("somebody listens");
+                }
+            });
+        });
+        let status = Status::AtRisk {
+            cause: Cause::Crowded,
+            shortfall: Bytes::new(7),
+        };
+        seat.publish(Bulletin {
+            status,
+            ..Bulletin::default()
+        });
+        seat.tell_status();
+        assert_eq!(told.recv(), Ok(status));
+        drop(seat);
+        reader.join().expect("no panic");
+        assert!(told.recv().is_err(), "once");
+    }
+}
