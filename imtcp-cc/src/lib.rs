@@ -14,6 +14,7 @@ pub mod estimate;
 pub mod event;
 mod imtcp;
 pub mod measurement;
+pub mod path;
 mod probing;
 pub mod promise;
 #[cfg(feature = "quiche")]
@@ -26,6 +27,7 @@ pub mod window;
 pub use config::{Config, ConfigError};
 pub use estimate::{Estimate, EstimatorKind, Flags};
 pub use imtcp::ImTcp;
+pub use path::{PathInfo, Role};
 
 /// The code in the README compiles.
 #[cfg(all(doctest, feature = "quiche"))]

@@ -3,11 +3,12 @@
 
 use imtcp_cc::Config;
 use imtcp_cc::quiche::Factory;
-use quiche::cc::{Factory as _, PathContext};
+use quiche::cc::{Factory as _, PathContext, PathIdentity};
 use std::time::{Duration, Instant};
 
 fn path(initial_window_packets: usize) -> PathContext {
     PathContext {
+        identity: PathIdentity::default(),
         #[expect(clippy::disallowed_methods, reason = "a path begins at some instant")]
         now: Instant::now(),
         max_datagram_size: 1_200,

@@ -2,6 +2,7 @@
 
 use super::ImTcp;
 use crate::config::Config;
+use crate::path::PathInfo;
 use crate::promise::{Keeper, KeeperSettings, PathState, Promise, Steering};
 use crate::transport::{AckInfo, AckedPacket, RoundTrip};
 use crate::units::{Bandwidth, Bytes, Timestamp};
@@ -9,6 +10,13 @@ use crate::window::Phase;
 use std::time::Duration;
 
 impl ImTcp {
+    /// The same for this path: the promise's handle tells which one it speaks of.
+    #[must_use]
+    pub fn on_path(self, path: PathInfo) -> Self {
+        self.keeper.set_path(path);
+        self
+    }
+
     /// The handle of this path's promise, for any thread.
     pub fn promise(&self) -> Promise {
         self.keeper.handle()

@@ -60,6 +60,14 @@ pub(super) struct Reporter {
     last_ack: Option<Timestamp>,
 }
 
+impl Drop for Reporter {
+    fn drop(&mut self) {
+        if let Some(subscriber) = &self.subscriber {
+            subscriber.on_path_gone();
+        }
+    }
+}
+
 impl Reporter {
     pub(super) fn new(subscriber: Option<Arc<dyn Subscriber>>, driver: EstimatorKind) -> Self {
         Self {

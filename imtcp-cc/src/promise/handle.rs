@@ -12,9 +12,10 @@ use super::requirement::{RejectedRequirement, Requirement};
 use super::sleepers::Sleepers;
 use super::status::{SlotReport, Status};
 use crate::estimate::Estimate;
+use crate::path::PathInfo;
 use crate::units::{Bandwidth, Bytes};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The number of reports kept for readers. At two slots a second they cover over a minute.
@@ -23,6 +24,7 @@ const RING: usize = 128;
 /// What the handle, its readers and the packet path share.
 #[derive(Debug)]
 pub(super) struct Shared {
+    path: OnceLock<PathInfo>,
     /// The application's latest requirement.
     mailbox: Published<REQUIREMENT_WORDS>,
     /// A lock that threads take when they require something. The packet path never takes it.
@@ -74,6 +76,11 @@ pub struct Promise {
 }
 
 impl Promise {
+    /// The path that this is about; `None` where its transport does not tell.
+    pub fn path(&self) -> Option<&PathInfo> {
+        self.shared.path.get()
+    }
+
     /// Requires a rate from the next packet event on, or changes the required rate. A new
     /// evaluation slot begins with this event.
     ///
@@ -209,6 +216,7 @@ impl PromiseSeat {
     pub(crate) fn new(requirement: Option<Requirement>) -> Self {
         let none = [0; REPORT_WORDS];
         let shared = Shared {
+            path: OnceLock::new(),
             mailbox: Published::new(requirement_to_words(requirement)),
             requiring: Mutex::new(()),
             bulletin: Published::new(Bulletin::default().to_words()),
@@ -223,6 +231,11 @@ impl PromiseSeat {
             // No version is odd at rest, so the first requirement is news.
             seen: 1,
         }
+    }
+
+    /// The path that handles speak of. Said once.
+    pub(super) fn set_path(&self, path: PathInfo) {
+        let _ = self.shared.path.set(path);
     }
 
     /// A handle for the application.

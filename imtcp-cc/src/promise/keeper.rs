@@ -19,6 +19,7 @@ use super::steering::{
 };
 use crate::estimate::Estimate;
 use crate::event::Event;
+use crate::path::PathInfo;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
@@ -170,6 +171,11 @@ impl Keeper {
             last_path: None,
             waiting_since: None,
         }
+    }
+
+    /// The path that the handle speaks of.
+    pub(crate) fn set_path(&self, path: PathInfo) {
+        self.seat.set_path(path);
     }
 
     pub(crate) fn handle(&self) -> Promise {

@@ -1,6 +1,6 @@
 //! quiche's controller trait over [`ImTcp`].
 
-use super::convert::{Origin, ack_request, peer_acks, round_trip, send_request};
+use super::convert::{Origin, ack_request, path_info, peer_acks, round_trip, send_request};
 use crate::config::Config;
 use crate::event::Subscriber;
 use crate::imtcp::ImTcp;
@@ -32,13 +32,14 @@ impl Controller {
         path: &PathContext,
         subscriber: Option<Arc<dyn Subscriber>>,
     ) -> Self {
+        let info = path_info(&path.identity);
         let max_datagram = Bytes::from_usize(path.max_datagram_size);
         let packets = u32::try_from(path.initial_window_packets).unwrap_or(u32::MAX);
         let config = config.or_transport(packets, path.initial_rtt);
         let initial_rtt = config.initial_rtt().unwrap_or(path.initial_rtt);
         Self {
             initial_rtt,
-            core: ImTcp::new(config, max_datagram, subscriber),
+            core: ImTcp::new(config, max_datagram, subscriber).on_path(info),
             origin: Origin(path.now),
             congestion_marks: 0,
         }

@@ -1,9 +1,19 @@
 //! Instants to timestamps and back, and plain data to plain data.
 
+use crate::path::{PathInfo, Role};
 use crate::transport::{AckRequest, AckedPacket, PeerAcks, RoundTrip, SendRequest};
 use crate::units::{Bytes, Timestamp};
-use quiche::cc::ReceiveTime;
+use quiche::cc::{PathIdentity, ReceiveTime};
 use std::time::{Duration, Instant};
+
+pub(super) fn path_info(path: &PathIdentity) -> PathInfo {
+    let role = if path.is_server {
+        Role::Server
+    } else {
+        Role::Client
+    };
+    PathInfo::new(path.connection.clone(), role, path.local, path.peer)
+}
 
 /// The origin of a controller's timestamps.
 #[derive(Clone, Copy, Debug)]

@@ -10,6 +10,7 @@ use super::AckReceived;
 use super::PacketSent;
 use super::PacketSpace;
 use super::PacketsLost;
+use super::PathIdentity;
 use super::PeerAcks;
 use super::Release;
 use super::SendContext;
@@ -113,8 +114,10 @@ pub trait CongestionController: Debug + Send + Sync + Any {
 }
 
 /// What is known about a path when its controller is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathContext {
+    /// Whose path it is.
+    pub identity: PathIdentity,
     /// The present.
     pub now: Instant,
     /// Bytes of the largest datagram until the path or the peer says otherwise.

@@ -39,6 +39,7 @@ mod controller;
 #[doc(hidden)]
 pub mod ecn;
 mod event;
+mod identity;
 mod registry;
 
 pub use acks::AckFrequency;
@@ -57,6 +58,7 @@ pub use event::ReceiveTime;
 pub use event::Release;
 pub use event::Rtt;
 pub use event::SendContext;
+pub use identity::PathIdentity;
 pub use registry::register;
 pub use registry::register_all;
 pub use registry::registered;

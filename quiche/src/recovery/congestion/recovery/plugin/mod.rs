@@ -72,6 +72,7 @@ impl PluginRecovery {
     pub(crate) fn from_config(config: &RecoveryConfig) -> Option<Self> {
         let factory = &config.congestion_controller.as_ref()?.0;
         let controller = factory.build(&PathContext {
+            identity: config.path.clone(),
             now: crate::clock::now(),
             max_datagram_size: config.max_send_udp_payload_size,
             initial_window_packets: config.initial_congestion_window_packets,
