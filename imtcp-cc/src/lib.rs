@@ -1,11 +1,41 @@
-//! Inline available-bandwidth measurement and congestion control for QUIC.
+//! A congestion controller for QUIC that knows how much bandwidth its path has left, and that gives
+//! an application the rate it asks for, or says in time that it will not.
 //!
-//! The core is sans-I/O: it reads no clock, opens no socket, spawns nothing and draws no entropy.
-//! The caller passes the time in as [`units::Timestamp`]. The core reports what happened as
-//! [`event::Event`]s. Only the module behind the feature `quiche` names quiche types.
+//! It measures inline: packets of the application are spaced so that their acknowledgements tell
+//! the available bandwidth, and no packet is added. The algorithms come from ImTCP (Man, Hasegawa
+//! and Murata, 2005) and its family; docs/ALGORITHM.md says where each equation is computed. In a
+//! comment "IM 3.2.3" means section 3.2.3 of the paper that this page lists as IM.
 //!
-//! In a comment "IM 3.2.3" means section 3.2.3 of the paper that docs/ALGORITHM.md lists as IM.
-//! The same page says where each equation is computed.
+//! # The three types to know
+//!
+//! - [`Config`]: what a controller shall do. It is checked once, when it is built.
+//! - [`ImTcp`]: the controller of one path. A transport asks it when the next packet may leave, and
+//!   tells it what happened. With the feature `quiche` a `quiche::Factory` builds one per path, and
+//!   `quiche::register` makes it known by name.
+//! - [`promise::Promise`]: the handle of a path, for any thread of the application. It asks for a
+//!   rate, and answers with estimates, warnings and reports.
+//!
+//! ```
+//! use imtcp_cc::promise::Requirement;
+//! use imtcp_cc::units::{Bandwidth, Bytes};
+//! use imtcp_cc::{Config, ImTcp};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let controller = ImTcp::new(Config::default(), Bytes::new(1350), None);
+//! let promise = controller.promise();
+//! promise.require(Requirement::from_f64(8e6, 2.0)?)?; // 8 Mbit/s over every 2 s
+//! let required = promise.required().map(|requirement| requirement.rate());
+//! assert_eq!(required, Some(Bandwidth::from_mbps(8)));
+//! assert!(promise.estimate().is_none()); // no packet has left yet
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Without I/O
+//!
+//! The core reads no clock, opens no socket, spawns nothing and draws no entropy. The caller passes
+//! the time in as [`units::Timestamp`]. The core reports what happened as [`event::Event`]s. Only
+//! the module behind the feature `quiche` names quiche types.
 
 pub mod ack;
 pub mod capacity;
