@@ -1,5 +1,5 @@
-//! A transfer that its window limits is only watched: each of its packets leaves as it would without
-//! measuring.
+//! A transfer that its window limits is only watched: each of its packets leaves as it would
+//! without measuring.
 
 mod support;
 
