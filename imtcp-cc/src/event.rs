@@ -106,6 +106,9 @@ pub enum Event {
 pub trait Subscriber: Debug + Send + Sync {
     /// Takes `event`, which happened at `at`.
     fn on_event(&self, at: Timestamp, event: &Event);
+
+    /// The path is gone: its connection was closed, or it moved to another path. No event follows.
+    fn on_path_gone(&self) {}
 }
 
 /// Keeps every event, for tests and simulations.

@@ -58,6 +58,10 @@ fn register_all(wanted: &[(&str, Factory)]) -> Result<(), RegisterError> {
         .map(|(name, factory)| (*name, Arc::new(factory.clone()) as _))
         .collect();
     quiche::cc::register_all(&entries)?;
-    known.extend(fresh.into_iter().map(|(name, factory)| ((*name).to_owned(), factory.clone())));
+    known.extend(
+        fresh
+            .into_iter()
+            .map(|(name, factory)| ((*name).to_owned(), factory.clone())),
+    );
     Ok(())
 }
