@@ -62,6 +62,10 @@ pub struct Guard {
     budget: Budget,
     /// Keeps what was held back from leaving all at once.
     catch_up: Budget,
+    /// As the mean rate was when the last packet left: what may leave at once, and the time from
+    /// packet to packet.
+    burst: Duration,
+    spacing: Duration,
     /// Since when the packet at the head of the queue could have left without measuring.
     since: Option<Timestamp>,
     /// More than one packet was ready at the last question.
@@ -76,9 +80,10 @@ impl Guard {
     }
 
     /// When the next packet may leave at the soonest: when the mean rate allows it, or a little
-    /// later if others were held back before it.
+    /// later if others were held back before it. A timer that waits for less than timers of this
+    /// host are usually late is not worth its wake-up: the packet leaves that much earlier instead.
     pub fn due(&self) -> Timestamp {
-        self.budget.due().max(self.catch_up.due())
+        self.budget.due().max(self.catch_up.due()) - self.lateness.usual()
     }
 
     /// Time that may be made up for after a late timer.
@@ -95,6 +100,19 @@ impl Guard {
     /// the whole of it.
     pub fn may_measure(&self) -> bool {
         self.account.balance >= self.account.most / 2
+    }
+
+    /// How long a timer waits beyond the time at which the mean rate lets the next packet go. Where
+    /// timers are usually late by more than the time from packet to packet they cannot space
+    /// packets: each of them lets several go. So it may as well wait once more for as long as it is
+    /// late, which halves the wake-ups. A whole burst at a time would save more, but a token bucket
+    /// lets it pass faster than its rate: one estimate in ten was then 70 % too high.
+    fn gathering(&self) -> Duration {
+        if self.spacing < self.lateness.usual() {
+            self.burst.min(self.lateness.usual())
+        } else {
+            Duration::ZERO
+        }
     }
 
     fn may_hold(&self) -> bool {
@@ -129,6 +147,10 @@ impl Guard {
         let answer = match wanted {
             Release::Now => Release::Now,
             _ if deadline <= now => Release::Now,
+            // The mean rate holds it back, and no measurement does.
+            Release::At(due) if due == self.due() => {
+                Release::At(due.min(deadline) + self.gathering())
+            }
             Release::At(due) => Release::At(due.min(deadline)),
             Release::Hold => Release::At(deadline),
         };
@@ -162,6 +184,7 @@ impl Guard {
     /// A packet left at `now` that might have left at `since`.
     fn spend(&mut self, since: Timestamp, now: Timestamp, size: Bytes, mean: MeanRate) {
         let MeanRate { rate, burst } = mean;
+        (self.burst, self.spacing) = (burst, rate.time_for(size));
         let credit = self.credit().max(burst);
         self.budget.on_sent(since, credit, size, rate);
         self.catch_up
@@ -250,6 +273,40 @@ mod tests {
             }
         }
         times
+    }
+
+    /// Timers and packets of a second on a host whose timers are late by this much.
+    fn timers_and_packets(late_ms: u64) -> (usize, usize) {
+        let mean = MeanRate {
+            burst: Duration::from_millis(10),
+            ..EVEN
+        };
+        let held = backlog(false);
+        let mut guard = Guard::new();
+        let (mut timers, mut packets) = (0, 0);
+        let mut now = at_ms(1000);
+        while now < at_ms(2000) {
+            guard.on_question(now, &held);
+            if guard.due() <= now {
+                guard.on_sent(now, PACKET, mean);
+                packets += 1;
+            } else if let Release::At(due) = guard.bound(now, Release::At(guard.due()), &held) {
+                timers += 1;
+                now = due + Duration::from_millis(late_ms);
+            }
+        }
+        (timers, packets)
+    }
+
+    #[test]
+    fn timers_that_are_late_by_packets_are_few_and_lose_none() {
+        let (timers, packets) = timers_and_packets(0);
+        assert!((990..=1010).contains(&timers), "{timers}");
+        assert!((990..=1011).contains(&packets), "{packets}");
+        // One for each packet that it is late by would be 250.
+        let (timers, packets) = timers_and_packets(3);
+        assert!((130..=160).contains(&timers), "{timers}");
+        assert!((980..=1020).contains(&packets), "{packets}");
     }
 
     #[test]
