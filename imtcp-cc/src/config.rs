@@ -1,31 +1,14 @@
 //! The settings of the controller: built once, checked once, read-only afterwards.
 
 use crate::estimate::EstimatorKind;
-use crate::promise::{Requirement, SlotLengthRule};
+use crate::measurement::MeasuringSettings;
+use crate::promise::{KeeperSettings, Requirement, SlotLengthRule};
+use crate::scheduler::SchedulerSettings;
+pub use crate::scheduler::{StoreTarget, StoreTimer};
 use crate::units::{Bandwidth, Bytes};
 use crate::window::Window;
 use std::fmt;
 use std::time::Duration;
-
-/// How many packets must be ready before a stream starts (IM 3.4.1, the paper's m).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StoreTarget {
-    /// m starts at N, the number of packets of a stream. It falls by one after two measurements in
-    /// a row that succeed, and rises by one when a stream cannot be completed.
-    Dynamic,
-    /// m is always this many packets.
-    Fixed(u32),
-}
-
-/// How long packets may wait for a stream to fill (IM 3.4.2, the paper's T).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StoreTimer {
-    /// T = (M / A)(N - 1) + 4 D_RTT, in nanoseconds: M is the packet size, A the available
-    /// bandwidth, N the number of packets of a stream, D_RTT the mean deviation of the round trip.
-    Adaptive,
-    /// T is always this long.
-    Fixed(Duration),
-}
 
 /// Header and protection of a 1-RTT packet that carries one STREAM frame (RFC 9000,
 /// sections 17.3.1 and 19.8; RFC 9001, section 5.3): flags 1, connection ID up to 20, packet
@@ -195,6 +178,38 @@ impl Config {
     /// counted.
     pub fn packet_overhead(&self) -> Bytes {
         self.packet_overhead
+    }
+
+    pub(crate) fn measuring_settings(&self) -> MeasuringSettings {
+        MeasuringSettings {
+            driver: self.estimator,
+            stream_packets: self.stream_packets,
+            sub_ranges: self.sub_ranges,
+            minimum_range: self.minimum_range,
+        }
+    }
+
+    pub(crate) fn scheduler_settings(&self) -> SchedulerSettings {
+        SchedulerSettings {
+            measurement: self.measurement,
+            reads_all_packets: self.estimator == EstimatorKind::Statistical,
+            stream_packets: self.stream_packets,
+            sub_ranges: self.sub_ranges,
+            store_target: self.store_target,
+            store_timer: self.store_timer,
+            measurement_interval_rtts: self.measurement_interval_rtts,
+            longest_hold: self.longest_hold,
+            ack_frequency: self.ack_frequency,
+        }
+    }
+
+    pub(crate) fn keeper_settings(&self) -> KeeperSettings {
+        KeeperSettings {
+            rule: self.slot_length,
+            ceiling: self.promise_ceiling,
+            packet_overhead: self.packet_overhead,
+            requirement: self.promise,
+        }
     }
 }
 

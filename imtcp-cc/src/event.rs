@@ -102,6 +102,9 @@ pub enum Event {
     },
 }
 
+/// Takes the events of one moment.
+pub(crate) type Emit<'a> = &'a mut dyn FnMut(Event);
+
 /// Receives events. It is called on the packet path: be quick, and do not block.
 pub trait Subscriber: Debug + Send + Sync {
     /// Takes `event`, which happened at `at`.

@@ -37,27 +37,34 @@
 //! the time in as [`units::Timestamp`]. The core reports what happened as [`event::Event`]s. Only
 //! the module behind the feature `quiche` names quiche types.
 
-pub mod ack;
-pub mod capacity;
 pub mod config;
+mod control;
 pub mod estimate;
 pub mod event;
 mod imtcp;
-pub mod measurement;
-pub mod path;
-mod probing;
+mod log;
+mod measurement;
+mod path;
 pub mod promise;
 #[cfg(feature = "quiche")]
 pub mod quiche;
-pub mod scheduler;
+mod scheduler;
 pub mod transport;
 pub mod units;
-pub mod window;
+mod window;
 
 pub use config::{Config, ConfigError};
+pub use control::Phase;
 pub use estimate::{Estimate, EstimatorKind, Flags};
 pub use imtcp::ImTcp;
 pub use path::{PathInfo, Role};
+pub use window::Window;
+
+/// Parts of the measurement, for research and for fuzzing. No version keeps them as they are.
+#[cfg(feature = "unstable")]
+pub mod unstable {
+    pub use crate::path::ack::{Echo, EchoGap, EchoTracker, Reading, ReceiveClock};
+}
 
 /// The code in the README compiles.
 #[cfg(all(doctest, feature = "quiche"))]

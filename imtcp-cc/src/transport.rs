@@ -89,6 +89,17 @@ pub struct AckInfo {
     pub bytes_in_flight: Bytes,
 }
 
+/// An acknowledgement and the packets that it newly covers.
+#[derive(Clone, Copy, Debug)]
+pub struct Acked<'a> {
+    /// When it came in.
+    pub now: Timestamp,
+    /// What it says of the path.
+    pub info: AckInfo,
+    /// The packets, in ascending order of their numbers.
+    pub packets: &'a [AckedPacket],
+}
+
 /// Packets were declared lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossInfo {

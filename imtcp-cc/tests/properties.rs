@@ -5,10 +5,11 @@ mod support;
 use imtcp_cc::config::{StoreTarget, StoreTimer};
 use imtcp_cc::event::{Event, Recorder};
 use imtcp_cc::promise::{Demand, Requirement};
-use imtcp_cc::transport::{AckInfo, AckedPacket, LossInfo, RoundTrip, SendRequest, SentPacket};
+use imtcp_cc::transport::{
+    AckInfo, Acked, AckedPacket, LossInfo, RoundTrip, SendRequest, SentPacket,
+};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
-use imtcp_cc::window::Window;
-use imtcp_cc::{Config, EstimatorKind, ImTcp};
+use imtcp_cc::{Config, EstimatorKind, ImTcp, Window};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -283,13 +284,18 @@ fn make(core: &mut ImTcp, now: Timestamp, call: &Call) {
                 },
                 bytes_in_flight: Bytes::new(in_flight),
             };
-            let acked = (first..first.saturating_add(count)).map(|number| AckedPacket {
+            let packets = (first..first.saturating_add(count)).map(|number| AckedPacket {
                 received: None,
                 number,
                 size: Bytes::new(number),
                 sent: Timestamp::from_nanos(sent),
             });
-            core.on_ack(now, &info, acked);
+            let packets: Vec<AckedPacket> = packets.collect();
+            core.on_ack(&Acked {
+                now,
+                info,
+                packets: &packets,
+            });
         }
         Call::Lost {
             first,

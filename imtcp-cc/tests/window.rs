@@ -1,9 +1,8 @@
 //! The window as a user sees it: which law it follows, and what takes a reduction back.
 
-use imtcp_cc::transport::{AckInfo, AckedPacket, LossInfo, RoundTrip, SentPacket};
+use imtcp_cc::transport::{AckInfo, Acked, AckedPacket, LossInfo, RoundTrip, SentPacket};
 use imtcp_cc::units::{Bytes, Timestamp};
-use imtcp_cc::window::{Phase, Window};
-use imtcp_cc::{Config, ImTcp};
+use imtcp_cc::{Config, ImTcp, Phase, Window};
 use std::time::Duration;
 
 const DATAGRAM: Bytes = Bytes::new(1200);
@@ -53,13 +52,18 @@ fn acknowledge(core: &mut ImTcp, numbers: std::ops::Range<u64>, millis: u64, sen
         },
         bytes_in_flight: DATAGRAM.times(5),
     };
-    let acked = numbers.map(|number| AckedPacket {
+    let packets = numbers.map(|number| AckedPacket {
         number,
         size: DATAGRAM,
         sent: at(sent_millis),
         received: None,
     });
-    core.on_ack(at(millis), &info, acked);
+    let packets: Vec<AckedPacket> = packets.collect();
+    core.on_ack(&Acked {
+        now: at(millis),
+        info,
+        packets: &packets,
+    });
 }
 
 fn of(window: Window) -> Config {

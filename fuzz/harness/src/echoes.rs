@@ -4,8 +4,8 @@
 
 use crate::input::{Input, Output};
 use crate::{Met, Seed};
-use imtcp_cc::ack::{Echo, EchoGap, EchoTracker, Reading, ReceiveClock};
 use imtcp_cc::units::{Bandwidth, Bytes, TimeDelta, Timestamp};
+use imtcp_cc::unstable::{Echo, EchoGap, EchoTracker, Reading, ReceiveClock};
 use std::time::Duration;
 
 /// See [`crate::Target::situations`].

@@ -3,7 +3,7 @@
 
 use super::cprobe;
 use super::record::{Arrival, PacketRecord};
-use crate::ack::Echo;
+use crate::path::ack::Echo;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 
 /// The longest train: as many packets as RFC 9002, section 7.2, lets out at first.
@@ -68,7 +68,7 @@ impl Bootstrap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ack::EchoQuality;
+    use crate::path::ack::EchoQuality;
 
     #[test]
     fn the_first_flight_gives_the_first_rate() {

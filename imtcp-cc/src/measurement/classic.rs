@@ -13,9 +13,8 @@ use super::record::MeasurementRecord;
 use super::store::ValueStore;
 use super::trend::{Doubt, Thresholds, Trend, judge};
 use super::{Estimator, MAX_SUB_RANGES};
-use crate::ack::EchoGap;
-use crate::estimate::{Estimate, EstimatorKind, Flags};
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::estimate::{Estimate, Flags};
+use crate::units::Bandwidth;
 
 /// The result of a measurement (IM 3.2.4 to 3.2.6).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +35,6 @@ pub struct ClassicEstimator {
     thresholds: Thresholds,
     store: ValueStore,
     next_range: Option<SearchRange>,
-    last_outcome: Option<Outcome>,
 }
 
 impl ClassicEstimator {
@@ -48,20 +46,7 @@ impl ClassicEstimator {
             thresholds: Thresholds::default(),
             store: ValueStore::default(),
             next_range: None,
-            last_outcome: None,
         }
-    }
-
-    /// The same estimator with other thresholds for the trends.
-    #[must_use]
-    pub fn with_thresholds(mut self, thresholds: Thresholds) -> Self {
-        self.thresholds = thresholds;
-        self
-    }
-
-    /// The result of the last measurement that had one.
-    pub fn last_outcome(&self) -> Option<&Outcome> {
-        self.last_outcome.as_ref()
     }
 
     /// T_i, the trend of one stream (IM 3.2.3).
@@ -77,6 +62,47 @@ impl ClassicEstimator {
     /// (IM 3.2.3).
     pub fn may_stop_early(&self, record: &MeasurementRecord) -> bool {
         early_stop(&self.trends(record)[..record.streams().len().min(MAX_SUB_RANGES as usize)])
+    }
+
+    /// The first train of back-to-back packets came in at the rate `cprobe` (IM 3.2.1).
+    pub fn on_first_train(&mut self, cprobe: Bandwidth) {
+        self.next_range = Some(SearchRange::first(cprobe));
+    }
+
+    /// All streams of a measurement were sent, and all their packets were acknowledged or lost.
+    ///
+    /// `None` if no trend could be told, or if no packet arrived. The next range is then the range
+    /// of this measurement again (IM 3.2.6).
+    pub fn on_measurement(&mut self, record: &MeasurementRecord) -> Option<Outcome> {
+        let trends = self.trends(record);
+        let k = record.sub_ranges();
+        let reaches_line_one = fit_of(record, k) != Fit::NoLineOne;
+        let trends = trends.get(..record.streams().len())?;
+        let Some((choice, (at, window))) =
+            choose(trends, reaches_line_one).zip(record.arrival_span())
+        else {
+            self.next_range = Some(record.range());
+            return None;
+        };
+        let conclusion = self.conclude(record, choice);
+        let estimate = Estimate {
+            at,
+            available: conclusion.value,
+            low: conclusion.low,
+            high: conclusion.high,
+            window,
+            flags: Flags {
+                aggregated_acks: record.has_aggregated_echoes(),
+                out_of_range: !matches!(choice, Choice::SubRange(_)),
+                ..Flags::default()
+            },
+        };
+        self.next_range = Some(conclusion.next_range);
+        Some(Outcome {
+            choice,
+            estimate,
+            next_range: conclusion.next_range,
+        })
     }
 
     /// T_1 to T_k, the trends of all streams. Streams left out by the early stop count as not
@@ -188,60 +214,6 @@ struct Conclusion {
 }
 
 impl Estimator for ClassicEstimator {
-    fn kind(&self) -> EstimatorKind {
-        EstimatorKind::Classic
-    }
-
-    fn on_first_train(&mut self, cprobe: Bandwidth) {
-        self.next_range = Some(SearchRange::first(cprobe));
-    }
-
-    /// The paper knows the capacity only as the bound of the range, so there is nothing to do.
-    fn on_capacity(&mut self, _capacity: Bandwidth, _packet: Bytes) {}
-
-    /// The paper looks at streams alone, so a single gap says nothing here.
-    fn on_gap(&mut self, _gap: &EchoGap) {}
-
-    /// The paper has a value after each measurement, and no value in between.
-    fn report(&mut self, _now: Timestamp) -> Option<Estimate> {
-        None
-    }
-
-    /// `None` if no trend could be told, or if no packet arrived. The next range is then the range
-    /// of this measurement again (IM 3.2.6).
-    fn on_measurement(&mut self, record: &MeasurementRecord) -> Option<Estimate> {
-        let trends = self.trends(record);
-        let k = record.sub_ranges();
-        let reaches_line_one = fit_of(record, k) != Fit::NoLineOne;
-        let trends = trends.get(..record.streams().len())?;
-        let Some((choice, (at, window))) =
-            choose(trends, reaches_line_one).zip(record.arrival_span())
-        else {
-            self.next_range = Some(record.range());
-            return None;
-        };
-        let conclusion = self.conclude(record, choice);
-        let estimate = Estimate {
-            at,
-            available: conclusion.value,
-            low: conclusion.low,
-            high: conclusion.high,
-            window,
-            flags: Flags {
-                aggregated_acks: record.has_aggregated_echoes(),
-                out_of_range: !matches!(choice, Choice::SubRange(_)),
-                ..Flags::default()
-            },
-        };
-        self.next_range = Some(conclusion.next_range);
-        self.last_outcome = Some(Outcome {
-            choice,
-            estimate,
-            next_range: conclusion.next_range,
-        });
-        Some(estimate)
-    }
-
     fn next_range(&self, bound: Option<Bandwidth>) -> Option<SearchRange> {
         self.next_range.map(|range| range.bounded(bound))
     }
@@ -249,7 +221,6 @@ impl Estimator for ClassicEstimator {
     fn reset(&mut self) {
         self.store.clear();
         self.next_range = None;
-        self.last_outcome = None;
     }
 }
 

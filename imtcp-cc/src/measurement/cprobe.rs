@@ -29,8 +29,8 @@ pub fn rate(packets: &[PacketRecord]) -> Option<Bandwidth> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ack::EchoQuality::{self, Aggregated, Lost, Single};
     use crate::measurement::record::Arrival;
+    use crate::path::ack::EchoQuality::{self, Aggregated, Lost, Single};
     use crate::units::Timestamp;
 
     fn train(echoes: &[(u64, EchoQuality)]) -> Vec<PacketRecord> {

@@ -20,8 +20,9 @@
 //! regression that must stay below the identity.
 
 use super::MAX_STREAM_PACKETS;
-use super::pairs::{EchoCadence, Pair, ROUNDING, pairs};
+use super::pairs::{Pair, ROUNDING, pairs};
 use super::record::StreamRecord;
+use crate::path::ack::EchoCadence;
 use crate::units::Bandwidth;
 
 /// What the two lines say.

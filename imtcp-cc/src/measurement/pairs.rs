@@ -1,39 +1,8 @@
 //! Packet pairs: the differences that trends and arrival rates are made of.
 
 use super::record::PacketRecord;
+use crate::path::ack::EchoCadence;
 use crate::units::{Bandwidth, Bytes, TimeDelta};
-
-/// How often the peer's acknowledgements give the time of a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EchoCadence {
-    /// Each packet is acknowledged by itself: pairs are (j - 1, j) (IM 3.2.3).
-    #[default]
-    EveryPacket,
-    /// Every second packet is acknowledged, as with delayed acknowledgements: pairs are (j, j + 2)
-    /// (IM 3.5.1).
-    EverySecond,
-}
-
-impl EchoCadence {
-    /// The N that gives as many pairs as `packets` packets give when each is acknowledged by
-    /// itself. IM 3.5.1 asks for a longer stream and does not say how much longer.
-    pub const fn stream_packets(self, packets: u32) -> u32 {
-        let pairs = packets.saturating_sub(1);
-        match self {
-            Self::EveryPacket => packets,
-            // One packet more, because the first packet may be the one without a time of its own.
-            Self::EverySecond => 2 * pairs + 2,
-        }
-    }
-
-    /// How many packets apart the two packets of a pair are.
-    pub const fn step(self) -> usize {
-        match self {
-            Self::EveryPacket => 1,
-            Self::EverySecond => 2,
-        }
-    }
-}
 
 /// Two times that differ by no more than this may be equal: a pair has four times, and each is
 /// rounded to whole nanoseconds by up to half of one.
@@ -131,8 +100,8 @@ fn pair(packets: &[PacketRecord]) -> Option<Pair> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ack::EchoQuality::{self, Aggregated, Lost, Single};
     use crate::measurement::record::Arrival;
+    use crate::path::ack::EchoQuality::{self, Aggregated, Lost, Single};
     use crate::units::Timestamp;
 
     /// Packets of 1250 bytes, one a millisecond, each echoed 10 ms later plus `later` us.

@@ -45,16 +45,6 @@ impl StreamPlan {
         plan
     }
 
-    /// i, the number of the stream; 1 is the fastest (IM 3.2.2).
-    pub fn stream(&self) -> u32 {
-        self.stream
-    }
-
-    /// I_i, the range of rates that the stream covers (IM 3.2.2).
-    pub fn rates(&self) -> SubRange {
-        self.rates
-    }
-
     /// N, the number of packets of the stream (IM 3.2.3).
     pub fn packets(&self) -> u32 {
         self.packets
@@ -79,11 +69,6 @@ impl StreamPlan {
         (1..=self.packets)
             .contains(&j)
             .then(|| Duration::from_nanos(self.offsets_ns[j as usize - 1]))
-    }
-
-    /// S_iN - S_i1, the time that sending the stream takes.
-    pub fn duration(&self) -> Duration {
-        Duration::from_nanos(self.offsets_ns[self.packets as usize - 1])
     }
 }
 
@@ -123,7 +108,6 @@ mod tests {
             .map(|offset| offset.as_nanos())
             .collect();
         assert_eq!(offsets, [0, 160_000, 313_846, 461_994, 604_851]);
-        assert_eq!(plan.duration(), Duration::from_nanos(604_851));
         assert_eq!(plan.offset(0), None);
         assert_eq!(plan.offset(6), None);
     }

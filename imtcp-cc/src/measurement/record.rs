@@ -1,10 +1,10 @@
 //! What happened in a measurement: real send times, real echoes.
 
-use super::pairs::EchoCadence;
 use super::range::{SearchRange, SubRange};
 use super::{MAX_STREAM_PACKETS, MAX_SUB_RANGES};
-use crate::ack::EchoQuality;
-use crate::units::{Bandwidth, Bytes, TimeDelta, Timestamp};
+use crate::path::ack::EchoCadence;
+use crate::path::ack::EchoQuality;
+use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
 /// An acknowledgement as the echo of a packet.
@@ -48,11 +48,6 @@ impl PacketRecord {
             .map(|echo| echo.at)
     }
 
-    /// D = R - S, the delay, if R is the packet's own time.
-    pub fn delay(&self) -> Option<TimeDelta> {
-        self.timed_arrival().map(|arrived| arrived - self.sent)
-    }
-
     /// Whether the packet was acknowledged, at whatever time.
     pub fn has_arrived(&self) -> bool {
         self.echo.is_some_and(|echo| echo.quality.has_arrived())
@@ -82,11 +77,6 @@ impl StreamRecord {
             target,
             packets: Vec::with_capacity(room),
         }
-    }
-
-    /// I_i, the range of rates that was planned.
-    pub fn rates(&self) -> SubRange {
-        self.rates
     }
 
     /// The packets that left, in the order in which they left.
@@ -301,12 +291,12 @@ mod tests {
         assert_eq!(record.on_echo(13, at(2000, EchoQuality::Single)), Some(1));
         assert_eq!(record.on_echo(21, at(3000, EchoQuality::Single)), Some(2));
         assert_eq!(record.on_echo(12, at(2000, EchoQuality::Single)), None);
-        let delays: Vec<_> = record.streams()[0]
+        let arrivals: Vec<_> = record.streams()[0]
             .packets()
             .iter()
-            .map(PacketRecord::delay)
+            .map(PacketRecord::timed_arrival)
             .collect();
-        assert_eq!(delays, [None, None, Some(TimeDelta::from_nanos(700))]);
+        assert_eq!(arrivals, [None, None, Some(Timestamp::from_nanos(2000))]);
     }
 
     #[test]

@@ -43,11 +43,13 @@ impl ValueStore {
     }
 
     /// q, the number of stored values (IM 3.2.6).
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.count
     }
 
     /// Whether no value is stored.
+    #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -17,9 +17,12 @@ use super::status::Status;
 use super::steering::{
     self, Enough, PathRates, Position, SPARE, Standing, at_least, k_bw, k_max, pace,
 };
+use crate::control::{Phase, Steering, WindowOrder, WindowView};
 use crate::estimate::Estimate;
-use crate::event::Event;
-use crate::path::PathInfo;
+use crate::event::{Emit, Event};
+use crate::measurement::Findings;
+use crate::path::{PathInfo, PathView};
+use crate::transport::Acked;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
@@ -67,32 +70,37 @@ pub(crate) struct KeeperSettings {
 
 /// The state of the path and the window when an acknowledgement comes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PathState {
-    pub(crate) now: Timestamp,
-    pub(crate) smoothed: Duration,
-    pub(crate) window: Bytes,
-    pub(crate) in_flight: Bytes,
+struct PathState {
+    now: Timestamp,
+    smoothed: Duration,
+    window: Bytes,
+    in_flight: Bytes,
     /// M, the UDP payload of a full datagram, and the size of the same datagram on the wire.
-    pub(crate) datagram: Bytes,
-    pub(crate) on_wire: Bytes,
-    pub(crate) estimate: Option<Estimate>,
+    datagram: Bytes,
+    on_wire: Bytes,
+    estimate: Option<Estimate>,
     /// The capacity on the wire, and P of PT (4), which may stand in for it where only the taking
     /// is bounded.
-    pub(crate) capacity: Option<Bandwidth>,
-    pub(crate) taking: Option<Bandwidth>,
-    pub(crate) slow_start: bool,
+    capacity: Option<Bandwidth>,
+    taking: Option<Bandwidth>,
+    slow_start: bool,
 }
 
-/// The instruction to the window law.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Steering {
-    /// The window follows its own law.
-    Free,
-    /// In congestion avoidance the window grows by this many bytes per round trip. It shrinks if
-    /// the number is negative.
-    Slope { bytes_per_round_trip: i64 },
-    /// The window has reached the size that the requirement needs, and more is not wanted.
-    LeaveSlowStart,
+impl PathState {
+    fn new(acked: &Acked<'_>, path: &PathView, findings: &Findings, window: &WindowView) -> Self {
+        Self {
+            now: acked.now,
+            smoothed: acked.info.rtt.smoothed.max(Duration::from_nanos(1)),
+            window: window.size,
+            in_flight: acked.info.bytes_in_flight,
+            datagram: path.max_datagram,
+            on_wire: path.packet(),
+            estimate: findings.estimate,
+            capacity: path.shown_capacity(),
+            taking: path.bound_of_taking(),
+            slow_start: window.phase == Phase::SlowStart,
+        }
+    }
 }
 
 /// The promise of one path.
@@ -140,8 +148,6 @@ struct Need {
     enough: f64,
     depth: Option<f64>,
 }
-
-type Emit<'a> = &'a mut dyn FnMut(Event);
 
 impl Keeper {
     pub(crate) fn new(settings: KeeperSettings) -> Self {
@@ -195,30 +201,21 @@ impl Keeper {
         self.waiting_since = None;
     }
 
-    /// The rate above which nothing is to be sent, in UDP payload of full datagrams of this size.
-    pub(crate) fn bound_on_rate(&self, datagram: Bytes) -> Option<Bandwidth> {
-        let packets = self.pace?;
-        Some(Bandwidth::from_bps_f64(packets * datagram.as_bits_f64()))
-    }
-
-    /// How many packets may be gathered while nothing is sent faster than [`Self::bound_on_rate`].
-    pub(crate) fn bound_on_gathering(&self) -> Option<f64> {
-        let per = self.requirement?.per();
-        Some(self.pace? * per.as_secs_f64() * GATHERED)
-    }
-
     /// The window was reduced.
     pub(crate) fn on_congestion(&mut self) {
         self.length.on_congestion();
     }
 
-    /// An acknowledgement of `sizes` came. Returns the instruction to the window law.
+    /// An acknowledgement came. Returns what the promise asks of window and pacer.
     pub(crate) fn on_ack(
         &mut self,
-        path: &PathState,
-        sizes: impl Iterator<Item = Bytes>,
+        acked: &Acked<'_>,
+        path: &PathView,
+        findings: &Findings,
+        window: &WindowView,
         emit: Emit<'_>,
     ) -> Steering {
+        let path = &PathState::new(acked, path, findings, window);
         self.latest = path.now;
         self.last_path = Some(*path);
         self.follow_requirement(path.now, emit);
@@ -226,15 +223,23 @@ impl Keeper {
         if let Some(requirement) = self.requirement {
             self.follow_slots(path, &requirement, emit);
         }
-        let goodput = sizes.fold(Bytes::ZERO, |sum, size| {
-            sum + size.saturating_sub(self.settings.packet_overhead)
+        let goodput = acked.packets.iter().fold(Bytes::ZERO, |sum, packet| {
+            sum + packet.size.saturating_sub(self.settings.packet_overhead)
         });
         self.credit(path, goodput);
         if path.now >= self.next_look {
             self.look(path, emit);
         }
-        self.requirement
-            .map_or(Steering::Free, |requirement| self.steer(path, &requirement))
+        let Some(requirement) = self.requirement else {
+            return Steering::default();
+        };
+        let order = self.order(path, &requirement);
+        let gathered = |pace: f64| pace * requirement.per().as_secs_f64() * GATHERED;
+        Steering {
+            order,
+            packets_per_second: self.pace,
+            gathered_packets: self.pace.map(gathered),
+        }
     }
 
     fn follow_requirement(&mut self, now: Timestamp, emit: Emit<'_>) {
@@ -326,7 +331,7 @@ impl Keeper {
             .filter(|estimate| estimate.age(path.now) <= (estimate.window * STALE_WINDOWS).max(per))
     }
 
-    fn steer(&mut self, path: &PathState, requirement: &Requirement) -> Steering {
+    fn order(&mut self, path: &PathState, requirement: &Requirement) -> WindowOrder {
         let packet = path.datagram.as_f64().max(1.0);
         let window = path.window.as_f64() / packet;
         let srtt = path.smoothed.as_secs_f64();
@@ -343,13 +348,13 @@ impl Keeper {
         let enough = Enough::of(bw, rates.as_ref(), window, srtt, length);
         if path.slow_start {
             return if exactly && window >= enough.window {
-                Steering::LeaveSlowStart
+                WindowOrder::LeaveSlowStart
             } else {
-                Steering::Free
+                WindowOrder::Free
             };
         }
         let Some(control) = self.control else {
-            return Steering::Free;
+            return WindowOrder::Free;
         };
         let wanted = k_bw(&self.position(path, &control, window)).unwrap_or(self.slope);
         let most = |window: f64| {
@@ -364,7 +369,7 @@ impl Keeper {
                 steering::exactly(wanted, SPARE * most(window / SPARE), window, &enough)
             }
         };
-        Steering::Slope {
+        WindowOrder::Slope {
             bytes_per_round_trip: whole(self.slope * packet),
         }
     }

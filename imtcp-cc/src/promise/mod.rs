@@ -48,4 +48,4 @@ pub use requirement::{Demand, RejectedRequirement, Requirement};
 pub use slot_length::SlotLengthRule;
 pub use status::{Cause, Outcome, SlotReport, Status};
 
-pub(crate) use keeper::{Keeper, KeeperSettings, PathState, Steering};
+pub(crate) use keeper::{Keeper, KeeperSettings};

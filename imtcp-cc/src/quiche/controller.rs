@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::event::Subscriber;
 use crate::imtcp::ImTcp;
 use crate::promise::Promise;
-use crate::transport::{AckInfo, LossInfo, Release, SentPacket};
+use crate::transport::{AckInfo, Acked, AckedPacket, LossInfo, Release, SentPacket};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use quiche::cc::{
     AckReceived, CongestionController, PacketSent, PacketSpace, PacketsLost, PathContext,
@@ -24,7 +24,12 @@ pub struct Controller {
     initial_rtt: Duration,
     /// Packets marked by congested routers, as last reported.
     congestion_marks: u64,
+    /// The packets of the last acknowledgement. It keeps its memory.
+    acked: Vec<AckedPacket>,
 }
+
+/// Room for the packets of one acknowledgement.
+const MOST_ACKED: usize = 128;
 
 impl Controller {
     pub(super) fn new(
@@ -42,6 +47,7 @@ impl Controller {
             core: ImTcp::new(config, max_datagram, subscriber).on_path(info),
             origin: Origin(path.now),
             congestion_marks: 0,
+            acked: Vec::with_capacity(MOST_ACKED),
         }
     }
 
@@ -117,15 +123,16 @@ impl CongestionController for Controller {
             rtt: round_trip(&ack.rtt),
             bytes_in_flight: Bytes::from_usize(ack.bytes_in_flight),
         };
-        let origin = self.origin;
-        let acked = ack
-            .acked
-            .iter()
-            .filter(|packet| packet.size > 0)
-            .scan(ack.receive_times, |received, packet| {
-                Some(origin.acked(packet, received))
-            });
-        self.core.on_ack(now, &info, acked);
+        let (origin, mut received) = (self.origin, ack.receive_times);
+        let counted = ack.acked.iter().filter(|packet| packet.size > 0);
+        self.acked.clear();
+        self.acked
+            .extend(counted.map(|packet| origin.acked(packet, &mut received)));
+        self.core.on_ack(&Acked {
+            now,
+            info,
+            packets: &self.acked,
+        });
         let marks = ack.ecn_ce.unwrap_or(self.congestion_marks);
         if marks > self.congestion_marks {
             self.congestion_marks = marks;

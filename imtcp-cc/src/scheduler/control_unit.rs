@@ -18,7 +18,7 @@
 //! and the unit only says when the next packet may be built. "Stored" is what data and window
 //! would let leave now.
 
-use crate::config::StoreTarget;
+use super::StoreTarget;
 use crate::measurement::plan::StreamPlan;
 use crate::units::Timestamp;
 use std::time::Duration;
@@ -131,11 +131,6 @@ impl ControlUnit {
             attempts: 0,
             transition: None,
         }
-    }
-
-    /// m, the packets that start a stream.
-    pub fn store_target(&self) -> u32 {
-        self.store_target
     }
 
     /// Whether everything passes.

@@ -1,13 +1,274 @@
 //! When packets leave: probe streams through the control unit, everything else through the pacer,
 //! and both only as far as the guard lets them depart from the times that packets would have
-//! without measuring.
+//! without measuring. Last room of the pipe.
 
-pub mod budget;
-pub mod control_unit;
-pub mod guard;
-pub mod pacer;
+mod budget;
+mod control_unit;
+mod guard;
+mod known;
+mod pacer;
+mod pacing;
+mod probing;
+mod requests;
+mod settings;
 
-pub use budget::{Budget, Lateness};
-pub use control_unit::{ControlUnit, Ready, Transition, Verdict};
-pub use guard::{Guard, Held, MeanRate};
-pub use pacer::{Pace, Pacer, PacingPlan};
+pub use settings::{StoreTarget, StoreTimer};
+
+pub(crate) use known::Known;
+pub(crate) use settings::SchedulerSettings;
+
+use crate::control::Phase;
+use crate::measurement::Step;
+use crate::measurement::range::SearchRange;
+use crate::path::PathView;
+use crate::path::ack::EchoCadence;
+use crate::transport::{AckRequest, PeerAcks, Release, RoundTrip, SendRequest, SentPacket};
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use budget::{Budget, Lateness};
+use control_unit::{ControlUnit, Ready, Transition, Verdict};
+use guard::{Guard, Held, MeanRate};
+use pacer::{Pace, Pacer, PacingPlan};
+use probing::{Conditions, Probing};
+use requests::{AckPolicy, Place};
+
+/// Decides when each packet of a path leaves.
+#[derive(Debug)]
+pub(crate) struct Scheduler {
+    settings: SchedulerSettings,
+    probing: Probing,
+    pacer: Pacer,
+    guard: Guard,
+    requests: AckPolicy,
+    /// The packet that was just let go, as far as its echo is concerned.
+    place: Place,
+    /// The window, and neither the application nor a promised rate, holds back what is left.
+    is_window_limited: bool,
+}
+
+impl Scheduler {
+    pub(crate) fn new(settings: SchedulerSettings) -> Self {
+        Self {
+            settings,
+            probing: Probing::new(&settings),
+            pacer: Pacer::new(),
+            guard: Guard::new(),
+            requests: AckPolicy::default(),
+            place: Place::Other,
+            is_window_limited: false,
+        }
+    }
+
+    /// What the control unit does, in the paper's words.
+    pub(crate) fn state_name(&self) -> &'static str {
+        self.probing.state_name()
+    }
+
+    /// The oldest step of a measurement that nobody has taken yet.
+    pub(crate) fn take_step(&mut self) -> Option<Step> {
+        self.probing.take_step()
+    }
+
+    /// May the next packet leave? Asking changes nothing that another question at the same time
+    /// would see. `next_range` is asked only where a measurement is due.
+    pub(crate) fn next(
+        &mut self,
+        now: Timestamp,
+        request: &SendRequest,
+        known: &Known<'_>,
+        next_range: impl FnOnce() -> Option<SearchRange>,
+    ) -> Release {
+        // Before the first echo there is no path to speak of: the first flight leaves at once, and
+        // what the window then holds back goes out on acknowledgements.
+        let Some(rtt) = known.path.rtt else {
+            return Release::Now;
+        };
+        if request.retransmission {
+            // Lost data goes first, and everything stored with it (IM 3.5.3).
+            self.probing.abandon(now, rtt);
+        } else if request.queued.is_zero() {
+            self.pacer.on_drained();
+            self.guard.on_nothing_ready(now);
+            return Release::Now;
+        }
+        let ready = known.ready(request);
+        if ready.packets == 0 && !request.retransmission {
+            self.guard.on_nothing_ready(now);
+            return Release::Hold;
+        }
+        self.is_window_limited = known.is_window_limited(request);
+        let held = self.held(&rtt, ready, request, known);
+        self.guard.on_question(now, &held);
+        let wanted = self.wanted_release(now, rtt, ready, request, known, next_range);
+        let answer = self.guard.bound(now, wanted, &held);
+        if answer == Release::Now && wanted != Release::Now && self.probing.is_sending() {
+            // A packet of a stream all the same, ahead of its time.
+            self.place = Place::Probe;
+        }
+        answer
+    }
+
+    /// When the measurement and the pacer want the next packet to leave.
+    fn wanted_release(
+        &mut self,
+        now: Timestamp,
+        rtt: RoundTrip,
+        ready: Ready,
+        request: &SendRequest,
+        known: &Known<'_>,
+        next_range: impl FnOnce() -> Option<SearchRange>,
+    ) -> Release {
+        let verdict = if self.only_watches() {
+            self.pacer.on_drained();
+            self.probing.abandon(now, rtt);
+            Verdict::Pass
+        } else if self.probing.is_resting(now) {
+            Verdict::Pass
+        } else {
+            let conditions = self.conditions(now, rtt, request, known, next_range);
+            self.probing.next(now, ready, &conditions)
+        };
+        self.place = Place::Other;
+        match verdict {
+            Verdict::Probe => {
+                self.place = Place::Probe;
+                Release::Now
+            }
+            Verdict::At(due) => Release::At(due),
+            Verdict::Hold => Release::Hold,
+            Verdict::Pass => {
+                // The plan needs everything else of `self`.
+                let mut pacer = std::mem::take(&mut self.pacer);
+                let plan = || self.pacing_plan(known);
+                let pace = pacer.next(now, self.guard.due(), plan, ready.packets);
+                self.pacer = pacer;
+                match pace {
+                    Pace::Now => {
+                        self.place = self.pacer.place();
+                        Release::Now
+                    }
+                    Pace::At(due) => Release::At(due),
+                }
+            }
+        }
+    }
+
+    fn conditions(
+        &self,
+        now: Timestamp,
+        rtt: RoundTrip,
+        request: &SendRequest,
+        known: &Known<'_>,
+        next_range: impl FnOnce() -> Option<SearchRange>,
+    ) -> Conditions {
+        let is_wanted = self.settings.measurement && self.probing.is_due(now);
+        let range = if is_wanted { next_range() } else { None };
+        let may_hold = !self.is_window_limited || self.guard.may_measure();
+        Conditions {
+            range,
+            available: known.available(),
+            window_rate: Bandwidth::from_bytes_over(known.window.size, rtt.smoothed),
+            rtt,
+            packet: known.path.packet(),
+            longest_hold: self.longest_hold(&rtt, known.path),
+            cadence: self.probe_cadence(known.path),
+            costly: self.requests.is_understood(),
+            // Begun with a retransmission, a measurement would be given up at the next question.
+            allowed: known.window.phase != Phase::Recovery && !request.retransmission && may_hold,
+        }
+    }
+
+    /// Which packets of a stream have echoes of their own: all that ask for one, or whose arrival
+    /// the peer tells.
+    fn probe_cadence(&self, path: &PathView) -> EchoCadence {
+        if path.by_peer || self.requests.is_understood() {
+            EchoCadence::EveryPacket
+        } else {
+            path.cadence
+        }
+    }
+
+    /// Whether nothing is held back at all, because the window is what limits. What waits for a
+    /// train or a stream is not in flight, and lets others overtake at the queue: with probe
+    /// streams a flow had a fifth more of a Reno flow's share than without, though each packet of
+    /// it waited for less than a millisecond (`goodput-beside-reno`). A full window shows as much
+    /// to somebody who only watches.
+    ///
+    /// The papers' own driver needs its streams, and who sends at a promised rate is limited by
+    /// that.
+    fn only_watches(&self) -> bool {
+        self.is_window_limited && self.settings.reads_all_packets
+    }
+
+    /// A packet that counts as in flight left; it has `size` bytes on the wire.
+    pub(crate) fn on_sent(
+        &mut self,
+        now: Timestamp,
+        packet: &SentPacket,
+        size: Bytes,
+        known: &Known<'_>,
+    ) {
+        let Some(rtt) = known.path.rtt else { return };
+        let mean = known.mean_rate(&rtt);
+        if !packet.released {
+            self.guard.on_unasked(now, packet.size, mean);
+            return;
+        }
+        self.probing.on_sent(now, packet.number, size, rtt);
+        self.pacer.on_sent(now, self.guard.credit());
+        self.guard.on_sent(now, packet.size, mean);
+    }
+
+    /// The streams of the measurement that are still to come need not be sent (IM 3.2.3).
+    pub(crate) fn stop_early(&mut self, now: Timestamp) {
+        self.probing.stop_early(now);
+    }
+
+    /// True once when all echoes of a measurement are in (`is_settled`), or are not to be expected
+    /// any more.
+    pub(crate) fn take_settled(
+        &mut self,
+        now: Timestamp,
+        rtt: RoundTrip,
+        is_settled: bool,
+    ) -> bool {
+        self.probing.take_settled(now, rtt, is_settled)
+    }
+
+    /// Packets were lost: a measurement under way is given up.
+    pub(crate) fn on_loss(&mut self, now: Timestamp, path: &PathView) {
+        if let Some(rtt) = path.rtt {
+            self.probing.abandon(now, rtt);
+        }
+    }
+
+    /// The application has nothing to send.
+    pub(crate) fn on_drained(&mut self) {
+        self.pacer.on_drained();
+    }
+
+    /// The peer's transport parameters are known.
+    pub(crate) fn on_peer_acks(&mut self, peer: PeerAcks) {
+        if self.settings.ack_frequency {
+            self.requests.on_peer(peer);
+        }
+    }
+
+    /// Whether the packet that was just let go asks for an acknowledgement of its own. Asked once
+    /// for each.
+    pub(crate) fn immediate_ack(&mut self, path: &PathView) -> bool {
+        let is_limited = !self.is_window_limited;
+        self.settings.measurement
+            && self
+                .requests
+                .wants_immediate(self.place, is_limited, path.by_peer)
+    }
+
+    /// How the peer shall acknowledge from now on; `None` for no change.
+    pub(crate) fn ack_request(&mut self, now: Timestamp, known: &Known<'_>) -> Option<AckRequest> {
+        let rtt = known.path.rtt?;
+        let window = u32::try_from(known.window_packets()).unwrap_or(u32::MAX);
+        let is_doubling = known.window.phase == Phase::SlowStart;
+        self.requests
+            .request(now, rtt.smoothed, window, is_doubling)
+    }
+}

@@ -5,7 +5,7 @@
 //! that the link stays busy from the first to the last and each gap tells what others sent
 //! meanwhile.
 
-use crate::ack::Place;
+use super::Place;
 use crate::units::Timestamp;
 use std::time::Duration;
 

@@ -1,23 +1,26 @@
 //! The congestion window: how many bytes may be in flight.
 //!
-//! [`Cubic`] is RFC 9438 with HyStart++ (RFC 9406); [`Reno`] is the law of RFC 9002, section 7.
-//! Both stand behind [`WindowLaw`]. A law sees bytes and times, never packets, and does not decide
-//! when a packet leaves.
+//! [`CongestionWindow`] holds the law of one path. [`Cubic`] is RFC 9438 with HyStart++ (RFC 9406);
+//! [`Reno`] is the law of RFC 9002, section 7. Both stand behind [`WindowLaw`]. A law sees bytes
+//! and times, never packets, and does not decide when a packet leaves.
 
 mod base;
+mod congestion_window;
 mod cubic;
 mod hystart;
 mod reno;
 mod undo;
 mod usage;
 
-pub use cubic::Cubic;
-pub use reno::Reno;
-pub use undo::LossRecord;
-pub use usage::WindowUsage;
+pub(crate) use congestion_window::CongestionWindow;
+use cubic::Cubic;
+use reno::Reno;
+use undo::LossRecord;
+use usage::WindowUsage;
 
+use crate::control::Phase;
 use crate::units::{Bytes, Timestamp};
-use std::fmt::{self, Debug};
+use std::fmt::Debug;
 use std::time::Duration;
 
 /// Which law the window follows.
@@ -35,7 +38,7 @@ pub enum Window {
 impl Window {
     /// A window of `initial_window_packets` datagrams to begin with, within the limit of RFC 9002,
     /// section 7.2.
-    pub fn law(self, initial_window_packets: u32, max_datagram_size: Bytes) -> Box<dyn WindowLaw> {
+    fn law(self, initial_window_packets: u32, max_datagram_size: Bytes) -> Box<dyn WindowLaw> {
         match self {
             Self::Cubic => Box::new(Cubic::new(initial_window_packets, max_datagram_size)),
             Self::Reno => Box::new(Reno::new(initial_window_packets, max_datagram_size)),
@@ -45,7 +48,7 @@ impl Window {
 
 /// A packet that was newly acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Acked {
+struct Acked {
     /// When the acknowledgement came.
     pub now: Timestamp,
     /// The bytes that left flight.
@@ -63,7 +66,7 @@ pub struct Acked {
 }
 
 /// A law for the congestion window.
-pub trait WindowLaw: Debug + Send + Sync {
+trait WindowLaw: Debug + Send + Sync {
     /// A packet was newly acknowledged.
     fn on_ack(&mut self, acked: &Acked);
 
@@ -99,32 +102,4 @@ pub trait WindowLaw: Debug + Send + Sync {
 
     /// What the law is doing.
     fn phase(&self) -> Phase;
-}
-
-/// The states of RFC 9002, section 7.3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Phase {
-    /// The window grows by what is acknowledged.
-    SlowStart,
-    /// The window probes for more, as its law has it.
-    CongestionAvoidance,
-    /// The window was reduced, and no packet sent since has been acknowledged.
-    Recovery,
-}
-
-impl Phase {
-    /// The name, as qlog has it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SlowStart => "slow_start",
-            Self::CongestionAvoidance => "congestion_avoidance",
-            Self::Recovery => "recovery",
-        }
-    }
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }

@@ -5,12 +5,11 @@
 
 pub mod promised;
 
-use imtcp_cc::ImTcp;
 use imtcp_cc::transport::{
-    AckInfo, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket,
+    AckInfo, Acked, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket,
 };
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
-use imtcp_cc::window::Phase;
+use imtcp_cc::{ImTcp, Phase};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
@@ -385,7 +384,13 @@ impl Run {
         };
         let now = self.now;
         let (before, phase) = (self.core.cwnd(), self.core.phase());
-        self.call(|core| core.on_ack(now, &info, acked.iter().copied()));
+        self.call(|core| {
+            core.on_ack(&Acked {
+                now,
+                info,
+                packets: &acked,
+            });
+        });
         if phase != Phase::SlowStart {
             let acked = acked
                 .iter()

@@ -8,9 +8,9 @@ use super::link::Link;
 use super::reader::{Entry, Section};
 use super::{life, link_named, promise, quantity};
 use crate::network::Route;
+use imtcp_cc::Window;
 use imtcp_cc::config::{ConfigBuilder, StoreTarget, StoreTimer};
 use imtcp_cc::units::{Bytes, Timestamp};
-use imtcp_cc::window::Window;
 use imtcp_cc::{Config, EstimatorKind};
 use std::time::Duration;
 

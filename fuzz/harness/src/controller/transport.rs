@@ -3,7 +3,7 @@
 use crate::Met;
 use imtcp_cc::ImTcp;
 use imtcp_cc::transport::{
-    AckInfo, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket,
+    AckInfo, Acked, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket,
 };
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use std::collections::BTreeMap;
@@ -205,13 +205,18 @@ impl Transport {
             rtt,
             bytes_in_flight: Bytes::new(self.in_flight),
         };
-        let acked = (0..).zip(&newly).map(|(index, (number, out))| AckedPacket {
+        let packets = (0..).zip(&newly).map(|(index, (number, out))| AckedPacket {
             number: *number,
             size: Bytes::new(out.size),
             sent: out.sent,
             received: clock(index),
         });
-        self.core.on_ack(self.now, &info, acked);
+        let packets: Vec<AckedPacket> = packets.collect();
+        self.core.on_ack(&Acked {
+            now: self.now,
+            info,
+            packets: &packets,
+        });
         self.send();
     }
 

@@ -1,8 +1,8 @@
 use super::*;
-use crate::ack::EchoQuality::{self, Single};
-use crate::measurement::pairs::EchoCadence;
 use crate::measurement::plan::StreamPlan;
 use crate::measurement::record::{Arrival, PacketRecord};
+use crate::path::ack::EchoCadence;
+use crate::path::ack::EchoQuality::{self, Single};
 use crate::units::{Bytes, Timestamp};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -53,8 +53,11 @@ fn measure(
     record
 }
 
+/// The relative errors of `count` measurements.
 fn drive(estimator: &mut ClassicEstimator, available: Bandwidth, count: usize) -> Vec<f64> {
-    drive_with(estimator, available, count, 5, EchoCadence::EveryPacket)
+    let error = |estimate: Estimate| estimate.available.as_bps_f64() / available.as_bps_f64() - 1.0;
+    let estimates = drive_with(estimator, available, count, 5, EchoCadence::EveryPacket);
+    estimates.into_iter().map(error).collect()
 }
 
 fn drive_with(
@@ -63,14 +66,14 @@ fn drive_with(
     count: usize,
     packets: u32,
     cadence: EchoCadence,
-) -> Vec<f64> {
+) -> Vec<Estimate> {
     let bound = Some(Bandwidth::from_bps_f64(CAPACITY));
     (0..count)
         .filter_map(|_| {
             let range = estimator.next_range(bound)?;
             estimator.on_measurement(&measure(range, available, packets, cadence))
         })
-        .map(|estimate| estimate.available.as_bps_f64() / available.as_bps_f64() - 1.0)
+        .map(|outcome| outcome.estimate)
         .collect()
 }
 
@@ -87,10 +90,9 @@ fn the_first_measurement_finds_the_value_to_a_step_of_the_stream() {
     let mut estimator = started(80);
     let range = estimator.next_range(None).expect("a range after the train");
     let record = measure(range, Bandwidth::from_mbps(66), 5, EchoCadence::EveryPacket);
-    let estimate = estimator.on_measurement(&record).expect("an estimate");
-    let outcome = *estimator.last_outcome().expect("an outcome");
+    let outcome = estimator.on_measurement(&record).expect("an outcome");
+    let estimate = outcome.estimate;
     assert_eq!(outcome.choice, Choice::SubRange(2));
-    assert_eq!(outcome.estimate, estimate);
     // Whole nanoseconds move the real send rate by less than 1 part in 10^5.
     let error = estimate.available.as_bps_f64() / 65e6 - 1.0;
     assert!(error.abs() < 1e-5, "{}", estimate.available);
@@ -105,13 +107,10 @@ fn the_first_measurement_finds_the_value_to_a_step_of_the_stream() {
 #[test]
 fn a_second_value_narrows_the_range_to_its_least_width() {
     let mut estimator = started(80);
-    drive(&mut estimator, Bandwidth::from_mbps(66), 12);
+    let available = Bandwidth::from_mbps(66);
+    let estimates = drive_with(&mut estimator, available, 12, 5, EchoCadence::EveryPacket);
     let range = estimator.next_range(None).expect("a range");
-    let value = estimator
-        .last_outcome()
-        .expect("an outcome")
-        .estimate
-        .available;
+    let value = estimates[11].available;
     // B_m = A / (N - 1) = A / 4.
     let least = value.as_bps() / 4;
     assert!(
@@ -151,17 +150,18 @@ fn out_of_range_is_a_bound_and_empties_the_store() {
     let mut estimator = started(80);
     let range = estimator.next_range(None).expect("a range");
     let above = measure(range, Bandwidth::from_mbps(95), 5, EchoCadence::EveryPacket);
-    let estimate = estimator.on_measurement(&above).expect("an estimate");
+    let estimate = estimator
+        .on_measurement(&above)
+        .expect("an outcome")
+        .estimate;
     assert_eq!(estimate.available, Bandwidth::from_mbps(80));
     assert_eq!(estimate.high, Bandwidth::from_mbps(100));
     assert!(estimate.flags.out_of_range);
     assert!(estimator.store.is_empty());
     let below = measure(range, Bandwidth::from_mbps(10), 5, EchoCadence::EveryPacket);
-    let estimate = estimator.on_measurement(&below).expect("an estimate");
-    assert_eq!(
-        estimator.last_outcome().map(|outcome| outcome.choice),
-        Some(Choice::Below)
-    );
+    let outcome = estimator.on_measurement(&below).expect("an outcome");
+    let estimate = outcome.estimate;
+    assert_eq!(outcome.choice, Choice::Below);
     assert_eq!(estimate.available, Bandwidth::from_mbps(40));
     assert_eq!(estimate.low, Bandwidth::from_mbps(20));
 }
@@ -174,11 +174,8 @@ fn an_early_stop_leaves_the_slow_streams_out() {
     stopped.begin_stream(3);
     stopped.begin_stream(4);
     let mut estimator = started(80);
-    estimator.on_measurement(&stopped);
-    assert_eq!(
-        estimator.last_outcome().map(|outcome| outcome.choice),
-        Some(Choice::Above)
-    );
+    let outcome = estimator.on_measurement(&stopped).expect("an outcome");
+    assert_eq!(outcome.choice, Choice::Above);
 }
 
 #[test]
@@ -198,7 +195,7 @@ fn a_shadow_measures_in_a_range_it_did_not_ask_for() {
     let mut shadow = started(1);
     let range = SearchRange::first(Bandwidth::from_mbps(80));
     let record = measure(range, Bandwidth::from_mbps(66), 5, EchoCadence::EveryPacket);
-    let estimate = shadow.on_measurement(&record).expect("an estimate");
+    let estimate = shadow.on_measurement(&record).expect("an outcome").estimate;
     assert!((estimate.available.as_bps_f64() / 65e6 - 1.0).abs() < 1e-5);
 }
 
@@ -281,7 +278,7 @@ fn noise_does_not_drag_the_range_away() {
                 let range = estimator.next_range(Some(Bandwidth::from_bps_f64(CAPACITY)))?;
                 estimator.on_measurement(&link.measure(range, start))
             })
-            .map(|estimate| estimate.available.as_bps_f64() / available.as_bps_f64())
+            .map(|outcome| outcome.estimate.available.as_bps_f64() / available.as_bps_f64())
             .skip(100)
             .collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
@@ -295,19 +292,13 @@ fn noise_does_not_drag_the_range_away() {
 #[test]
 fn delayed_acknowledgements_need_longer_streams_and_say_so() {
     let mut estimator = started(80);
-    let errors = drive_with(
-        &mut estimator,
-        Bandwidth::from_mbps(60),
-        30,
-        10,
-        EchoCadence::EverySecond,
-    );
-    assert!(
-        errors[15..].iter().all(|error| error.abs() < 0.05),
-        "{errors:?}"
-    );
-    let outcome = estimator.last_outcome().expect("an outcome");
-    assert!(outcome.estimate.flags.aggregated_acks);
+    let available = Bandwidth::from_mbps(60);
+    let estimates = drive_with(&mut estimator, available, 30, 10, EchoCadence::EverySecond);
+    for estimate in &estimates[15..] {
+        let error = estimate.available.as_bps_f64() / available.as_bps_f64() - 1.0;
+        assert!(error.abs() < 0.05, "{estimate:?}");
+        assert!(estimate.flags.aggregated_acks);
+    }
 }
 
 #[test]
@@ -324,7 +315,6 @@ fn any_quality() -> impl Strategy<Value = Option<EchoQuality>> {
     prop_oneof![
         6 => Just(Some(Single)),
         1 => Just(Some(EchoQuality::Aggregated)),
-        1 => Just(Some(EchoQuality::Delayed)),
         1 => Just(Some(EchoQuality::Lost)),
         1 => Just(Some(EchoQuality::Reordered)),
         1 => Just(None),
@@ -358,7 +348,7 @@ proptest! {
         }
         let mut estimator = ClassicEstimator::new(Bandwidth::from_bps(minimum));
         for _ in 0..3 {
-            if let Some(estimate) = estimator.on_measurement(&record) {
+            if let Some(Outcome { estimate, .. }) = estimator.on_measurement(&record) {
                 prop_assert!(estimate.low <= estimate.available);
                 prop_assert!(estimate.available <= estimate.high);
             }

@@ -1,7 +1,7 @@
 use super::*;
-use crate::ack::EchoQuality::Single;
 use crate::measurement::range::SearchRange;
 use crate::measurement::record::{Arrival, MeasurementRecord, PacketRecord};
+use crate::path::ack::EchoQuality::Single;
 use crate::units::{Bytes, Timestamp};
 use proptest::prelude::*;
 

@@ -5,7 +5,7 @@
 //! times the gap. The part that was not ours was somebody else's. Its average over time is the
 //! others' traffic, and the capacity less that traffic is available. The estimator assumes nothing
 //! about the traffic's pattern. The queueing that the earlier packet met proves for each gap that
-//! the link was busy ([`crate::ack::EchoGap`]). The later packet's own delay is not used for this,
+//! the link was busy ([`crate::path::ack::EchoGap`]). The later packet's own delay is not used for this,
 //! because it would choose the gaps by their outcome.
 
 mod change;
@@ -15,9 +15,8 @@ mod window;
 
 use super::Estimator;
 use super::range::SearchRange;
-use super::record::MeasurementRecord;
-use crate::ack::{EchoGap, EchoTiming};
-use crate::estimate::{Estimate, EstimatorKind, Flags};
+use crate::estimate::{Estimate, Flags};
+use crate::path::ack::{EchoGap, EchoTiming};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use peak::Peak;
 use slices::{SliceView, Slices};
@@ -134,6 +133,47 @@ impl StatisticalEstimator {
         self.bound = bound;
     }
 
+    /// The capacity of the tight link was learnt or revised. Full packets are `packet` bytes long
+    /// on the wire.
+    pub fn on_capacity(&mut self, capacity: Bandwidth, packet: Bytes) {
+        self.capacity = Some(capacity);
+        self.cut(packet);
+    }
+
+    /// Two clean echoes followed each other, whether or not their packets belong to a stream.
+    pub fn on_gap(&mut self, gap: &EchoGap) {
+        if self.timing == EchoTiming::Foreign {
+            self.peak.on_gap(gap, self.jitter);
+        }
+        if self.slices.add(gap) {
+            self.look_at_coverage();
+        }
+    }
+
+    /// An estimate from all gaps up to `now`.
+    pub fn report(&mut self, now: Timestamp) -> Option<Estimate> {
+        let capacity = self.capacity?;
+        if self.timing == EchoTiming::Foreign {
+            let estimate = self.peak.estimate(now, capacity)?;
+            self.latest = Some(estimate);
+            return Some(estimate);
+        }
+        let (present, echoed) = self.slices.present()?;
+        let reach = LONGEST_WINDOW.as_nanos() / self.slices.length().as_nanos().max(1);
+        let first = present.saturating_sub(u64::try_from(reach).unwrap_or(u64::MAX));
+        self.slices.forget_before(first.max(self.level_start));
+        self.collect(capacity, present);
+        if let Some(newest) = change::newest_level(&self.scratch, capacity.as_bps_f64()) {
+            self.start_level_at(newest);
+            self.collect(capacity, present);
+        }
+        self.look_at_coverage();
+        let estimate = self.estimate(echoed.min(now), capacity)?;
+        let is_news = self.latest.is_none_or(|latest| latest.at < estimate.at);
+        self.latest = Some(estimate);
+        is_news.then_some(estimate)
+    }
+
     /// The path could not carry what was sent.
     pub fn on_congestion(&mut self, now: Timestamp) {
         self.peak.on_congestion(now);
@@ -230,55 +270,6 @@ impl StatisticalEstimator {
 }
 
 impl Estimator for StatisticalEstimator {
-    fn kind(&self) -> EstimatorKind {
-        EstimatorKind::Statistical
-    }
-
-    /// The packets of the train come in as gaps, like all others.
-    fn on_first_train(&mut self, _cprobe: Bandwidth) {}
-
-    fn on_capacity(&mut self, capacity: Bandwidth, packet: Bytes) {
-        self.capacity = Some(capacity);
-        self.cut(packet);
-    }
-
-    fn on_gap(&mut self, gap: &EchoGap) {
-        if self.timing == EchoTiming::Foreign {
-            self.peak.on_gap(gap, self.jitter);
-        }
-        if self.slices.add(gap) {
-            self.look_at_coverage();
-        }
-    }
-
-    /// The packets of streams come in as gaps, like all others.
-    fn on_measurement(&mut self, _record: &MeasurementRecord) -> Option<Estimate> {
-        None
-    }
-
-    fn report(&mut self, now: Timestamp) -> Option<Estimate> {
-        let capacity = self.capacity?;
-        if self.timing == EchoTiming::Foreign {
-            let estimate = self.peak.estimate(now, capacity)?;
-            self.latest = Some(estimate);
-            return Some(estimate);
-        }
-        let (present, echoed) = self.slices.present()?;
-        let reach = LONGEST_WINDOW.as_nanos() / self.slices.length().as_nanos().max(1);
-        let first = present.saturating_sub(u64::try_from(reach).unwrap_or(u64::MAX));
-        self.slices.forget_before(first.max(self.level_start));
-        self.collect(capacity, present);
-        if let Some(newest) = change::newest_level(&self.scratch, capacity.as_bps_f64()) {
-            self.start_level_at(newest);
-            self.collect(capacity, present);
-        }
-        self.look_at_coverage();
-        let estimate = self.estimate(echoed.min(now), capacity)?;
-        let is_news = self.latest.is_none_or(|latest| latest.at < estimate.at);
-        self.latest = Some(estimate);
-        is_news.then_some(estimate)
-    }
-
     /// The 95 % interval, as IM 3.2.6 has it, but at least B_m wide (the least width of a range).
     fn next_range(&self, bound: Option<Bandwidth>) -> Option<SearchRange> {
         let latest = self.latest?;

@@ -5,8 +5,8 @@
 //! recently delivered rates is the available bandwidth, if the sender recently met congestion. If
 //! it did not, nobody can tell how much more is available, and there is no estimate.
 
-use crate::ack::EchoGap;
 use crate::estimate::{Estimate, Flags};
+use crate::path::ack::EchoGap;
 use crate::units::{Bandwidth, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -127,7 +127,7 @@ impl Peak {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ack::{EchoPoint, LinkState};
+    use crate::path::ack::{EchoPoint, LinkState};
     use crate::units::Bytes;
 
     /// 100 packets of 1250 bytes in 100 ms, 10 Mbit/s, as one gap.

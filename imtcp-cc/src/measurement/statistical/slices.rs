@@ -4,7 +4,7 @@
 //! link makes more of them, so a plain average would count busy times more often than idle ones.
 //! The sums do not depend on the capacity, which may be learnt better later.
 
-use crate::ack::{EchoGap, EchoPoint, LinkState};
+use crate::path::ack::{EchoGap, EchoPoint, LinkState};
 use crate::units::{Bandwidth, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -11,8 +11,9 @@ pub mod pct;
 pub mod pdt;
 
 use super::MAX_STREAM_PACKETS;
-use super::pairs::{EchoCadence, most_pairs, pairs};
+use super::pairs::{most_pairs, pairs};
 use super::record::{PacketRecord, StreamRecord};
+use crate::path::ack::EchoCadence;
 use crate::units::TimeDelta;
 
 /// T_i of IM 3.2.3: the trend of the delay in stream i.
@@ -96,6 +97,7 @@ impl Thresholds {
     };
 
     /// PCT 0.54 and 0.66, PDT 0.45 and 0.55: Pathload's thresholds, for streams of 100 packets.
+    #[cfg(test)]
     pub const PATHLOAD: Self = Self {
         pct: Band {
             lower: 0.54,

@@ -1,7 +1,7 @@
 use super::*;
-use crate::ack::EchoQuality::{self, Aggregated, Lost, Single};
 use crate::measurement::range::SearchRange;
 use crate::measurement::record::{Arrival, MeasurementRecord};
+use crate::path::ack::EchoQuality::{self, Aggregated, Lost, Single};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use proptest::prelude::*;
 

@@ -4,8 +4,8 @@ use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
 use super::super::slots::{ControlSlot, EvaluationSlot, evaluation_rounds, next_target, rounds_up};
 use super::super::status::{Outcome, SlotReport};
 use super::super::steering::Standing;
-use super::{Emit, Keeper, Need, PathState};
-use crate::event::Event;
+use super::{Keeper, Need, PathState};
+use crate::event::{Emit, Event};
 use crate::units::{Bandwidth, Timestamp};
 use std::time::Duration;
 

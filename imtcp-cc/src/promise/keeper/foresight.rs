@@ -6,8 +6,8 @@ use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
 use super::super::running::{Course, is_at_risk};
 use super::super::slots::EvaluationSlot;
 use super::super::status::{Cause, Status};
-use super::{Emit, Keeper, PathState};
-use crate::event::Event;
+use super::{Keeper, PathState};
+use crate::event::{Emit, Event};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 

@@ -1,14 +1,8 @@
-//! Events go out, and the latest estimates stay.
+//! The latest estimates, and when the next one, or the lack of one, has to be told.
 
 use crate::estimate::{Estimate, EstimatorKind};
-use crate::event::{Event, Subscriber};
 use crate::units::{Bytes, Timestamp};
-use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
-
-/// Events kept for a log that fetches them now and then; older ones are dropped.
-const LOG_CAPACITY: usize = 256;
 
 /// The longest and the shortest distance between two reports of the statistical estimator; in
 /// between it is half an RTT, since nothing that is learnt can be acted on faster.
@@ -42,11 +36,9 @@ pub(super) enum Silence {
 }
 
 #[derive(Debug)]
-pub(super) struct Reporter {
-    subscriber: Option<Arc<dyn Subscriber>>,
+pub(super) struct Reports {
     /// Whose estimates the application reads.
     driver: EstimatorKind,
-    log: Option<VecDeque<(Timestamp, Event)>>,
     classic: Option<Estimate>,
     statistical: Option<Estimate>,
     last_report: Option<Timestamp>,
@@ -60,20 +52,10 @@ pub(super) struct Reporter {
     last_ack: Option<Timestamp>,
 }
 
-impl Drop for Reporter {
-    fn drop(&mut self) {
-        if let Some(subscriber) = &self.subscriber {
-            subscriber.on_path_gone();
-        }
-    }
-}
-
-impl Reporter {
-    pub(super) fn new(subscriber: Option<Arc<dyn Subscriber>>, driver: EstimatorKind) -> Self {
+impl Reports {
+    pub(super) fn new(driver: EstimatorKind) -> Self {
         Self {
-            subscriber,
             driver,
-            log: None,
             classic: None,
             statistical: None,
             last_report: None,
@@ -85,43 +67,22 @@ impl Reporter {
         }
     }
 
-    pub(super) fn keep_log(&mut self) {
-        self.log
-            .get_or_insert_with(|| VecDeque::with_capacity(LOG_CAPACITY));
+    /// An estimate is told.
+    pub(super) fn on_estimate(&mut self, now: Timestamp, by: EstimatorKind, estimate: Estimate) {
+        if by == self.driver {
+            self.silent = Duration::ZERO;
+            self.last_told = now;
+            self.withdrawn = false;
+        }
+        match by {
+            EstimatorKind::Classic => self.classic = Some(estimate),
+            EstimatorKind::Statistical => self.statistical = Some(estimate),
+        }
     }
 
-    pub(super) fn take_logged(&mut self) -> Option<(Timestamp, Event)> {
-        self.log.as_mut()?.pop_front()
-    }
-
-    pub(super) fn emit(&mut self, now: Timestamp, event: Event) {
-        if let Event::EstimateUpdated {
-            estimator,
-            estimate,
-        } = event
-        {
-            if estimator == self.driver {
-                self.silent = Duration::ZERO;
-                self.last_told = now;
-                self.withdrawn = false;
-            }
-            match estimator {
-                EstimatorKind::Classic => self.classic = Some(estimate),
-                EstimatorKind::Statistical => self.statistical = Some(estimate),
-            }
-        }
-        if let Event::EstimateWithdrawn { .. } = event {
-            self.withdrawn = true;
-        }
-        if let Some(subscriber) = &self.subscriber {
-            subscriber.on_event(now, &event);
-        }
-        if let Some(log) = &mut self.log {
-            if log.len() == LOG_CAPACITY {
-                log.pop_front();
-            }
-            log.push_back((now, event));
-        }
+    /// That there is none is told.
+    pub(super) fn on_withdrawal(&mut self) {
+        self.withdrawn = true;
     }
 
     pub(super) fn latest(&self, estimator: EstimatorKind) -> Option<Estimate> {
@@ -181,7 +142,7 @@ impl Reporter {
     }
 
     /// True when the statistical estimator's next report is due; it is taken for made then.
-    pub(super) fn is_report_due(
+    pub(super) fn is_due(
         &mut self,
         now: Timestamp,
         smoothed_rtt: Duration,
@@ -215,11 +176,11 @@ mod tests {
         Timestamp::from_origin(Duration::from_millis(millis))
     }
 
-    fn reporter() -> Reporter {
-        Reporter::new(None, EstimatorKind::Statistical)
+    fn reports() -> Reports {
+        Reports::new(EstimatorKind::Statistical)
     }
 
-    fn tell_estimate(reporter: &mut Reporter, now: Timestamp) {
+    fn tell_estimate(reports: &mut Reports, now: Timestamp) {
         let rate = Bandwidth::from_mbps(1);
         let estimate = Estimate {
             at: now,
@@ -229,64 +190,54 @@ mod tests {
             window: RTT,
             flags: Flags::default(),
         };
-        let estimator = EstimatorKind::Statistical;
-        let event = Event::EstimateUpdated {
-            estimator,
-            estimate,
-        };
-        reporter.emit(now, event);
-    }
-
-    fn withdraw(reporter: &mut Reporter, now: Timestamp) {
-        let estimator = EstimatorKind::Statistical;
-        reporter.emit(now, Event::EstimateWithdrawn { estimator });
+        reports.on_estimate(now, EstimatorKind::Statistical, estimate);
     }
 
     #[test]
     fn the_first_packet_after_half_a_second_of_silence_says_so_once() {
-        let mut reporter = reporter();
-        tell_estimate(&mut reporter, at(1000));
+        let mut reports = reports();
+        tell_estimate(&mut reports, at(1000));
         let told: Vec<bool> = [1200, 1500, 1501, 1502, 2001, 2002]
-            .map(|ms| reporter.on_sent(at(ms)))
+            .map(|ms| reports.on_sent(at(ms)))
             .into();
         assert_eq!(told, [false, false, true, false, false, true]);
         // Its acknowledgement has something to tell all the same.
-        assert_eq!(reporter.on_ack(at(2003)), Silence::Paused);
+        assert_eq!(reports.on_ack(at(2003)), Silence::Paused);
     }
 
     #[test]
     fn acknowledgements_that_tell_nothing_for_long_are_a_failure() {
-        let mut reporter = reporter();
-        let failures = |reporter: &mut Reporter, every_ms: u64| {
+        let mut reports = reports();
+        let failures = |reports: &mut Reports, every_ms: u64| {
             let acks = (0..20).map(|count| 10_000 + count * every_ms);
-            let said: Vec<Silence> = acks.map(|ms| reporter.on_ack(at(ms))).collect();
+            let said: Vec<Silence> = acks.map(|ms| reports.on_ack(at(ms))).collect();
             said.iter().filter(|said| **said == Silence::Failed).count()
         };
-        assert_eq!(failures(&mut reporter, 100), 2);
+        assert_eq!(failures(&mut reports, 100), 2);
         // Of a pause of the application's only a part counts.
-        let mut reporter = super::Reporter::new(None, EstimatorKind::Statistical);
-        assert_eq!(failures(&mut reporter, 2000), 4);
+        let mut reports = Reports::new(EstimatorKind::Statistical);
+        assert_eq!(failures(&mut reports, 2000), 4);
     }
 
     #[test]
     fn that_there_is_nothing_is_repeated_when_a_burst_ends() {
-        let mut reporter = reporter();
-        tell_estimate(&mut reporter, at(1000));
-        assert!(!reporter.on_last_ack(at(1400)), "there was an estimate");
-        assert!(reporter.on_sent(at(1600)));
-        withdraw(&mut reporter, at(1600));
-        assert!(!reporter.on_last_ack(at(1649)), "it was just said");
-        assert!(reporter.on_last_ack(at(1650)));
-        assert!(!reporter.on_last_ack(at(1699)));
+        let mut reports = reports();
+        tell_estimate(&mut reports, at(1000));
+        assert!(!reports.on_last_ack(at(1400)), "there was an estimate");
+        assert!(reports.on_sent(at(1600)));
+        reports.on_withdrawal();
+        assert!(!reports.on_last_ack(at(1649)), "it was just said");
+        assert!(reports.on_last_ack(at(1650)));
+        assert!(!reports.on_last_ack(at(1699)));
     }
 
     #[test]
     fn the_last_acknowledgement_is_reported_at_once() {
-        let mut reporter = reporter();
-        assert!(reporter.is_report_due(at(1000), RTT, SOME));
-        assert!(!reporter.is_report_due(at(1099), RTT, SOME));
-        assert!(reporter.is_report_due(at(1100), RTT, SOME));
-        assert!(!reporter.is_report_due(at(1109), RTT, Bytes::ZERO));
-        assert!(reporter.is_report_due(at(1110), RTT, Bytes::ZERO));
+        let mut reports = reports();
+        assert!(reports.is_due(at(1000), RTT, SOME));
+        assert!(!reports.is_due(at(1099), RTT, SOME));
+        assert!(reports.is_due(at(1100), RTT, SOME));
+        assert!(!reports.is_due(at(1109), RTT, Bytes::ZERO));
+        assert!(reports.is_due(at(1110), RTT, Bytes::ZERO));
     }
 }

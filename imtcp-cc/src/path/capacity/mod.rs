@@ -4,17 +4,15 @@
 //! packets ([`DispersionCapacity`]). Otherwise, or if there are no dispersions, it is the most
 //! that was delivered ([`SustainedRate`]), which is a lower bound of the capacity.
 
-mod delivered;
 mod dispersion;
 mod rce;
 mod sustained;
 
-pub use delivered::Delivered;
-pub use dispersion::DispersionCapacity;
+use dispersion::DispersionCapacity;
 pub use rce::ResidualCapacity;
-pub use sustained::SustainedRate;
+use sustained::SustainedRate;
 
-use crate::ack::{EchoGap, EchoPoint};
+use crate::path::ack::{EchoGap, EchoPoint};
 use crate::units::{Bandwidth, Bytes};
 use std::time::Duration;
 
@@ -132,7 +130,7 @@ impl Capacity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ack::LinkState;
+    use crate::path::ack::LinkState;
     use crate::units::Timestamp;
 
     /// A full packet at 20 Mbit/s, and an acknowledgement of 150 bytes.

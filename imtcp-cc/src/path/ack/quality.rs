@@ -10,8 +10,6 @@ pub enum EchoQuality {
     Single,
     /// A later packet caused the acknowledgement: the packet arrived, but nobody knows when.
     Aggregated,
-    /// The peer held the acknowledgement back on a timer, so its time is the timer's.
-    Delayed,
     /// The packet was declared lost.
     Lost,
     /// A packet that was sent later was acknowledged earlier: the order changed on the way.
@@ -35,7 +33,6 @@ impl fmt::Display for EchoQuality {
         f.write_str(match self {
             Self::Single => "single",
             Self::Aggregated => "aggregated",
-            Self::Delayed => "delayed",
             Self::Lost => "lost",
             Self::Reordered => "reordered",
         })

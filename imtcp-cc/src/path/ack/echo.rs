@@ -1,7 +1,7 @@
 //! One packet and its echo.
 
 use super::EchoQuality;
-use crate::units::{Bytes, TimeDelta, Timestamp};
+use crate::units::{Bytes, Timestamp};
 
 /// The fate of one packet of ours, whether probe or not, as plain data for the estimators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,11 +17,4 @@ pub struct Echo {
     pub arrived: Timestamp,
     /// How far that time can be trusted.
     pub quality: EchoQuality,
-}
-
-impl Echo {
-    /// D = R - S, the delay (IM 3.2.3). `None` if the echo's time is not the packet's own.
-    pub fn delay(&self) -> Option<TimeDelta> {
-        self.quality.is_timed().then(|| self.arrived - self.sent)
-    }
 }

@@ -1,19 +1,16 @@
-//! One measurement after another: which streams are sent, what came of them (IM 3.2, 3.3).
+//! One measurement after another: when it begins, which of its streams is next, and when it is over
+//! (IM 3.2, 3.3).
 //!
-//! Wires the control unit (when) to the measurement record (what happened). It knows neither
-//! window nor estimators: the search range comes in, the finished record goes out.
+//! It tells each [`Step`], and the record of the measurement follows.
 
-use crate::ack::Echo;
-use crate::config::{Config, StoreTimer};
-use crate::estimate::EstimatorKind;
-use crate::event::Event;
-use crate::measurement::pairs::EchoCadence;
+use super::{ControlUnit, Ready, SchedulerSettings, StoreTimer, Transition, Verdict};
+use crate::measurement::Step;
 use crate::measurement::plan::StreamPlan;
 use crate::measurement::range::SearchRange;
-use crate::measurement::record::{Arrival, MeasurementRecord, PacketRecord};
-use crate::scheduler::{ControlUnit, Ready, Transition, Verdict};
+use crate::path::ack::EchoCadence;
 use crate::transport::RoundTrip;
 use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Echoes still missing this many smoothed RTTs after the last packet of a measurement will not
@@ -41,6 +38,9 @@ const MOST_DOUBLINGS: u32 = 5;
 /// Nor before so many packets have left: where packets are rare, fewer than one in twenty waits for
 /// a stream, and the 95th percentile of their age is no higher.
 const PACKETS_AFTER_VAIN: u32 = 32;
+
+/// Room for the steps of one question.
+const MOST_STEPS: usize = 8;
 
 /// What is needed to begin a measurement.
 #[derive(Clone, Copy, Debug)]
@@ -82,8 +82,11 @@ enum Progress {
 #[derive(Debug)]
 pub(crate) struct Probing {
     unit: ControlUnit,
-    record: MeasurementRecord,
     progress: Progress,
+    /// What the present measurement searches.
+    range: SearchRange,
+    /// Steps that nobody has taken yet.
+    steps: VecDeque<Step>,
     count: u64,
     limit: Duration,
     packet: Bytes,
@@ -106,31 +109,33 @@ pub(crate) struct Probing {
 }
 
 impl Probing {
-    pub(crate) fn new(config: &Config) -> Self {
+    pub(crate) fn new(settings: &SchedulerSettings) -> Self {
         Self {
-            unit: ControlUnit::new(config.stream_packets(), config.store_target()),
-            record: MeasurementRecord::new(config.sub_ranges(), config.stream_packets()),
+            unit: ControlUnit::new(settings.stream_packets, settings.store_target),
             progress: Progress::Idle {
                 due: Timestamp::ZERO,
             },
+            range: SearchRange::first(Bandwidth::ZERO),
+            steps: VecDeque::with_capacity(MOST_STEPS),
             count: 0,
             limit: Duration::ZERO,
             packet: Bytes::ZERO,
-            base_packets: config.stream_packets(),
-            stream_packets: config.stream_packets(),
-            sub_ranges: config.sub_ranges(),
-            interval_rtts: config.measurement_interval_rtts(),
-            adaptive_pause: config.estimator() == EstimatorKind::Statistical,
+            base_packets: settings.stream_packets,
+            stream_packets: settings.stream_packets,
+            sub_ranges: settings.sub_ranges,
+            interval_rtts: settings.measurement_interval_rtts,
+            adaptive_pause: settings.reads_all_packets,
             window: 0,
             packets_per_probe: PACKETS_PER_PROBE,
-            timer: config.store_timer(),
+            timer: settings.store_timer,
             vain: 0,
             packets_to_pass: 0,
         }
     }
 
-    pub(crate) fn record(&self) -> &MeasurementRecord {
-        &self.record
+    /// The oldest step that nobody has taken yet.
+    pub(crate) fn take_step(&mut self) -> Option<Step> {
+        self.steps.pop_front()
     }
 
     pub(crate) fn state_name(&self) -> &'static str {
@@ -176,21 +181,14 @@ impl Probing {
         now: Timestamp,
         ready: Ready,
         conditions: &Conditions,
-        emit: &mut dyn FnMut(Event),
     ) -> Verdict {
-        self.begin_if_due(now, ready, conditions, emit);
+        self.begin_if_due(now, ready, conditions);
         let verdict = self.unit.next(now, ready);
-        self.follow(now, conditions.rtt, emit);
+        self.follow(now, conditions.rtt);
         verdict
     }
 
-    fn begin_if_due(
-        &mut self,
-        now: Timestamp,
-        ready: Ready,
-        conditions: &Conditions,
-        emit: &mut dyn FnMut(Event),
-    ) {
+    fn begin_if_due(&mut self, now: Timestamp, ready: Ready, conditions: &Conditions) {
         if !self.is_due(now) {
             return;
         }
@@ -202,10 +200,8 @@ impl Probing {
         if !conditions.allowed || ready.packets == 0 || ready.window < stream_packets {
             return;
         }
-        if stream_packets != self.stream_packets {
-            self.stream_packets = stream_packets;
-            self.record.set_stream_packets(stream_packets);
-        }
+        self.stream_packets = stream_packets;
+        self.range = range;
         self.count += 1;
         self.window = ready.window;
         self.packets_per_probe = if conditions.costly {
@@ -215,16 +211,16 @@ impl Probing {
         };
         self.packet = conditions.packet;
         self.limit = self.limit_for(conditions, &range);
-        self.record.begin(self.count, range, conditions.cadence);
         self.progress = Progress::Sending {
             stream: 1,
             started: now,
         };
         self.unit.begin(self.plan(1), self.limit);
-        emit(Event::MeasurementStarted {
+        self.steps.push_back(Step::MeasurementStarted {
             measurement: self.count,
-            low: range.low(),
-            high: range.high(),
+            range,
+            stream_packets,
+            cadence: conditions.cadence,
         });
     }
 
@@ -261,9 +257,8 @@ impl Probing {
     }
 
     fn plan(&self, stream: u32) -> StreamPlan {
-        let range = self.record.range();
         StreamPlan::new(
-            &range,
+            &self.range,
             self.sub_ranges,
             stream,
             self.stream_packets,
@@ -272,7 +267,7 @@ impl Probing {
     }
 
     /// Reports what the control unit did and moves on with it.
-    fn follow(&mut self, now: Timestamp, rtt: RoundTrip, emit: &mut dyn FnMut(Event)) {
+    fn follow(&mut self, now: Timestamp, rtt: RoundTrip) {
         let Some(transition) = self.unit.take_transition() else {
             return;
         };
@@ -282,8 +277,7 @@ impl Probing {
         let measurement = self.count;
         match transition {
             Transition::StreamStarted { waited, limit } => {
-                self.record.begin_stream(stream);
-                emit(Event::StreamStarted {
+                self.steps.push_back(Step::StreamStarted {
                     measurement,
                     stream,
                     waited,
@@ -291,8 +285,7 @@ impl Probing {
                 });
             }
             Transition::StreamAbandoned { sent } => {
-                self.record.begin_stream(stream);
-                emit(Event::StreamAbandoned {
+                self.steps.push_back(Step::StreamAbandoned {
                     measurement,
                     stream,
                     sent,
@@ -314,7 +307,7 @@ impl Probing {
                 };
             }
             Transition::MeasurementGivenUp => {
-                self.abandon(now, rtt, emit);
+                self.abandon(now, rtt);
                 let due = now + PAUSE_AFTER_VAIN * (1 << self.vain);
                 self.progress = Progress::Idle { due };
                 self.vain = (self.vain + 1).min(MOST_DOUBLINGS);
@@ -324,37 +317,20 @@ impl Probing {
     }
 
     /// A packet with application data left.
-    pub(crate) fn on_sent(
-        &mut self,
-        now: Timestamp,
-        number: u64,
-        size: Bytes,
-        rtt: RoundTrip,
-        emit: &mut dyn FnMut(Event),
-    ) {
+    pub(crate) fn on_sent(&mut self, now: Timestamp, number: u64, size: Bytes, rtt: RoundTrip) {
         self.packets_to_pass = self.packets_to_pass.saturating_sub(1);
         let stream = self.current_stream();
         if self.unit.on_sent()
             && let Some(stream) = stream
         {
-            self.record
-                .on_sent(stream, PacketRecord::sent(number, size, now));
+            self.steps.push_back(Step::ProbeSent {
+                stream,
+                number,
+                size,
+                at: now,
+            });
         }
-        self.follow(now, rtt, emit);
-    }
-
-    /// The echo of a packet came. Returns the stream that it completed, if it did.
-    pub(crate) fn on_echo(&mut self, echo: &Echo) -> Option<u32> {
-        if matches!(self.progress, Progress::Idle { .. }) {
-            return None;
-        }
-        let arrival = Arrival {
-            at: echo.arrived,
-            quality: echo.quality,
-        };
-        let stream = self.record.on_echo(echo.packet_number, arrival)?;
-        let record = self.record.stream(stream)?;
-        (record.is_complete() && record.is_settled()).then_some(stream)
+        self.follow(now, rtt);
     }
 
     /// The remaining streams need not be sent (IM 3.2.3).
@@ -369,27 +345,34 @@ impl Probing {
         }
     }
 
-    /// True once when all echoes of the measurement are in, or are not to be expected any more.
-    pub(crate) fn take_settled(&mut self, now: Timestamp, rtt: RoundTrip) -> bool {
+    /// True once when all echoes of the measurement are in (`is_settled`), or are not to be expected
+    /// any more.
+    pub(crate) fn take_settled(
+        &mut self,
+        now: Timestamp,
+        rtt: RoundTrip,
+        is_settled: bool,
+    ) -> bool {
         let Progress::AwaitingEchoes { since, started } = self.progress else {
             return false;
         };
         let patience = ECHO_PATIENCE * rtt.smoothed;
-        if !self.record.is_settled() && now.saturating_since(since) < patience {
+        if !is_settled && now.saturating_since(since) < patience {
             return false;
         }
         self.rest(now, started, rtt);
+        self.steps.push_back(Step::MeasurementEnded);
         true
     }
 
     /// Loss, or a source too slow: the measurement ends without a result.
-    pub(crate) fn abandon(&mut self, now: Timestamp, rtt: RoundTrip, emit: &mut dyn FnMut(Event)) {
+    pub(crate) fn abandon(&mut self, now: Timestamp, rtt: RoundTrip) {
         if matches!(self.progress, Progress::Idle { .. }) {
             return;
         }
         self.unit.pass();
         self.rest(now, now, rtt);
-        emit(Event::MeasurementAbandoned {
+        self.steps.push_back(Step::MeasurementAbandoned {
             measurement: self.count,
         });
     }

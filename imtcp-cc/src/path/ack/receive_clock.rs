@@ -134,6 +134,7 @@ impl ReceiveClock {
     }
 
     /// Whether the peer's times are ignored for good.
+    #[cfg(any(test, feature = "unstable"))]
     pub fn is_distrusted(&self) -> bool {
         self.distrusted
     }

@@ -1,6 +1,36 @@
 //! How often the peer acknowledges: each packet by itself, or packets in pairs (IM 3.5.1).
 
-use crate::measurement::pairs::EchoCadence;
+/// How often the peer's acknowledgements give the time of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EchoCadence {
+    /// Each packet is acknowledged by itself: pairs are (j - 1, j) (IM 3.2.3).
+    #[default]
+    EveryPacket,
+    /// Every second packet is acknowledged, as with delayed acknowledgements: pairs are (j, j + 2)
+    /// (IM 3.5.1).
+    EverySecond,
+}
+
+impl EchoCadence {
+    /// The N that gives as many pairs as `packets` packets give when each is acknowledged by
+    /// itself. IM 3.5.1 asks for a longer stream and does not say how much longer.
+    pub const fn stream_packets(self, packets: u32) -> u32 {
+        let pairs = packets.saturating_sub(1);
+        match self {
+            Self::EveryPacket => packets,
+            // One packet more, because the first packet may be the one without a time of its own.
+            Self::EverySecond => 2 * pairs + 2,
+        }
+    }
+
+    /// How many packets apart the two packets of a pair are.
+    pub const fn step(self) -> usize {
+        match self {
+            Self::EveryPacket => 1,
+            Self::EverySecond => 2,
+        }
+    }
+}
 
 /// The number of acknowledgements for a judgement. They are those of some round trips of streams,
 /// and so many that one timer or one loss does not decide.

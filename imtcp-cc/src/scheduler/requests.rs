@@ -79,9 +79,6 @@ pub struct AckPolicy {
     peer: Option<PeerAcks>,
     requested: Option<AckRequest>,
     requested_at: Timestamp,
-    /// Whether receive times come with acknowledgements. If they do, no packet needs an
-    /// acknowledgement of its own to be timed.
-    timed: bool,
     /// How many packets have not been used up by marks.
     saved: u32,
     /// Whether the train under way is marked. Marks are worth most if they belong to one train.
@@ -97,11 +94,6 @@ impl AckPolicy {
     /// Whether the peer understands requests.
     pub fn is_understood(&self) -> bool {
         self.least_delay().is_some()
-    }
-
-    /// Tells whether acknowledgements bring the times at which packets arrived.
-    pub fn set_timed(&mut self, timed: bool) {
-        self.timed = timed;
     }
 
     fn least_delay(&self) -> Option<Duration> {
@@ -141,11 +133,13 @@ impl AckPolicy {
 
     /// Whether the packet that leaves now asks for an acknowledgement of its own. Call it once for
     /// each packet. `limited` is true while the application has less data than the window allows.
-    pub fn wants_immediate(&mut self, place: Place, limited: bool) -> bool {
+    /// `timed` is true if acknowledgements bring the times at which packets arrived: no packet
+    /// of a train needs an acknowledgement of its own then.
+    pub fn wants_immediate(&mut self, place: Place, limited: bool, timed: bool) -> bool {
         self.saved = (self.saved + 1).min(MOST_SAVED);
         match place {
             Place::Probe => true,
-            _ if self.timed => false,
+            _ if timed => false,
             Place::Opening(train) => {
                 let price = if limited {
                     PACKETS_PER_MARK_LIMITED
@@ -240,18 +234,16 @@ mod tests {
         let mut marks = |limited| {
             let places = train.iter().cycle().take(32_000);
             places
-                .filter(|place| policy.wants_immediate(**place, limited))
+                .filter(|place| policy.wants_immediate(**place, limited, false))
                 .count()
         };
         assert!((1320..=1345).contains(&marks(false)));
         // Each train is read, which is less than one in six.
         assert_eq!(marks(true), 4000);
-        assert!((0..100).all(|_| policy.wants_immediate(Place::Probe, false)));
-        policy.set_timed(true);
-        assert!(
-            !train
-                .iter()
-                .any(|place| policy.wants_immediate(*place, true))
-        );
+        assert!((0..100).all(|_| policy.wants_immediate(Place::Probe, false, false)));
+        let is_any_marked = train
+            .iter()
+            .any(|place| policy.wants_immediate(*place, true, true));
+        assert!(!is_any_marked);
     }
 }

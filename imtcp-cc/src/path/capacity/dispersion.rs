@@ -7,7 +7,7 @@
 //! Dovrolis et al., "What do packet dispersion techniques measure?"; but those assume that the
 //! pile at 1 / C is the biggest, which is false under heavy even traffic).
 
-use crate::ack::EchoGap;
+use crate::path::ack::EchoGap;
 use crate::units::{Bandwidth, Bytes};
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,0 +1,341 @@
+//! Feeds the estimators, and says what they found.
+
+use super::bootstrap::Bootstrap;
+use super::classic::ClassicEstimator;
+use super::delivered::Delivered;
+use super::range::SearchRange;
+use super::record::{Arrival, MeasurementRecord, PacketRecord};
+use super::reports::{Reports, Silence};
+use super::statistical::StatisticalEstimator;
+use super::{Estimator, Step};
+use crate::estimate::{Estimate, EstimatorKind};
+use crate::event::{Emit, Event};
+use crate::path::ack::{Echo, EchoQuality, EchoTiming};
+use crate::path::{CapacityState, Heard, PathView};
+use crate::transport::AckInfo;
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::time::Duration;
+
+/// Deliveries are averaged over this time at least: several pictures of a video, or several bursts
+/// of acknowledgements.
+const SHORTEST_LOOK: Duration = Duration::from_millis(250);
+
+/// And over so many round trips, lest acknowledgements that were held up on their way back, and
+/// then came together, look like a rate.
+const LOOK_ROUND_TRIPS: u32 = 4;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MeasuringSettings {
+    /// Whose estimates the application reads, and whose ranges are searched.
+    pub(crate) driver: EstimatorKind,
+    /// N.
+    pub(crate) stream_packets: u32,
+    /// k.
+    pub(crate) sub_ranges: u32,
+    /// B_m, the least width of the search range; zero for a rule.
+    pub(crate) minimum_range: Bandwidth,
+}
+
+/// What the measurement found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Findings {
+    /// What was last known, for want of anything newer.
+    pub(crate) estimate: Option<Estimate>,
+    /// The tight link was busy practically all the time of late.
+    pub(crate) is_link_covered: bool,
+}
+
+/// The estimators and what they rest on.
+#[derive(Debug)]
+pub(crate) struct Measuring {
+    settings: MeasuringSettings,
+    bootstrap: Bootstrap,
+    classic: ClassicEstimator,
+    statistical: StatisticalEstimator,
+    record: MeasurementRecord,
+    /// A measurement runs: its echoes are awaited.
+    is_running: bool,
+    delivered: Delivered,
+    reports: Reports,
+    is_link_covered: bool,
+}
+
+impl Measuring {
+    pub(crate) fn new(settings: MeasuringSettings) -> Self {
+        Self {
+            settings,
+            bootstrap: Bootstrap::default(),
+            classic: ClassicEstimator::new(settings.minimum_range),
+            statistical: StatisticalEstimator::new(settings.minimum_range),
+            record: MeasurementRecord::new(settings.sub_ranges, settings.stream_packets),
+            is_running: false,
+            delivered: Delivered::default(),
+            reports: Reports::new(settings.driver),
+            is_link_covered: false,
+        }
+    }
+
+    pub(crate) fn findings(&self) -> Findings {
+        Findings {
+            estimate: self.latest(self.settings.driver),
+            is_link_covered: self.is_link_covered,
+        }
+    }
+
+    /// The driving estimator's latest estimate; `None` while it has nothing to tell.
+    pub(crate) fn told(&self) -> Option<Estimate> {
+        self.latest(self.settings.driver)
+            .filter(|_| !self.reports.is_withdrawn())
+    }
+
+    /// The latest estimate of either estimator.
+    pub(crate) fn latest(&self, estimator: EstimatorKind) -> Option<Estimate> {
+        self.reports.latest(estimator)
+    }
+
+    /// A packet of the first flight left, before there was any echo.
+    pub(crate) fn on_first_flight(&mut self, now: Timestamp, number: u64, size: Bytes) {
+        self.bootstrap.on_sent(number, size, now);
+    }
+
+    /// A packet left: who has told nothing for long says so.
+    pub(crate) fn on_sent(&mut self, now: Timestamp, emit: Emit<'_>) {
+        if self.reports.on_sent(now) {
+            self.withdraw(emit);
+        }
+    }
+
+    /// The scheduler took a step.
+    pub(crate) fn on_step(&mut self, step: &Step) {
+        match *step {
+            Step::MeasurementStarted {
+                measurement,
+                range,
+                stream_packets,
+                cadence,
+            } => {
+                self.record.set_stream_packets(stream_packets);
+                self.record.begin(measurement, range, cadence);
+                self.is_running = true;
+            }
+            Step::StreamStarted { stream, .. } | Step::StreamAbandoned { stream, .. } => {
+                self.record.begin_stream(stream);
+            }
+            Step::ProbeSent {
+                stream,
+                number,
+                size,
+                at,
+            } => self
+                .record
+                .on_sent(stream, PacketRecord::sent(number, size, at)),
+            Step::MeasurementEnded | Step::MeasurementAbandoned { .. } => self.is_running = false,
+        }
+    }
+
+    /// Takes what an acknowledgement told of the path. True if the streams of the measurement that
+    /// are still to come need not be sent.
+    pub(crate) fn on_heard(&mut self, heard: &Heard<'_>, emit: Emit<'_>) -> bool {
+        if heard.has_restarted {
+            self.statistical = StatisticalEstimator::new(self.settings.minimum_range);
+        }
+        let mut may_stop = false;
+        for echo in heard.echoes {
+            may_stop |= self.on_echo(echo, emit);
+        }
+        let packet = heard.view.packet();
+        if let Some(capacity) = heard.delivery {
+            self.on_capacity(capacity, packet, emit);
+        }
+        for at in heard.gaps {
+            self.statistical.set_echoes(at.timing, at.jitter, packet);
+            self.on_capacity(at.capacity, packet, emit);
+            self.statistical.on_gap(&at.gap);
+        }
+        self.delivered.on_ack(heard.now, heard.bytes);
+        may_stop
+    }
+
+    fn on_echo(&mut self, echo: &Echo, emit: Emit<'_>) -> bool {
+        if let Some(cprobe) = self.bootstrap.on_echo(echo) {
+            self.classic.on_first_train(cprobe);
+        }
+        let arrival = Arrival {
+            at: echo.arrived,
+            quality: echo.quality,
+        };
+        let Some(stream) = self.take_arrival(echo.packet_number, arrival) else {
+            return false;
+        };
+        let trend = self.classic.judge(&self.record, stream);
+        emit(Event::StreamJudged {
+            measurement: self.record.measurement(),
+            stream,
+            trend: trend.as_number(),
+        });
+        self.classic.may_stop_early(&self.record)
+    }
+
+    /// Returns the stream that is complete with this packet, if one is.
+    fn take_arrival(&mut self, number: u64, arrival: Arrival) -> Option<u32> {
+        if !self.is_running {
+            return None;
+        }
+        let stream = self.record.on_echo(number, arrival)?;
+        let record = self.record.stream(stream)?;
+        (record.is_complete() && record.is_settled()).then_some(stream)
+    }
+
+    fn on_capacity(&mut self, state: CapacityState, packet: Bytes, emit: Emit<'_>) {
+        self.statistical.set_bound(state.is_bound);
+        if let Some(capacity) = state.changed {
+            self.statistical.on_capacity(capacity, packet);
+            emit(Event::CapacityUpdated { capacity });
+        }
+    }
+
+    /// A packet was declared lost: no echo of it is awaited.
+    pub(crate) fn on_lost(&mut self, now: Timestamp, number: u64) {
+        let arrival = Arrival {
+            at: now,
+            quality: EchoQuality::Lost,
+        };
+        let _ = self.take_arrival(number, arrival);
+    }
+
+    /// The path could not carry what was sent.
+    pub(crate) fn on_congestion(&mut self, now: Timestamp) {
+        self.statistical.on_congestion(now);
+    }
+
+    /// Whether the sender now sends less than it may.
+    pub(crate) fn set_application_limited(&mut self, limited: bool) {
+        self.statistical.set_application_limited(limited);
+    }
+
+    /// Whether all echoes of the measurement are in.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.record.is_settled()
+    }
+
+    /// The measurement is over.
+    pub(crate) fn conclude(&mut self, now: Timestamp, emit: Emit<'_>) {
+        let measurement = self.record.measurement();
+        emit(Event::MeasurementCompleted { measurement });
+        if let Some(outcome) = self.classic.on_measurement(&self.record) {
+            let mut estimate = outcome.estimate;
+            // The peer's clock puts an arrival up to some round trips ahead of ours.
+            estimate.at = estimate.at.min(now);
+            self.tell(now, EstimatorKind::Classic, estimate, emit);
+        }
+    }
+
+    /// After an acknowledgement: an estimate, or the word that there is none. True if all that is
+    /// believed of the path has told nothing for so long that it is given up.
+    pub(crate) fn report(
+        &mut self,
+        now: Timestamp,
+        info: &AckInfo,
+        view: &PathView,
+        emit: Emit<'_>,
+    ) -> bool {
+        let starts_anew = self.break_silence(now, view.timing, emit);
+        let capacity = view.capacity.filter(|_| !starts_anew);
+        self.report_estimate(now, info, capacity, emit);
+        if info.bytes_in_flight.is_zero() && self.reports.on_last_ack(now) {
+            self.withdraw(emit);
+        }
+        starts_anew
+    }
+
+    fn report_estimate(
+        &mut self,
+        now: Timestamp,
+        info: &AckInfo,
+        capacity: Option<Bandwidth>,
+        emit: Emit<'_>,
+    ) {
+        self.is_link_covered = self.statistical.is_link_covered();
+        let (smoothed_rtt, in_flight) = (info.rtt.smoothed, info.bytes_in_flight);
+        if !self.reports.is_due(now, smoothed_rtt, in_flight) {
+            return;
+        }
+        if let Some(estimate) = self.statistical.report(now) {
+            let estimate = match self.just_delivered(estimate.window, smoothed_rtt) {
+                // What was delivered in its time was available. More than the capacity says that
+                // the capacity is wrong, which is its own affair.
+                Some(rate) => estimate.at_least(rate.min(capacity.unwrap_or(rate))),
+                None => estimate,
+            };
+            self.tell(now, EstimatorKind::Statistical, estimate, emit);
+        }
+    }
+
+    fn tell(&mut self, now: Timestamp, by: EstimatorKind, estimate: Estimate, emit: Emit<'_>) {
+        self.reports.on_estimate(now, by, estimate);
+        emit(Event::EstimateUpdated {
+            estimator: by,
+            estimate,
+        });
+    }
+
+    /// Says so where the driving estimator has nothing to tell. True if it starts anew.
+    fn break_silence(&mut self, now: Timestamp, timing: EchoTiming, emit: Emit<'_>) -> bool {
+        let starts_anew = match self.reports.on_ack(now) {
+            Silence::None => return false,
+            // What was learnt before the pause may still be true.
+            Silence::Paused => false,
+            // Where echoes tell nothing, what gets through is looked at for ten seconds.
+            Silence::Failed => timing != EchoTiming::Foreign,
+        };
+        if starts_anew {
+            self.statistical.reset();
+            self.classic.reset();
+            self.reports.forget();
+        }
+        self.withdraw(emit);
+        starts_anew
+    }
+
+    fn withdraw(&mut self, emit: Emit<'_>) {
+        self.reports.on_withdrawal();
+        emit(Event::EstimateWithdrawn {
+            estimator: self.settings.driver,
+        });
+    }
+
+    /// Where the next measurement looks.
+    pub(crate) fn next_range(&self, view: &PathView) -> Option<SearchRange> {
+        let bound = view.capacity;
+        let driver: &dyn Estimator = match self.settings.driver {
+            EstimatorKind::Classic => &self.classic,
+            EstimatorKind::Statistical => &self.statistical,
+        };
+        let above = self.range_above_delivered(view);
+        driver
+            .next_range(bound)
+            .or_else(|| self.classic.next_range(bound))
+            .or_else(|| bound.map(SearchRange::first))
+            .map(|range| unrefuted(range, above))
+            .or(above)
+    }
+
+    /// The paper's first range on top of what was just delivered, (r, 2 r): IM 3.2.1.
+    fn range_above_delivered(&self, view: &PathView) -> Option<SearchRange> {
+        let round_trip = view.rtt?.smoothed;
+        let rate = self.just_delivered(Duration::ZERO, round_trip)?;
+        Some(SearchRange::first(rate.saturating_add(rate)))
+    }
+
+    fn just_delivered(&self, window: Duration, round_trip: Duration) -> Option<Bandwidth> {
+        let look = round_trip.saturating_mul(LOOK_ROUND_TRIPS);
+        self.delivered.over(window.max(look).max(SHORTEST_LOOK))
+    }
+}
+
+/// The range, unless what was just delivered is above the whole of it.
+fn unrefuted(range: SearchRange, above: Option<SearchRange>) -> SearchRange {
+    above
+        .filter(|above| above.low() > range.high())
+        .unwrap_or(range)
+}

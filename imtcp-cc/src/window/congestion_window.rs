@@ -1,0 +1,125 @@
+//! The window of one path: its law, how far it is used, and whether its losses were real.
+
+use super::{Acked, LossRecord, Window, WindowLaw, WindowUsage};
+use crate::control::{Phase, Steering, WindowOrder, WindowView};
+use crate::transport::{self, LossInfo, SentPacket};
+use crate::units::{Bytes, Timestamp};
+
+#[derive(Debug)]
+pub(crate) struct CongestionWindow {
+    law: Box<dyn WindowLaw>,
+    usage: WindowUsage,
+    losses: LossRecord,
+    max_datagram: Bytes,
+}
+
+impl CongestionWindow {
+    pub(crate) fn new(kind: Window, initial_window_packets: u32, max_datagram: Bytes) -> Self {
+        Self {
+            law: kind.law(initial_window_packets, max_datagram),
+            usage: WindowUsage::default(),
+            losses: LossRecord::default(),
+            max_datagram,
+        }
+    }
+
+    pub(crate) fn size(&self) -> Bytes {
+        self.law.window()
+    }
+
+    pub(crate) fn slow_start_threshold(&self) -> Option<Bytes> {
+        self.law.slow_start_threshold()
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.law.phase()
+    }
+
+    pub(crate) fn view(&self) -> WindowView {
+        let (size, phase) = (self.law.window(), self.law.phase());
+        WindowView {
+            size,
+            phase,
+            is_used: !self.usage.is_underused(size, phase, self.max_datagram),
+        }
+    }
+
+    /// The path carries datagrams of another size.
+    pub(crate) fn on_max_datagram(&mut self, max_datagram: Bytes) {
+        self.max_datagram = max_datagram;
+        self.law.on_max_datagram_size(max_datagram);
+    }
+
+    pub(crate) fn on_sent(&mut self, packet: &SentPacket) {
+        self.usage.on_sent(packet.bytes_in_flight);
+        self.losses.on_sent(packet.number);
+    }
+
+    /// Grows by an acknowledgement. True if the application, and not the window, limits what is
+    /// sent.
+    pub(crate) fn on_ack(&mut self, acked: &transport::Acked<'_>, steering: &Steering) -> bool {
+        match steering.order {
+            WindowOrder::Free => self.law.set_slope(None),
+            WindowOrder::LeaveSlowStart => self.law.leave_slow_start(),
+            WindowOrder::Slope {
+                bytes_per_round_trip,
+            } => self.law.set_slope(Some(bytes_per_round_trip)),
+        }
+        let info = &acked.info;
+        self.usage
+            .on_ack(acked.now, info.bytes_in_flight, info.rtt.smoothed);
+        let is_underused = !self.view().is_used;
+        // What leaves at a promised rate and no faster is limited by what is wanted. Its window may
+        // grow all the same, so that enough is left of it after a loss. The rate stays the bound,
+        // so no burst can follow.
+        let is_paced = steering.packets_per_second.is_some();
+        for packet in acked.packets {
+            self.law.on_ack(&Acked {
+                now: acked.now,
+                size: packet.size,
+                sent: packet.sent,
+                application_limited: is_underused && !is_paced,
+                smoothed_rtt: info.rtt.smoothed,
+                latest_rtt: info.rtt.latest_without(info.ack_delay),
+            });
+        }
+        is_underused || is_paced
+    }
+
+    /// A packet was declared lost. [`CongestionWindow::on_loss`] follows.
+    pub(crate) fn on_lost(&mut self, number: u64) {
+        self.losses.on_lost(number);
+    }
+
+    /// All packets of a loss are told. True if the window was reduced.
+    pub(crate) fn on_loss(&mut self, now: Timestamp, info: &LossInfo) -> bool {
+        let is_reduced = self.react(now, info.newest_sent);
+        if info.persistent_congestion {
+            self.law.on_persistent_congestion();
+            self.losses.on_proof();
+        }
+        is_reduced
+    }
+
+    /// The peer reported packets marked by a congested router; the newest of them left at
+    /// `newest_sent`. True if the window was reduced.
+    pub(crate) fn on_mark(&mut self, now: Timestamp, newest_sent: Timestamp) -> bool {
+        let is_reduced = self.react(now, newest_sent);
+        self.losses.on_proof();
+        is_reduced
+    }
+
+    /// A packet that had been declared lost was acknowledged after all.
+    pub(crate) fn on_spurious_loss(&mut self, number: u64) {
+        if self.losses.on_spurious(number) {
+            self.law.on_spurious_congestion();
+        }
+    }
+
+    fn react(&mut self, now: Timestamp, newest_sent: Timestamp) -> bool {
+        let before = self.law.window();
+        let has_begun = self.law.on_congestion(now, newest_sent);
+        self.losses.on_reaction(has_begun);
+        self.law.window() < before
+    }
+}
