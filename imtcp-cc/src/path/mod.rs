@@ -4,6 +4,7 @@
 pub(crate) mod ack;
 pub(crate) mod capacity;
 mod info;
+mod sliding_max;
 mod view;
 
 pub use info::{PathInfo, Role};

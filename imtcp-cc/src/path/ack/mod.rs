@@ -1,6 +1,5 @@
 //! Echoes: what the acknowledgements of the peer say about single packets.
 
-mod base_delay;
 mod cadence;
 mod clock;
 pub mod echo;

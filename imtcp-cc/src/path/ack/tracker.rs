@@ -98,7 +98,7 @@ impl EchoTracker {
             last: None,
             upstream_free: Timestamp::ZERO,
             bound: false,
-            waiting: Waiting::new(),
+            waiting: Waiting::default(),
         }
     }
 
@@ -189,7 +189,7 @@ impl EchoTracker {
         self.clump = None;
         self.last = None;
         self.clock = EchoClock::default();
-        self.waiting = Waiting::new();
+        self.waiting = Waiting::default();
     }
 
     /// Takes a clean echo and reads the gap that it completes.

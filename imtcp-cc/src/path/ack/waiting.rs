@@ -1,31 +1,25 @@
 //! How long packets waited in queues.
 
-use super::base_delay::BaseDelay;
 use super::gap::EchoPoint;
+use crate::path::sliding_max::SlidingMax;
 use crate::units::{Bandwidth, TimeDelta};
+use std::cmp::Reverse;
 use std::time::Duration;
 
 /// Follows the delay of the path without queues, and the delay above it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Waiting {
-    base: BaseDelay,
-    /// The longest time in queues, stored as the least of its negative.
-    longest: BaseDelay,
+    /// The base delay: the delay of the path with nothing in its queues.
+    base: SlidingMax<Reverse<TimeDelta>>,
+    /// The longest time in queues.
+    longest: SlidingMax<Duration>,
     /// The largest time by which two echoes came closer together than the tight link serves
-    /// packets, stored as the least of its negative. Something after that link pushed them
-    /// together. Waiting up to this time is not believed.
-    pushed: BaseDelay,
+    /// packets. Something after that link pushed them together. Waiting up to this time is not
+    /// believed.
+    pushed: SlidingMax<Duration>,
 }
 
 impl Waiting {
-    pub(super) fn new() -> Self {
-        Self {
-            base: BaseDelay::new(),
-            longest: BaseDelay::new(),
-            pushed: BaseDelay::new(),
-        }
-    }
-
     /// Takes an echo, and the one before it.
     pub(super) fn observe(
         &mut self,
@@ -34,15 +28,21 @@ impl Waiting {
         capacity: Option<Bandwidth>,
     ) {
         let delay = point.delay(capacity);
-        self.base.observe(point.arrived, delay);
+        self.base.observe(point.arrived, Reverse(delay));
         if let (Some(last), Some(rate)) = (last, capacity) {
             let serialisation = TimeDelta::from(rate.time_for(point.size));
             let pushed = serialisation - (point.arrived - last.arrived);
-            self.pushed
-                .observe(point.arrived, (-pushed).min(TimeDelta::ZERO));
+            let pushed = pushed.to_duration().unwrap_or(Duration::ZERO);
+            self.pushed.observe(point.arrived, pushed);
         }
-        self.longest
-            .observe(point.arrived, -TimeDelta::from(self.base.excess(delay)));
+        self.longest.observe(point.arrived, self.excess(delay));
+    }
+
+    /// The part of `delay` above the base: the time spent in queues.
+    fn excess(&self, delay: TimeDelta) -> Duration {
+        let base = self.base.get();
+        base.and_then(|Reverse(base)| (delay - base).to_duration())
+            .unwrap_or(Duration::ZERO)
     }
 
     /// The time that a packet certainly waited. Of the measured time, `doubt` is not believed.
@@ -52,14 +52,13 @@ impl Waiting {
         capacity: Option<Bandwidth>,
         doubt: Duration,
     ) -> Duration {
-        let pushed = self.pushed.get().map_or(Duration::ZERO, TimeDelta::abs);
-        self.base
-            .excess(point.delay(capacity))
+        let pushed = self.pushed.get().unwrap_or(Duration::ZERO);
+        self.excess(point.delay(capacity))
             .saturating_sub(pushed.max(doubt))
     }
 
     /// The longest recent time in queues.
     pub(super) fn longest(&self) -> Duration {
-        self.longest.get().map_or(Duration::MAX, TimeDelta::abs)
+        self.longest.get().unwrap_or(Duration::MAX)
     }
 }

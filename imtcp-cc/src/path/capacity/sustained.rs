@@ -5,6 +5,7 @@
 //! It is at most the capacity. It is close to the capacity whenever the flow itself has pushed the
 //! others aside.
 
+use crate::path::sliding_max::SlidingMax;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
@@ -18,11 +19,6 @@ const SHORTEST_RUN: Duration = Duration::from_millis(20);
 /// The fewest packets of a run.
 const FEWEST_PACKETS: u32 = 32;
 
-/// How long a rate is remembered, and in how many steps. It is as long as the memory of the path's
-/// base delay.
-const MEMORY: Duration = Duration::from_secs(10);
-const STEPS: usize = 10;
-
 #[derive(Clone, Copy, Debug)]
 struct Start {
     sent: Timestamp,
@@ -35,14 +31,9 @@ pub struct SustainedRate {
     start: Option<Start>,
     bytes: Bytes,
     packets: u32,
-    /// The greatest rate of each step of the memory.
-    greatest: [Option<Bandwidth>; STEPS],
-    step: u64,
+    greatest: SlidingMax<Bandwidth>,
     /// The rate of the run before the present one.
     last: Option<Bandwidth>,
-    /// The greatest rate of all steps. It is kept because it is read several times per
-    /// acknowledgement.
-    most: Option<Bandwidth>,
 }
 
 impl SustainedRate {
@@ -56,7 +47,7 @@ impl SustainedRate {
         packets: u32,
         jitter: Duration,
     ) {
-        self.advance(arrived);
+        self.greatest.advance(arrived);
         let here = Start { sent, arrived };
         let Some(start) = self.start else {
             self.start = Some(here);
@@ -77,9 +68,7 @@ impl SustainedRate {
         let rate = Bandwidth::from_bytes_over(self.bytes, run + jitter);
         let last = std::mem::replace(&mut self.last, rate);
         if let Some(rate) = rate.zip(last).map(|(rate, last)| rate.min(last)) {
-            let slot = &mut self.greatest[Self::slot(self.step)];
-            *slot = Some(slot.map_or(rate, |greatest| greatest.max(rate)));
-            self.most = self.most.max(Some(rate));
+            self.greatest.observe(arrived, rate);
         }
         self.start = Some(here);
         self.bytes = Bytes::ZERO;
@@ -88,24 +77,7 @@ impl SustainedRate {
 
     /// The greatest rate within the memory, on the wire.
     pub fn get(&self) -> Option<Bandwidth> {
-        self.most
-    }
-
-    fn advance(&mut self, now: Timestamp) {
-        let nanos = u64::try_from(MEMORY.as_nanos()).unwrap_or(u64::MAX) / STEPS as u64;
-        let step = now.as_nanos() / nanos;
-        if step <= self.step {
-            return;
-        }
-        for stale in (self.step + 1..=step).rev().take(STEPS) {
-            self.greatest[Self::slot(stale)] = None;
-        }
-        self.step = step;
-        self.most = self.greatest.iter().flatten().max().copied();
-    }
-
-    fn slot(step: u64) -> usize {
-        usize::try_from(step % STEPS as u64).unwrap_or(0)
+        self.greatest.get()
     }
 }
 
