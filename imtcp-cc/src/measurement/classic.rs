@@ -1,16 +1,16 @@
 //! The paper's estimator: steps 3 to 6 of IM 3.2 over a completed measurement.
 //!
 //! ```text
-//! record -> trend of each stream -> choice of a -> fit in I_a   -> store -> next range, narrow
-//!                                             \-> out of range -> store emptied, wider
+//! record -> trend of each stream -> choice of a -> fit in I_a   -> last values -> next range, narrow
+//!                                             \-> out of range -> last values emptied, wider
 //! ```
 
 use super::choice::{Choice, choose, early_stop};
 use super::fit::{Fit, fit};
+use super::last_values::LastValues;
 use super::pairs::most_pairs;
 use super::range::SearchRange;
 use super::record::MeasurementRecord;
-use super::store::ValueStore;
 use super::trend::{Doubt, Thresholds, Trend, judge};
 use super::{Estimator, MAX_SUB_RANGES};
 use crate::estimate::{Estimate, Flags};
@@ -33,7 +33,7 @@ pub struct Outcome {
 pub struct ClassicEstimator {
     minimum_range: Bandwidth,
     thresholds: Thresholds,
-    store: ValueStore,
+    last_values: LastValues,
     next_range: Option<SearchRange>,
 }
 
@@ -44,7 +44,7 @@ impl ClassicEstimator {
         Self {
             minimum_range,
             thresholds: Thresholds::default(),
-            store: ValueStore::default(),
+            last_values: LastValues::default(),
             next_range: None,
         }
     }
@@ -141,7 +141,7 @@ impl ClassicEstimator {
     fn half_width(&self, record: &MeasurementRecord, value: Bandwidth) -> Bandwidth {
         let previous = record.range().width();
         let spread = self
-            .store
+            .last_values
             .half_width()
             .unwrap_or(Bandwidth::from_bps(previous.as_bps() / 2));
         let minimum = if self.minimum_range.is_zero() {
@@ -158,7 +158,7 @@ impl ClassicEstimator {
         match choice {
             Choice::SubRange(a) => {
                 let value = Self::value_in(record, a);
-                self.store.push(value);
+                self.last_values.push(value);
                 let half_width = self.half_width(record, value);
                 Conclusion {
                     value,
@@ -168,7 +168,7 @@ impl ClassicEstimator {
                 }
             }
             Choice::Above => {
-                self.store.clear();
+                self.last_values.clear();
                 let next_range = range.raised();
                 Conclusion {
                     value: range.high(),
@@ -178,7 +178,7 @@ impl ClassicEstimator {
                 }
             }
             Choice::Below => {
-                self.store.clear();
+                self.last_values.clear();
                 let next_range = range.lowered();
                 Conclusion {
                     value: range.low(),
@@ -219,7 +219,7 @@ impl Estimator for ClassicEstimator {
     }
 
     fn reset(&mut self) {
-        self.store.clear();
+        self.last_values.clear();
         self.next_range = None;
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! [`range`] and [`plan`] say which rates to send at, and [`record`] holds what then happened. The
 //! paper's estimator is [`classic`]; it uses [`pairs`], [`trend`], [`choice`], [`fit`] and
-//! [`store`]. [`bootstrap`] gives it its first range by [`cprobe`]. The default estimator is
+//! [`last_values`]. [`bootstrap`] gives it its first range by [`cprobe`]. The default estimator is
 //! [`statistical`]. [`Measuring`] feeds both. When a stream is sent is the scheduler's affair.
 
 mod bootstrap;
@@ -13,6 +13,7 @@ mod classic;
 mod cprobe;
 mod delivered;
 mod fit;
+mod last_values;
 mod measuring;
 pub(crate) mod pairs;
 pub(crate) mod plan;
@@ -21,7 +22,6 @@ mod record;
 mod reports;
 mod statistical;
 mod step;
-mod store;
 mod trend;
 
 pub(crate) use measuring::{Findings, Measuring, MeasuringSettings};

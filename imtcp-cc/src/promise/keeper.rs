@@ -4,8 +4,8 @@
 //! It computes the slope of congestion avoidance from the requirement, the estimate and the
 //! acknowledged bytes. The arithmetic is in the files beside this one.
 
-mod course;
 mod foresight;
+mod slot_by_slot;
 
 use super::changes::Changes;
 use super::handle::{Promise, PromiseSeat};
@@ -73,7 +73,7 @@ pub(crate) struct KeeperSettings {
 struct PathState {
     now: Timestamp,
     smoothed: Duration,
-    window: Bytes,
+    cwnd: Bytes,
     in_flight: Bytes,
     /// M, the UDP payload of a full datagram, and the size of the same datagram on the wire.
     datagram: Bytes,
@@ -91,7 +91,7 @@ impl PathState {
         Self {
             now: acked.now,
             smoothed: acked.info.rtt.smoothed.max(Duration::from_nanos(1)),
-            window: window.size,
+            cwnd: window.size,
             in_flight: acked.info.bytes_in_flight,
             datagram: path.max_datagram,
             on_wire: path.packet(),
@@ -120,7 +120,7 @@ pub(crate) struct Keeper {
     /// computed anew.
     slope: f64,
     /// The rate at which a source that wants no more may send, in packets per second.
-    pace: Option<f64>,
+    packets_per_second: Option<f64>,
     index: u64,
     status: Status,
     warned: Option<Timestamp>,
@@ -129,8 +129,8 @@ pub(crate) struct Keeper {
     history: History,
     changes: Changes,
     /// The available bandwidth of the last window that has no successor yet.
-    last_window: Option<Bandwidth>,
-    next_window: Timestamp,
+    last_mean: Option<Bandwidth>,
+    next_mean_at: Timestamp,
     /// The goodput of the last control slot in which data waited.
     own_rate: Option<Bandwidth>,
     next_look: Timestamp,
@@ -161,15 +161,15 @@ impl Keeper {
             standing: Standing::OnTarget,
             shortfalls: Shortfalls::default(),
             slope: 1.0,
-            pace: None,
+            packets_per_second: None,
             index: 0,
             status: Status::Idle,
             warned: None,
             need: None,
             history: History::default(),
             changes: Changes::default(),
-            last_window: None,
-            next_window: Timestamp::ZERO,
+            last_mean: None,
+            next_mean_at: Timestamp::ZERO,
             own_rate: None,
             next_look: Timestamp::ZERO,
             latest: Timestamp::ZERO,
@@ -234,11 +234,11 @@ impl Keeper {
             return Steering::default();
         };
         let order = self.order(path, &requirement);
-        let gathered = |pace: f64| pace * requirement.per().as_secs_f64() * GATHERED;
+        let gathered = |rate: f64| rate * requirement.per().as_secs_f64() * GATHERED;
         Steering {
             order,
-            packets_per_second: self.pace,
-            gathered_packets: self.pace.map(gathered),
+            packets_per_second: self.packets_per_second,
+            gathered_packets: self.packets_per_second.map(gathered),
         }
     }
 
@@ -256,7 +256,7 @@ impl Keeper {
         self.standing = Standing::OnTarget;
         self.warned = None;
         self.status = Status::Idle;
-        self.pace = None;
+        self.packets_per_second = None;
         self.next_look = now;
         emit(Event::PromiseChanged { requirement });
     }
@@ -270,14 +270,14 @@ impl Keeper {
         }
         if let Some(estimate) = path
             .estimate
-            .filter(|estimate| estimate.at >= self.next_window)
+            .filter(|estimate| estimate.at >= self.next_mean_at)
         {
             let mean = estimate.available;
-            if let Some(last) = self.last_window.replace(mean) {
+            if let Some(last) = self.last_mean.replace(mean) {
                 self.changes
                     .add(mean.max(last).saturating_sub(mean.min(last)));
             }
-            self.next_window = estimate.at + estimate.window;
+            self.next_mean_at = estimate.at + estimate.window;
         }
     }
 
@@ -333,14 +333,14 @@ impl Keeper {
 
     fn order(&mut self, path: &PathState, requirement: &Requirement) -> WindowOrder {
         let packet = path.datagram.as_f64().max(1.0);
-        let window = path.window.as_f64() / packet;
+        let window = path.cwnd.as_f64() / packet;
         let srtt = path.smoothed.as_secs_f64();
         let bw = self.required_packets(path, requirement);
         let rates = self
             .fresh_estimate(path)
             .map(|estimate| self.path_rates(path, &estimate));
         let exactly = requirement.wanted() == Demand::Exactly;
-        self.pace = self
+        self.packets_per_second = self
             .control
             .filter(|_| exactly)
             .map(|control| pace(control.target, bw));

@@ -157,7 +157,7 @@ fn out_of_range_is_a_bound_and_empties_the_store() {
     assert_eq!(estimate.available, Bandwidth::from_mbps(80));
     assert_eq!(estimate.high, Bandwidth::from_mbps(100));
     assert!(estimate.flags.out_of_range);
-    assert!(estimator.store.is_empty());
+    assert!(estimator.last_values.is_empty());
     let below = measure(range, Bandwidth::from_mbps(10), 5, EchoCadence::EveryPacket);
     let outcome = estimator.on_measurement(&below).expect("an outcome");
     let estimate = outcome.estimate;

@@ -1,19 +1,19 @@
 //! Echoes: what the acknowledgements of the peer say about single packets.
 
 mod cadence;
-mod clock;
 pub mod echo;
 pub mod gap;
 pub mod quality;
 mod receive_clock;
+mod timing;
 mod tracker;
 mod waiting;
 mod work;
 
 pub use cadence::{CadenceDetector, EchoCadence};
-pub use clock::EchoTiming;
 pub use echo::Echo;
 pub use gap::{EchoGap, EchoPoint, LinkState};
 pub use quality::EchoQuality;
 pub use receive_clock::{Reading, ReceiveClock};
+pub use timing::EchoTiming;
 pub use tracker::EchoTracker;

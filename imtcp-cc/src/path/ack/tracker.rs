@@ -1,10 +1,10 @@
 //! From acknowledgements to echoes: which packet an acknowledgement echoes, how good the echo is,
 //! and the gaps between clean echoes.
 
-use super::clock::{EchoClock, EchoTiming};
 use super::echo::Echo;
 use super::gap::{EchoGap, EchoPoint, LinkState};
 use super::quality::EchoQuality;
+use super::timing::{EchoTiming, TimingJudge};
 use super::waiting::Waiting;
 use super::work::QueueWork;
 use crate::units::{Bandwidth, Bytes, Timestamp};
@@ -64,7 +64,7 @@ pub struct EchoTracker {
     packets: VecDeque<SentPacket>,
     /// The gaps that the last acknowledgement completed.
     gaps: Vec<EchoGap>,
-    clock: EchoClock,
+    judge: TimingJudge,
     /// The newest clean echo, as it came.
     newest: Option<EchoPoint>,
     /// The clump to which echoes still come, if they are read coarsely: its newest packet, at the
@@ -92,7 +92,7 @@ impl EchoTracker {
         Self {
             packets: VecDeque::with_capacity(INITIAL_PACKETS),
             gaps: Vec::with_capacity(MOST_GAPS),
-            clock: EchoClock::default(),
+            judge: TimingJudge::default(),
             newest: None,
             clump: None,
             last: None,
@@ -188,7 +188,7 @@ impl EchoTracker {
         self.newest = None;
         self.clump = None;
         self.last = None;
-        self.clock = EchoClock::default();
+        self.judge = TimingJudge::default();
         self.waiting = Waiting::default();
     }
 
@@ -224,12 +224,12 @@ impl EchoTracker {
 
     /// What sets the time of echoes. If it is not the data, echoes are read coarsely.
     pub fn timing(&self) -> EchoTiming {
-        self.clock.timing()
+        self.judge.timing()
     }
 
     /// The largest error of the difference between two echoes' times, for 95 % of them.
     pub fn jitter(&self) -> Duration {
-        self.clock.jitter()
+        self.judge.jitter()
     }
 
     /// Tells whether the capacity that comes with acknowledgements is only a lower bound.
@@ -240,13 +240,13 @@ impl EchoTracker {
     /// The echoes contradict themselves. They are no longer read finely, and not at all if their
     /// times are off by more than `readable`.
     pub fn distrust(&mut self, now: Timestamp, readable: Duration) {
-        self.clock.distrust(now, readable);
+        self.judge.distrust(now, readable);
     }
 
     /// Judges again whether distrusted echoes can be read coarsely: they can if they are off by no
     /// more than `readable`.
     pub fn reconsider(&mut self, readable: Duration) {
-        self.clock.reconsider(readable);
+        self.judge.reconsider(readable);
     }
 
     /// The reading that this echo completes, if it completes one.
@@ -262,14 +262,14 @@ impl EchoTracker {
         let arrival = echo.point.arrived - newest.arrived;
         let departure = echo.point.sent - newest.sent;
         let served = capacity.map(|rate| rate.time_for(echo.point.size.times(packets.into())));
-        self.clock
+        self.judge
             .on_echo(echo.point.arrived, arrival, departure, packets, served);
-        if !self.clock.is_coarse() {
+        if !self.judge.is_coarse() {
             self.clump = None;
             return Some(echo);
         }
         if let Some(clump) = &mut self.clump
-            && EchoClock::is_clump(arrival, departure)
+            && TimingJudge::is_clump(arrival, departure)
         {
             let EchoPoint { arrived, came, .. } = clump.point;
             *clump = echo;
@@ -277,7 +277,7 @@ impl EchoTracker {
             return None;
         }
         let complete = self.clump.replace(echo)?;
-        let least = self.clock.jitter() * COARSE_JITTERS;
+        let least = self.judge.jitter() * COARSE_JITTERS;
         let far = self.last.is_none_or(|last| {
             complete.point.arrived.saturating_since(last.point.arrived) >= least
         });
@@ -294,8 +294,8 @@ impl EchoTracker {
 
     /// The part of a packet's waiting time that is beyond doubt.
     fn waited(&self, point: &EchoPoint, capacity: Option<Bandwidth>) -> Duration {
-        let doubt = if self.clock.is_coarse() {
-            self.clock.jitter()
+        let doubt = if self.judge.is_coarse() {
+            self.judge.jitter()
         } else {
             Duration::ZERO
         };
@@ -371,7 +371,7 @@ impl EchoTracker {
             to,
             bytes,
             packets,
-            link: match self.clock.timing() {
+            link: match self.judge.timing() {
                 EchoTiming::Own => work.verdict(spaced && !last.rushed),
                 EchoTiming::Clumped if self.bound => {
                     self.verdict_from_waiting(&from, &to, capacity)

@@ -106,7 +106,7 @@ impl Keeper {
         let course = Course {
             needed,
             required: requirement.rate(),
-            pace: self.pace(path),
+            pace: self.window_rate(path),
         };
         let forecast = outlook.probability(needed, left, share);
         if !is_at_risk(
@@ -124,9 +124,9 @@ impl Keeper {
     }
 
     /// The rate that the window carries now, as goodput.
-    fn pace(&self, path: &PathState) -> Bandwidth {
+    fn window_rate(&self, path: &PathState) -> Bandwidth {
         let share = self.goodput_of(path).as_f64() / path.datagram.as_f64().max(1.0);
-        let window = Bandwidth::from_bytes_over(path.window, path.smoothed);
+        let window = Bandwidth::from_bytes_over(path.cwnd, path.smoothed);
         window.unwrap_or(Bandwidth::MAX).scaled(share)
     }
 

@@ -87,7 +87,7 @@ pub enum EchoTiming {
 
 /// Follows gaps between echoes.
 #[derive(Debug)]
-pub struct EchoClock {
+pub struct TimingJudge {
     block: [Displacement; BLOCK],
     filled: usize,
     /// The jitter of the last block and of the one before it.
@@ -104,7 +104,7 @@ pub struct EchoClock {
     coarse_until: Timestamp,
 }
 
-impl Default for EchoClock {
+impl Default for TimingJudge {
     fn default() -> Self {
         Self {
             block: [Displacement::default(); BLOCK],
@@ -120,7 +120,7 @@ impl Default for EchoClock {
     }
 }
 
-impl EchoClock {
+impl TimingJudge {
     /// An echo came. `arrival` is its time after the echo before it, and `departure` is the time
     /// between the departures of the two packets. The acknowledgement covered `packets`, which the
     /// tight link serves in `served`.
@@ -283,78 +283,78 @@ mod tests {
         TimeDelta::from_nanos(us * 1000)
     }
 
-    fn feed(clock: &mut EchoClock, echoes: usize, gap: impl Fn(usize) -> (i64, i64, u32)) {
-        feed_at(clock, Timestamp::ZERO, echoes, gap);
+    fn feed(judge: &mut TimingJudge, echoes: usize, gap: impl Fn(usize) -> (i64, i64, u32)) {
+        feed_at(judge, Timestamp::ZERO, echoes, gap);
     }
 
     fn feed_at(
-        clock: &mut EchoClock,
+        judge: &mut TimingJudge,
         now: Timestamp,
         echoes: usize,
         gap: impl Fn(usize) -> (i64, i64, u32),
     ) {
         for i in 0..echoes {
             let (arrival, departure, packets) = gap(i);
-            clock.on_echo(now, us(arrival), us(departure), packets, None);
+            judge.on_echo(now, us(arrival), us(departure), packets, None);
         }
     }
 
     #[test]
     fn a_link_with_a_queue_keeps_the_data_s_own_time() {
-        let mut clock = EchoClock::default();
+        let mut judge = TimingJudge::default();
         // Served every 220 us, now and then behind a foreign packet; sent every 300 us.
-        feed(&mut clock, 10 * BLOCK, |i| {
+        feed(&mut judge, 10 * BLOCK, |i| {
             (220 + 190 * i64::from(i.is_multiple_of(3)), 300, 1)
         });
-        assert!(!clock.is_coarse());
-        assert_eq!(clock.jitter(), Duration::from_micros(110));
+        assert!(!judge.is_coarse());
+        assert_eq!(judge.jitter(), Duration::from_micros(110));
     }
 
     #[test]
     fn bursts_that_a_queue_spreads_are_no_jitter() {
-        let mut clock = EchoClock::default();
+        let mut judge = TimingJudge::default();
         for i in 0..10 * BLOCK {
             // Ten packets leave together every 1.2 ms, and come as the link serves them.
             let departure = if i.is_multiple_of(10) { 1200 } else { 0 };
             let served = Some(Duration::from_micros(110));
-            clock.on_echo(Timestamp::ZERO, us(115), us(departure), 1, served);
+            judge.on_echo(Timestamp::ZERO, us(115), us(departure), 1, served);
         }
-        assert_eq!(clock.jitter(), Duration::from_micros(5));
+        assert_eq!(judge.jitter(), Duration::from_micros(5));
     }
 
     #[test]
     fn aggregates_are_noticed_and_forgotten() {
-        let mut clock = EchoClock::default();
+        let mut judge = TimingJudge::default();
         // Ten packets sent every 400 us come together every 4 ms.
         let aggregate = |i: usize| (if i.is_multiple_of(10) { 4000 } else { 0 }, 400, 1);
-        feed(&mut clock, BLOCK, aggregate);
-        assert!(!clock.is_coarse(), "one block is no rule");
-        feed(&mut clock, BLOCK, aggregate);
-        assert_eq!(clock.timing(), EchoTiming::Clumped);
-        assert_eq!(clock.jitter(), Duration::from_micros(3600));
-        feed(&mut clock, 100 * BLOCK, |_| (400, 400, 1));
-        assert!(clock.is_coarse(), "no time has passed");
-        clock.coarse_until = Timestamp::ZERO;
-        feed(&mut clock, 7 * BLOCK, |_| (400, 400, 1));
-        assert!(clock.is_coarse());
-        feed(&mut clock, BLOCK, |_| (400, 400, 1));
-        assert!(!clock.is_coarse());
+        feed(&mut judge, BLOCK, aggregate);
+        assert!(!judge.is_coarse(), "one block is no rule");
+        feed(&mut judge, BLOCK, aggregate);
+        assert_eq!(judge.timing(), EchoTiming::Clumped);
+        assert_eq!(judge.jitter(), Duration::from_micros(3600));
+        feed(&mut judge, 100 * BLOCK, |_| (400, 400, 1));
+        assert!(judge.is_coarse(), "no time has passed");
+        judge.coarse_until = Timestamp::ZERO;
+        feed(&mut judge, 7 * BLOCK, |_| (400, 400, 1));
+        assert!(judge.is_coarse());
+        feed(&mut judge, BLOCK, |_| (400, 400, 1));
+        assert!(!judge.is_coarse());
     }
 
     #[test]
     fn echoes_that_become_coarse_again_stay_so_for_longer() {
-        let mut clock = EchoClock::default();
+        let mut judge = TimingJudge::default();
         let aggregate = |i: usize| (if i.is_multiple_of(10) { 4000 } else { 0 }, 400, 1);
         let mut spans = Vec::new();
         let mut now = Timestamp::from_origin(Duration::from_secs(1));
         for _ in 0..4 {
-            while !clock.is_coarse() {
-                feed_at(&mut clock, now, BLOCK, aggregate);
+            while !judge.is_coarse() {
+                feed_at(&mut judge, now, BLOCK, aggregate);
             }
             let began = now;
-            while clock.is_coarse() {
+            while judge.is_coarse() {
                 now = now + Duration::from_millis(100);
-                feed_at(&mut clock, now, 8 * BLOCK, |_| (400, 400, 1));
+                feed_at(&mut judge, now, 8 * BLOCK, |_| (400, 400, 1));
             }
             spans.push((now - began).as_secs_f64());
         }
@@ -363,8 +363,8 @@ mod tests {
 
     #[test]
     fn a_full_reverse_link_s_beat_is_noticed() {
-        let mut clock = EchoClock::default();
-        feed(&mut clock, 2 * BLOCK, |i| {
+        let mut judge = TimingJudge::default();
+        feed(&mut judge, 2 * BLOCK, |i| {
             let packets = [2, 3, 4][i % 3];
             (
                 1040 + 30 * i64::from(i.is_multiple_of(2)),
@@ -372,38 +372,38 @@ mod tests {
                 packets,
             )
         });
-        assert!(clock.is_coarse());
+        assert!(judge.is_coarse());
     }
 
     #[test]
     fn a_receiver_with_a_fixed_count_has_no_beat() {
-        let mut clock = EchoClock::default();
-        feed(&mut clock, 4 * BLOCK, |_| (2200, 2200, 10));
-        assert!(!clock.is_coarse());
+        let mut judge = TimingJudge::default();
+        feed(&mut judge, 4 * BLOCK, |_| (2200, 2200, 10));
+        assert!(!judge.is_coarse());
     }
 
     #[test]
     fn a_contradiction_lasts() {
-        let mut clock = EchoClock::default();
-        clock.distrust(Timestamp::ZERO, Duration::ZERO);
-        assert!(clock.is_coarse());
-        feed(&mut clock, 20 * BLOCK, |_| (400, 400, 1));
-        assert!(clock.is_coarse());
+        let mut judge = TimingJudge::default();
+        judge.distrust(Timestamp::ZERO, Duration::ZERO);
+        assert!(judge.is_coarse());
+        feed(&mut judge, 20 * BLOCK, |_| (400, 400, 1));
+        assert!(judge.is_coarse());
     }
 
     #[test]
     fn echoes_that_could_not_be_read_for_a_moment_are_read_when_they_can() {
         // Four packets that left together come within 30 us, every 2 ms.
         let late = |i: usize| (if i.is_multiple_of(4) { 2000 } else { 10 }, 6, 1);
-        let mut clock = EchoClock::default();
-        feed(&mut clock, 2 * BLOCK, late);
-        clock.distrust(Timestamp::ZERO, Duration::from_micros(100));
-        clock.reconsider(Duration::from_micros(100));
-        feed(&mut clock, 2 * BLOCK, late);
-        assert_eq!(clock.timing(), EchoTiming::Foreign);
-        clock.reconsider(Duration::from_millis(4));
-        feed(&mut clock, 2 * BLOCK, late);
-        assert_eq!(clock.timing(), EchoTiming::Clumped);
+        let mut judge = TimingJudge::default();
+        feed(&mut judge, 2 * BLOCK, late);
+        judge.distrust(Timestamp::ZERO, Duration::from_micros(100));
+        judge.reconsider(Duration::from_micros(100));
+        feed(&mut judge, 2 * BLOCK, late);
+        assert_eq!(judge.timing(), EchoTiming::Foreign);
+        judge.reconsider(Duration::from_millis(4));
+        feed(&mut judge, 2 * BLOCK, late);
+        assert_eq!(judge.timing(), EchoTiming::Clumped);
     }
 
     #[test]
@@ -411,10 +411,10 @@ mod tests {
         // Eight packets that left together come within 30 us, once a millisecond.
         let late = |i: usize| (if i.is_multiple_of(8) { 1000 } else { 4 }, 6, 1);
         for (readable_ms, timing) in [(5, EchoTiming::Clumped), (0, EchoTiming::Foreign)] {
-            let mut clock = EchoClock::default();
-            feed(&mut clock, 2 * BLOCK, late);
-            clock.distrust(Timestamp::ZERO, Duration::from_millis(readable_ms));
-            assert_eq!(clock.timing(), timing, "readable: {readable_ms} ms");
+            let mut judge = TimingJudge::default();
+            feed(&mut judge, 2 * BLOCK, late);
+            judge.distrust(Timestamp::ZERO, Duration::from_millis(readable_ms));
+            assert_eq!(judge.timing(), timing, "readable: {readable_ms} ms");
         }
     }
 }

@@ -12,13 +12,13 @@ pub const STORE_CAPACITY: usize = 30;
 
 /// The latest values of the available bandwidth, the last [`STORE_CAPACITY`] of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ValueStore {
+pub struct LastValues {
     values: [Bandwidth; STORE_CAPACITY],
     count: usize,
     next: usize,
 }
 
-impl Default for ValueStore {
+impl Default for LastValues {
     fn default() -> Self {
         Self {
             values: [Bandwidth::ZERO; STORE_CAPACITY],
@@ -28,7 +28,7 @@ impl Default for ValueStore {
     }
 }
 
-impl ValueStore {
+impl LastValues {
     /// Stores a value, in place of the oldest when full.
     pub fn push(&mut self, value: Bandwidth) {
         self.values[self.next] = value;
@@ -86,32 +86,32 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn store(values: &[u64]) -> ValueStore {
-        let mut store = ValueStore::default();
+    fn of(values: &[u64]) -> LastValues {
+        let mut last = LastValues::default();
         for value in values {
-            store.push(Bandwidth::from_bps(*value));
+            last.push(Bandwidth::from_bps(*value));
         }
-        store
+        last
     }
 
     #[test]
     fn four_values_give_the_interval_of_the_paper() {
         // Mean 60, squares 100 + 100 + 100 + 100 = 400, S^2 = 400/3, S = 11.547;
         // 1.96 * 11.547 / 2 = 11.316.
-        let store = store(&[50_000, 70_000, 50_000, 70_000]);
-        assert_eq!(store.half_width(), Some(Bandwidth::from_bps(11_316)));
+        let last = of(&[50_000, 70_000, 50_000, 70_000]);
+        assert_eq!(last.half_width(), Some(Bandwidth::from_bps(11_316)));
     }
 
     #[test]
     fn one_value_has_no_deviation() {
-        assert_eq!(store(&[60]).half_width(), None);
-        assert_eq!(store(&[]).half_width(), None);
-        assert_eq!(store(&[60, 60]).half_width(), Some(Bandwidth::ZERO));
+        assert_eq!(of(&[60]).half_width(), None);
+        assert_eq!(of(&[]).half_width(), None);
+        assert_eq!(of(&[60, 60]).half_width(), Some(Bandwidth::ZERO));
     }
 
     #[test]
     fn the_oldest_value_makes_room() {
-        let mut values = store(&[1_000_000]);
+        let mut values = of(&[1_000_000]);
         for _ in 0..STORE_CAPACITY {
             values.push(Bandwidth::from_bps(60));
         }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_cleared_store_remembers_nothing() {
-        let mut values = store(&[10, 90]);
+        let mut values = of(&[10, 90]);
         values.clear();
         assert!(values.is_empty());
         values.push(Bandwidth::from_bps(50));
@@ -131,9 +131,9 @@ mod tests {
     proptest! {
         #[test]
         fn the_deviation_is_a_number(values in proptest::collection::vec(any::<u64>(), 0..100)) {
-            let store = store(&values);
-            prop_assert_eq!(store.len(), values.len().min(STORE_CAPACITY));
-            if let Some(deviation) = store.standard_deviation() {
+            let last = of(&values);
+            prop_assert_eq!(last.len(), values.len().min(STORE_CAPACITY));
+            if let Some(deviation) = last.standard_deviation() {
                 prop_assert!(deviation.is_finite() && deviation >= 0.0, "{deviation}");
             }
         }
