@@ -21,6 +21,7 @@
 use super::StoreTarget;
 use crate::measurement::plan::StreamPlan;
 use crate::units::Timestamp;
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Measurements in a row that must succeed before m falls (IM 3.4.1).
@@ -32,6 +33,9 @@ const LEAST_STORE_TARGET: u32 = 2;
 /// A stream may be tried this often before the measurement is given up until the next is due: a
 /// source that sends a packet now and then would else have each of them held for T.
 const MOST_ATTEMPTS: u32 = 4;
+
+/// Room for the transitions of one question.
+const MOST_TRANSITIONS: usize = 4;
 
 /// What may leave, counted in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +116,8 @@ pub struct ControlUnit {
     store_target: u32,
     successes: u32,
     attempts: u32,
-    transition: Option<Transition>,
+    /// Transitions that nobody has taken yet.
+    told: VecDeque<Transition>,
 }
 
 impl ControlUnit {
@@ -129,7 +134,7 @@ impl ControlUnit {
             store_target,
             successes: 0,
             attempts: 0,
-            transition: None,
+            told: VecDeque::with_capacity(MOST_TRANSITIONS),
         }
     }
 
@@ -156,31 +161,40 @@ impl ControlUnit {
     /// Begins to store for the first stream of a measurement; `limit` is T.
     pub fn begin(&mut self, plan: StreamPlan, limit: Duration) {
         self.attempts = 0;
-        self.state = State::StorePacket {
-            plan,
-            since: None,
-            limit,
-        };
+        let since = None;
+        self.transition(State::StorePacket { plan, since, limit }, None);
     }
 
     /// The stream was sent and another one of the same measurement follows.
     pub fn continue_with(&mut self, plan: StreamPlan, limit: Duration) {
         self.attempts = 0;
-        self.state = State::EmptyBuffer {
-            left: None,
-            next: Some(plan),
-            limit,
-        };
+        self.empty_buffer(Some(plan), limit, None);
     }
 
     /// The measurement is over, for whatever reason: everything stored passes.
     pub fn pass(&mut self) {
-        self.state = State::PassPacket;
+        self.transition(State::PassPacket, None);
     }
 
-    /// What changed since the last question, if anything.
+    fn empty_buffer(
+        &mut self,
+        next: Option<StreamPlan>,
+        limit: Duration,
+        told: Option<Transition>,
+    ) {
+        let left = None;
+        self.transition(State::EmptyBuffer { left, next, limit }, told);
+    }
+
+    /// The oldest change that nobody has taken yet.
     pub fn take_transition(&mut self) -> Option<Transition> {
-        self.transition.take()
+        self.told.pop_front()
+    }
+
+    /// The one way into another state: with the word for those who have to know of it.
+    fn transition(&mut self, to: State, told: Option<Transition>) {
+        self.state = to;
+        self.told.extend(told);
     }
 
     /// May the next packet leave? Asked whenever there is something to send; asking again at the
@@ -209,19 +223,19 @@ impl ControlUnit {
                 let (plan, limit) = (plan.clone(), *limit);
                 // Past T nothing is stored any more, whoever let it go meanwhile.
                 if ready.window < plan.packets() || waited > limit {
-                    self.miss(plan, limit);
+                    self.miss(plan, limit, None);
                 } else if ready.packets >= target {
-                    self.transition = Some(Transition::StreamStarted { waited, limit });
-                    self.state = State::SendStream {
+                    let begun = State::SendStream {
                         plan,
                         started: now,
                         sent: 0,
                         on_time: true,
                         limit,
                     };
+                    self.transition(begun, Some(Transition::StreamStarted { waited, limit }));
                 } else if waited >= limit {
                     self.lower_to(ready.packets);
-                    self.miss(plan, limit);
+                    self.miss(plan, limit, None);
                 } else {
                     return Some(Verdict::At(started + limit));
                 }
@@ -250,12 +264,12 @@ impl ControlUnit {
                         Verdict::Hold
                     });
                 }
-                self.transition = Some(Transition::StreamAbandoned { sent: *sent });
+                let told = Transition::StreamAbandoned { sent: *sent };
                 let (plan, limit) = (plan.clone(), *limit);
                 if self.policy == StoreTarget::Dynamic {
                     self.store_target = (self.store_target + 1).min(self.stream_packets);
                 }
-                self.miss(plan, limit);
+                self.miss(plan, limit, Some(told));
                 None
             }
             State::EmptyBuffer { left, next, limit } => {
@@ -263,14 +277,13 @@ impl ControlUnit {
                 if remaining > 0 && ready.packets > 0 {
                     return Some(Verdict::Pass);
                 }
-                self.state = match next.take() {
-                    Some(plan) => State::StorePacket {
-                        plan,
-                        since: None,
-                        limit: *limit,
-                    },
-                    None => State::PassPacket,
-                };
+                let (next, since, limit) = (next.take(), None, *limit);
+                let to = next.map_or(State::PassPacket, |plan| State::StorePacket {
+                    plan,
+                    since,
+                    limit,
+                });
+                self.transition(to, None);
                 None
             }
         }
@@ -285,18 +298,15 @@ impl ControlUnit {
     }
 
     /// The stream could not be made: what is stored leaves, then it is tried again, within reason.
-    fn miss(&mut self, plan: StreamPlan, limit: Duration) {
+    fn miss(&mut self, plan: StreamPlan, limit: Duration, told: Option<Transition>) {
         self.successes = 0;
         self.attempts += 1;
         let next = (self.attempts < MOST_ATTEMPTS).then_some(plan);
-        if next.is_none() {
-            self.transition = Some(Transition::MeasurementGivenUp);
+        let is_last = next.is_none();
+        self.empty_buffer(next, limit, told);
+        if is_last {
+            self.told.push_back(Transition::MeasurementGivenUp);
         }
-        self.state = State::EmptyBuffer {
-            left: None,
-            next,
-            limit,
-        };
     }
 
     /// A packet with application data left. True if it was a packet of a stream.
@@ -311,8 +321,7 @@ impl ControlUnit {
                 *sent += 1;
                 *on_time = false;
                 if *sent == plan.packets() {
-                    self.transition = Some(Transition::StreamSent);
-                    self.state = State::PassPacket;
+                    self.transition(State::PassPacket, Some(Transition::StreamSent));
                 }
                 true
             }
@@ -344,5 +353,78 @@ fn gap_before(plan: &StreamPlan, j: u32) -> Duration {
     match (plan.offset(j - 1), plan.offset(j)) {
         (Some(before), Some(own)) => own.saturating_sub(before),
         _ => Duration::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::range::SearchRange;
+    use crate::units::{Bandwidth, Bytes};
+
+    const T: Duration = Duration::from_millis(10);
+
+    fn plan() -> StreamPlan {
+        let range = SearchRange::first(Bandwidth::from_mbps(80));
+        StreamPlan::new(&range, 4, 1, 5, Bytes::new(1250))
+    }
+
+    fn ready(packets: u32) -> Ready {
+        Ready {
+            packets,
+            window: 100,
+        }
+    }
+
+    fn at_ms(ms: u64) -> Timestamp {
+        Timestamp::from_nanos(ms * 1_000_000)
+    }
+
+    fn told(unit: &mut ControlUnit) -> Vec<Transition> {
+        std::iter::from_fn(|| unit.take_transition()).collect()
+    }
+
+    #[test]
+    fn the_last_stream_that_breaks_is_told_before_the_measurement_is_given_up() {
+        let mut unit = ControlUnit::new(5, StoreTarget::Dynamic);
+        unit.begin(plan(), T);
+        let mut all = Vec::new();
+        for attempt in 0..u64::from(MOST_ATTEMPTS) {
+            let start = 1000 * (attempt + 1);
+            assert_eq!(unit.next(at_ms(start), ready(5)), Verdict::Probe);
+            assert!(unit.on_sent());
+            // Nothing else comes for long.
+            unit.next(at_ms(start + 1), ready(0));
+            unit.next(at_ms(start + 500), ready(0));
+            all.extend(told(&mut unit));
+        }
+        let broken = all
+            .iter()
+            .filter(|told| matches!(told, Transition::StreamAbandoned { sent: 1 }));
+        assert_eq!(broken.count(), 4, "{all:?}");
+        assert_eq!(all.last(), Some(&Transition::MeasurementGivenUp));
+        assert!(unit.is_passing());
+    }
+
+    #[test]
+    fn a_whole_stream_is_told_once_and_everything_passes() {
+        let mut unit = ControlUnit::new(5, StoreTarget::Dynamic);
+        unit.begin(plan(), T);
+        let mut now = at_ms(1000);
+        for _ in 0..5 {
+            while let Verdict::At(due) = unit.next(now, ready(5)) {
+                now = due;
+            }
+            assert!(unit.on_sent());
+        }
+        let (waited, limit) = (Duration::ZERO, T);
+        assert_eq!(
+            told(&mut unit),
+            [
+                Transition::StreamStarted { waited, limit },
+                Transition::StreamSent
+            ]
+        );
+        assert_eq!(unit.next(now, ready(5)), Verdict::Pass);
     }
 }

@@ -268,9 +268,12 @@ impl Probing {
 
     /// Reports what the control unit did and moves on with it.
     fn follow(&mut self, now: Timestamp, rtt: RoundTrip) {
-        let Some(transition) = self.unit.take_transition() else {
-            return;
-        };
+        while let Some(transition) = self.unit.take_transition() {
+            self.follow_one(now, rtt, transition);
+        }
+    }
+
+    fn follow_one(&mut self, now: Timestamp, rtt: RoundTrip, transition: Transition) {
         let Progress::Sending { stream, started } = self.progress else {
             return;
         };
