@@ -1,7 +1,7 @@
 //! What an acknowledgement and a packet cost the server, inside quiche, with each controller.
 //!
-//! In-memory pairs in virtual time: a bulk stream over 100 Mbit/s and 20 ms, every packet
-//! acknowledged by itself. Only the server's own `recv()` and `send()` are timed, and the pairs
+//! In-memory pairs in virtual time: a bulk stream over 100 Mbit/s and 20 ms. Nobody asks the client
+//! about its acknowledgements but the last row, whose acknowledgements cover more packets each. Only the server's own `recv()` and `send()` are timed, and the pairs
 //! take turns.
 
 #![expect(
@@ -35,9 +35,11 @@ const TURNS: usize = 10;
 const ACKS_PER_TURN: u32 = 250;
 
 fn main() {
-    let measuring = || Arc::new(Factory::new(Config::default()));
-    let silent = Config::builder().measurement(false).build();
-    let silent = Arc::new(Factory::new(silent.expect("measuring is optional")));
+    let factory = |measurement, ack_frequency| {
+        let config = Config::builder().measurement(measurement);
+        let config = config.ack_frequency(ack_frequency).build();
+        Arc::new(Factory::new(config.expect("both are optional")))
+    };
     let mut pairs = [
         (
             "cubic",
@@ -49,11 +51,15 @@ fn main() {
         ),
         (
             "imtcp",
-            Pair::new(|config| config.set_congestion_controller(measuring())),
+            Pair::new(|config| config.set_congestion_controller(factory(true, false))),
         ),
         (
             "imtcp, not measuring",
-            Pair::new(|config| config.set_congestion_controller(silent)),
+            Pair::new(|config| config.set_congestion_controller(factory(false, false))),
+        ),
+        (
+            "imtcp, ACK frequency",
+            Pair::new(|config| config.set_congestion_controller(factory(true, true))),
         ),
     ];
     for (_, pair) in &mut pairs {
@@ -61,7 +67,7 @@ fn main() {
     }
     let mut rounds = vec![Vec::with_capacity(ROUNDS); pairs.len()];
     for _ in 0..ROUNDS {
-        let mut costs = [Cost::default(); 4];
+        let mut costs = [Cost::default(); 5];
         for _ in 0..TURNS {
             for (cost, (_, pair)) in costs.iter_mut().zip(&mut pairs) {
                 *cost += pair.run(ACKS_PER_TURN);
@@ -76,8 +82,14 @@ fn main() {
 
 fn print(names: &[&str], rounds: &[Vec<Cost>]) {
     println!(
-        "{:22}{:>14}{:>10}{:>16}{:>10}{:>14}",
-        "controller", "recv ns/ACK", "to cubic", "send ns/packet", "to cubic", "bytes/packet"
+        "{:22}{:>14}{:>10}{:>16}{:>10}{:>14}{:>13}",
+        "controller",
+        "recv ns/ACK",
+        "to cubic",
+        "send ns/packet",
+        "to cubic",
+        "bytes/packet",
+        "packets/ACK"
     );
     let of = |own: &[Cost]| {
         (
@@ -89,10 +101,11 @@ fn print(names: &[&str], rounds: &[Vec<Cost>]) {
     for (name, own) in names.iter().zip(rounds) {
         let (receiving, sending) = of(own);
         println!(
-            "{name:22}{receiving:>14.0}{:>10.2}{sending:>16.0}{:>10.2}{:>14}",
+            "{name:22}{receiving:>14.0}{:>10.2}{sending:>16.0}{:>10.2}{:>14}{:>13.2}",
             receiving / cubic_receiving,
             sending / cubic_sending,
-            mean_size(own)
+            mean_size(own),
+            packets_per_ack(own)
         );
     }
 }
@@ -103,6 +116,12 @@ fn mean_size(rounds: &[Cost]) -> u64 {
     let bytes: u64 = rounds.iter().map(|cost| cost.bytes).sum();
     let packets: u64 = rounds.iter().map(|cost| u64::from(cost.packets)).sum();
     bytes / packets.max(1)
+}
+
+fn packets_per_ack(rounds: &[Cost]) -> f64 {
+    let acks: u32 = rounds.iter().map(|cost| cost.acks).sum();
+    let packets: u32 = rounds.iter().map(|cost| cost.packets).sum();
+    f64::from(packets) / f64::from(acks.max(1))
 }
 
 /// The lower quartile: what else the machine does can only add.
