@@ -2,8 +2,8 @@
 
 use super::error::Complaint;
 use crate::network::QueueLimit;
-use imtcp_cc::units::quantity::{QuantityError, RATES, SPANS, Units, parse as read};
 use imtcp_cc::units::{Bandwidth, Bytes};
+use quantity::{QuantityError, RATES, SPANS, Units, parse as read};
 use std::time::Duration;
 
 const SIZES: Units<'static> = &[

@@ -1,6 +1,5 @@
-//! Quantities as people write them: a number and its unit, `50 Mbit/s`, `90 ms`.
-
-use std::fmt;
+//! Quantities as people write them: a number and its unit, `50 Mbit/s`, `90 ms`. Scenario files and
+//! command lines are read with it; the library has types instead.
 
 /// The names of units, each with its size in the smallest unit.
 pub type Units<'u> = &'u [(&'static str, u64)];
@@ -23,19 +22,22 @@ pub const SPANS: Units<'static> = &[
 ];
 
 /// Why a text is not a quantity.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// The text does not begin with a number.
+    #[error("`{text}` does not begin with a number")]
     NoNumber {
         /// The text that was given.
         text: String,
     },
     /// The text is a number without a unit.
+    #[error("`{text}` has no unit")]
     NoUnit {
         /// The text that was given.
         text: String,
     },
     /// The text after the number is not a known unit.
+    #[error("unknown unit `{unit}`")]
     UnknownUnit {
         /// The text that was found in place of a unit.
         unit: String,
@@ -43,24 +45,12 @@ pub enum QuantityError {
         known: String,
     },
     /// The number has several points, is too large, or has too many decimals.
+    #[error("`{number}` is not a number that fits")]
     DoesNotFit {
         /// The number as it was given.
         number: String,
     },
 }
-
-impl fmt::Display for QuantityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoNumber { text } => write!(f, "`{text}` does not begin with a number"),
-            Self::NoUnit { text } => write!(f, "`{text}` has no unit"),
-            Self::UnknownUnit { unit, .. } => write!(f, "unknown unit `{unit}`"),
-            Self::DoesNotFit { number } => write!(f, "`{number}` is not a number that fits"),
-        }
-    }
-}
-
-impl std::error::Error for QuantityError {}
 
 /// Reads a number and one of these units, with or without a space between them. Returns the
 /// quantity in the smallest unit, and the name of the unit in the text. The quantity is rounded
