@@ -43,7 +43,8 @@ struct Header<'r> {
 /// A record of any event.
 #[derive(Deserialize)]
 struct Record<'r> {
-    time: f64,
+    #[serde(rename = "time")]
+    time_ms: f64,
     #[serde(borrow)]
     name: Cow<'r, str>,
     #[serde(borrow)]
@@ -190,7 +191,7 @@ fn parse(text: &Text<'_>) -> Result<Logged, Unreadable> {
     let event = event(&record)
         .map_err(|error| Unreadable::Wrong(format!("{}: its data: {error}", record.name)))?;
     Ok(Logged {
-        time_ms: record.time,
+        time_ms: record.time_ms,
         line: text.line,
         event,
     })

@@ -123,7 +123,7 @@ fn required(promises: &Promises) -> String {
             "{} {} Mbit/s per {:.3} s; {changes} {}",
             last.demand.replace('_', " "),
             mega(last.rate_bps as f64),
-            last.per / 1e3,
+            last.per_ms / 1e3,
             if changes == 1 { "change" } else { "changes" }
         ),
         None => "-".to_owned(),

@@ -35,7 +35,8 @@ pub struct Required {
     /// Rate of application data.
     pub rate_bps: u64,
     /// The period in ms.
-    pub per: f64,
+    #[serde(rename = "per")]
+    pub per_ms: f64,
     /// `at_least` or `exactly`.
     pub demand: String,
 }
@@ -48,11 +49,13 @@ struct StatusChanged {
 
 #[derive(Deserialize)]
 struct SlotEnded {
-    length: f64,
+    #[serde(rename = "length")]
+    length_ms: f64,
     required_bps: u64,
     achieved_bps: u64,
     outcome: Outcome,
-    warned_after: Option<f64>,
+    #[serde(rename = "warned_after")]
+    warned_after_ms: Option<f64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -98,8 +101,8 @@ impl Promises {
                 .push(slot.achieved_bps as f64 / slot.required_bps as f64);
         }
         if slot
-            .warned_after
-            .is_some_and(|after| after * 2.0 <= slot.length)
+            .warned_after_ms
+            .is_some_and(|after| after * 2.0 <= slot.length_ms)
         {
             match slot.outcome {
                 Outcome::Missed => self.warned_missed += 1,

@@ -82,7 +82,7 @@ fn a_simulated_connections_slots_are_summed_up_as_they_were() {
     };
     assert_eq!(required.rate_bps, 4_000_000);
     assert_eq!(
-        (required.per, required.demand.as_str()),
+        (required.per_ms, required.demand.as_str()),
         (1000.0, "at_least")
     );
     assert!(promises.control_slots >= slots.len() as u64);

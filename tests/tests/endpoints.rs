@@ -7,12 +7,12 @@ use imtcp_sim::output::idle_packets;
 use imtcp_sim::result::{FlowResult, RunResult};
 use imtcp_sim::run::{RunOptions, qlog_path};
 
-/// Share of the link's capacity that the flow's IP packets took from `from` to `to` seconds.
-fn utilisation(result: &RunResult, flow: &str, from: f64, to: f64) -> f64 {
+/// Share of the link's capacity that the flow's IP packets took from `from_s` to `to_s` seconds.
+fn utilisation(result: &RunResult, flow: &str, from_s: f64, to_s: f64) -> f64 {
     let rows = result
         .truth
         .iter()
-        .filter(|row| row.t >= from && row.t < to);
+        .filter(|row| row.t_s >= from_s && row.t_s < to_s);
     let (used, capacity) = rows.fold((0, 0), |(used, capacity), row| {
         (used + row.flow_bps[flow], capacity + row.capacity_bps)
     });
@@ -64,8 +64,8 @@ fn round_trips_are_propagation_and_serialisation() {
     );
     let result = run(&path, 1);
     let rtt = flow(&result, "main").rtt_ms.expect("there are round trips");
-    assert!((41.10..41.20).contains(&rtt.p50), "{rtt:?}");
-    assert!((41.10..41.20).contains(&rtt.p95), "{rtt:?}");
+    assert!((41.10..41.20).contains(&rtt.p50_ms), "{rtt:?}");
+    assert!((41.10..41.20).contains(&rtt.p95_ms), "{rtt:?}");
 }
 
 #[test]

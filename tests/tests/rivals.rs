@@ -29,7 +29,7 @@ fn a_promise_is_kept_where_reno_has_its_fair_share_and_the_rivals_loss_is_told()
     // Periods of 960 ms, from 2 s to 7 s.
     assert!((4..=5).contains(&promise.all.count), "{promise:?}");
     assert!(
-        promise.all.kept >= 0.75 && promise.all.p5 >= 0.9,
+        promise.all.kept_share >= 0.75 && promise.all.p5 >= 0.9,
         "{promise:?}"
     );
     let [beside] = promise.by_rivals[..] else {
@@ -40,7 +40,7 @@ fn a_promise_is_kept_where_reno_has_its_fair_share_and_the_rivals_loss_is_told()
     assert_eq!(beside.fair_bps.expect("rivals") / 10_000, 363);
     // Five times a fair share for one is a sixth less for each of the others, and what the crowd
     // wastes.
-    let lost = beside.lost.expect("rivals");
+    let lost = beside.lost_share.expect("rivals");
     assert!((0.1..0.35).contains(&lost), "{lost}");
 
     // What counts is what the client read: slots of both ways of counting agree.
@@ -61,7 +61,7 @@ fn the_same_yardstick_finds_that_reno_does_not_have_it() {
     let result = crowded("reno");
     let promise = promise(&result);
     assert!((4..=5).contains(&promise.all.count), "{promise:?}");
-    assert_eq!(promise.all.kept, 0.0, "{promise:?}");
+    assert_eq!(promise.all.kept_share, 0.0, "{promise:?}");
     assert_eq!(promise.reported, None);
     // Reno among equals that are capped: about a fair share, not five.
     assert!((0.1..0.7).contains(&promise.all.mean), "{promise:?}");

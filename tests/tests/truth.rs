@@ -196,7 +196,7 @@ fn flows_enter_and_leave_where_they_are_told_to() {
         let seen = result
             .truth
             .iter()
-            .filter(|row| row.link == link && row.t >= 2.0);
+            .filter(|row| row.link == link && row.t_s >= 2.0);
         for (name, mbps) in users {
             let mean = seen.clone().map(|row| row.flow_bps[*name]).sum::<u64>() / 100;
             // Headers add 5 to 7 %.
@@ -214,7 +214,7 @@ fn flows_enter_and_leave_where_they_are_told_to() {
             .flow(name)
             .and_then(|f| f.rtt_ms)
             .expect("round trips")
-            .min
+            .min_ms
     };
     // Propagation: 10 + 30 + 5 forward, 10 + 15 + 5 back; then serialisation of at most 1.5 ms.
     assert!((75.0..76.5).contains(&rtt("whole")), "{}", rtt("whole"));

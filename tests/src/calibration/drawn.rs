@@ -7,7 +7,7 @@ use imtcp_cc::promise::Demand;
 use imtcp_cc::units::Bandwidth;
 use std::time::Duration;
 
-const SECONDS: f64 = 40.0;
+const DURATION_S: f64 = 40.0;
 
 /// The case with this number: a link of 5 to 50 Mbit/s and 10 to 120 ms; with or without random
 /// losses, inelastic traffic, a capacity that falls, and rivals, which are few and greedy or many
@@ -22,14 +22,14 @@ pub fn drawn(number: u64) -> Result<Case, ScenarioError> {
     let delay_ms = draw.between(5.0, 60.0);
     let text = draw.scenario(number, mbps, delay_ms);
     let scenario = Scenario::parse(&format!("drawn-{number}"), &text, &[])?;
-    let round_trip = 2.0 * delay_ms / 1e3;
-    let slot = draw.between(16.0, 64.0) * round_trip;
+    let round_trip_s = 2.0 * delay_ms / 1e3;
+    let slot_s = draw.between(16.0, 64.0) * round_trip_s;
     Ok(Case {
         scenario,
         plan: Some(Plan {
             lowest: Bandwidth::from_bps_f64(0.05 * mbps * 1e6),
             highest: Bandwidth::from_bps_f64(0.95 * mbps * 1e6),
-            per: Duration::from_secs_f64(slot.clamp(0.5, 4.0)),
+            per: Duration::from_secs_f64(slot_s.clamp(0.5, 4.0)),
             demand: if draw.0.chance(0.3) {
                 Demand::Exactly
             } else {
@@ -47,13 +47,13 @@ impl Draw {
         low * libm::pow(high / low, self.0.uniform())
     }
 
-    fn instant(&mut self) -> f64 {
-        SECONDS * (0.1 + 0.8 * self.0.uniform())
+    fn instant_s(&mut self) -> f64 {
+        DURATION_S * (0.1 + 0.8 * self.0.uniform())
     }
 
     fn scenario(&mut self, number: u64, mbps: f64, delay_ms: f64) -> String {
         let mut text = format!(
-            "name = \"drawn-{number}\"\ntitle = \"drawn\"\nduration = \"{SECONDS} s\"\n{}",
+            "name = \"drawn-{number}\"\ntitle = \"drawn\"\nduration = \"{DURATION_S} s\"\n{}",
             self.link(mbps, delay_ms)
         );
         if self.0.chance(0.6) {
@@ -68,7 +68,7 @@ impl Draw {
     }
 
     fn link(&mut self, mbps: f64, delay_ms: f64) -> String {
-        let queue = self.between(0.5, 4.0) * mbps * 1e6 / 8.0 * 2.0 * delay_ms / 1e3;
+        let queue_bytes = self.between(0.5, 4.0) * mbps * 1e6 / 8.0 * 2.0 * delay_ms / 1e3;
         let loss = if self.0.chance(0.3) {
             let percent = self.between(0.01, 0.5);
             let burst = if self.0.chance(0.3) {
@@ -81,15 +81,15 @@ impl Draw {
             String::new()
         };
         let fall = if self.0.chance(0.3) {
-            let (at, to) = (self.instant(), mbps * self.between(0.3, 0.8));
-            format!("steps = [{{ at = \"{at:.1} s\", rate = \"{to:.3} Mbit/s\" }}]\n")
+            let (at_s, to_mbps) = (self.instant_s(), mbps * self.between(0.3, 0.8));
+            format!("steps = [{{ at = \"{at_s:.1} s\", rate = \"{to_mbps:.3} Mbit/s\" }}]\n")
         } else {
             String::new()
         };
         format!(
             "[[link]]\nname = \"link\"\nrate = \"{mbps:.3} Mbit/s\"\ndelay = \"{delay_ms:.3} ms\"\n\
              queue = \"{:.0} B\"\n{loss}{fall}",
-            queue.max(15_000.0)
+            queue_bytes.max(15_000.0)
         )
     }
 
@@ -108,10 +108,10 @@ impl Draw {
             mbps * self.between(0.05, 0.4),
             mbps * self.between(0.05, 0.6),
         );
-        let at = self.instant();
+        let at_s = self.instant_s();
         format!(
             "[[traffic]]\nname = \"cross\"\nlink = \"link\"\nkind = {kind}\nsizes = \"mix\"\n\
-             rate = \"{first:.3} Mbit/s\"\nsteps = [{{ at = \"{at:.1} s\", rate = \"{then:.3} \
+             rate = \"{first:.3} Mbit/s\"\nsteps = [{{ at = \"{at_s:.1} s\", rate = \"{then:.3} \
              Mbit/s\" }}]\n"
         )
     }
@@ -123,7 +123,7 @@ impl Draw {
         let count = self.between(1.0, if greedy { 4.0 } else { 21.0 });
         let cap = mbps * self.between(0.02, 0.2);
         let controller = if self.0.chance(0.7) { "reno" } else { "cubic" };
-        let (start, stop) = (self.between(0.1, 0.7 * SECONDS), self.instant());
+        let (start, stop) = (self.between(0.1, 0.7 * DURATION_S), self.instant_s());
         let stop = if stop > start + 2.0 {
             format!("stop = \"{stop:.1} s\"\n")
         } else {

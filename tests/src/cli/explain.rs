@@ -51,8 +51,10 @@ fn hop_row(name: &str, direction: &str, hop: &HopSettings) -> [String; 6] {
         QueueLimit::Packets(packets) => format!("{packets} packets"),
     };
     let loss = hop.loss.map_or("none".to_owned(), |loss| {
-        let burst = loss.burst.map(|burst| format!(" in bursts of {burst}"));
-        format!("{:.2} %{}", loss.rate * 100.0, burst.unwrap_or_default())
+        let burst = loss
+            .burst_packets
+            .map(|burst| format!(" in bursts of {burst}"));
+        format!("{:.2} %{}", loss.share * 100.0, burst.unwrap_or_default())
     });
     let rate = over_time(hop.rate.steps().iter().map(|step| (step.at, step.rate)));
     [

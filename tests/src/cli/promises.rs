@@ -67,11 +67,11 @@ fn cells(runs: &[BesideRivals]) -> Vec<String> {
     vec![
         runs.first().map_or(0, |run| run.rivals).to_string(),
         slots.to_string(),
-        cell(mean(&|run| Some(run.slots.kept * 100.0)), 1),
+        cell(mean(&|run| Some(run.slots.kept_share * 100.0)), 1),
         cell(mean(&|run| Some(run.slots.p5 * 100.0)), 1),
         cell(mean(&|run| Some(run.slots.mean * 100.0)), 1),
         cell(mean(&|run| Some(run.rival_bps? as f64 / 1e6)), 2),
         cell(mean(&|run| Some(run.fair_bps? as f64 / 1e6)), 2),
-        cell(mean(&|run| Some(run.lost? * 100.0)), 1),
+        cell(mean(&|run| Some(run.lost_share? * 100.0)), 1),
     ]
 }

@@ -78,8 +78,8 @@ fn flows(results: &[RunResult]) -> comfy_table::Table {
             results[0].flows[members[0]].controller.to_owned(),
             across(|flow| Some(flow.goodput_bps as f64 / 1e6)),
             across(|flow| Some(flow.lost_packets as f64 / flow.sent_packets.max(1) as f64 * 100.0)),
-            across(|flow| flow.rtt_ms.map(|rtt| rtt.p50)),
-            across(|flow| flow.rtt_ms.map(|rtt| rtt.p95)),
+            across(|flow| flow.rtt_ms.map(|rtt| rtt.p50_ms)),
+            across(|flow| flow.rtt_ms.map(|rtt| rtt.p95_ms)),
         ]);
     }
     table

@@ -164,13 +164,13 @@ fn table(sweep: &Sweep, rows: &[SweepRow], seeds: &std::ops::RangeInclusive<u64>
         cells.extend((!says_rivals).then(|| row.rivals.to_string()));
         cells.extend([
             row.slots.count.to_string(),
-            cell(Some(row.slots.kept * 100.0), 1),
-            cell(row.reported.map(|share| share * 100.0), 1),
+            cell(Some(row.slots.kept_share * 100.0), 1),
+            cell(row.reported_share.map(|share| share * 100.0), 1),
             cell(Some(row.slots.p5 * 100.0), 1),
             cell(Some(row.slots.mean * 100.0), 1),
             cell(row.rival_bps.map(|bps| bps / 1e6), 2),
             cell(row.fair_bps.map(|bps| bps / 1e6), 2),
-            cell(row.lost.map(|share| share * 100.0), 1),
+            cell(row.lost_share.map(|share| share * 100.0), 1),
         ]);
         table.add_row(cells);
     }

@@ -6,9 +6,9 @@ use crate::random::Random;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossModel {
     /// The share of packets lost in the long run, 0 to 1.
-    pub rate: f64,
+    pub share: f64,
     /// The mean number of packets lost in a row, at least 1; `None` for independent losses.
-    pub burst: Option<f64>,
+    pub burst_packets: Option<f64>,
 }
 
 /// The state of a hop's loss process.
@@ -26,13 +26,15 @@ impl Loss {
     /// Starts in the good state.
     ///
     /// Gilbert's two states: every packet in the losing one is lost. Its mean stay is
-    /// `1 / leave = burst` packets and its share of all packets `enter / (enter + leave) = rate`.
-    /// Independent losses are the case `enter = rate`, `leave = 1 - rate`.
+    /// `1 / leave = burst_packets` and its share of all packets `enter / (enter + leave) = share`.
+    /// Independent losses are the case `enter = share`, `leave = 1 - share`.
     pub fn new(model: LossModel, random: Random) -> Self {
-        let leave = model.burst.map_or(1.0 - model.rate, |burst| 1.0 / burst);
-        let enter = leave * model.rate / (1.0 - model.rate);
+        let leave = model
+            .burst_packets
+            .map_or(1.0 - model.share, |burst| 1.0 / burst);
+        let enter = leave * model.share / (1.0 - model.share);
         Self {
-            enter: if model.rate < 1.0 { enter } else { 1.0 },
+            enter: if model.share < 1.0 { enter } else { 1.0 },
             leave,
             losing: false,
             random,
@@ -74,8 +76,8 @@ mod tests {
     fn losses_have_the_rate_and_the_burst_length_asked_for() {
         for seed in 0..5 {
             let independent = LossModel {
-                rate: 0.02,
-                burst: None,
+                share: 0.02,
+                burst_packets: None,
             };
             let (share, run) = observe(independent, seed);
             // 8000 losses expected, deviation 89: 5 % is more than four deviations.
@@ -86,8 +88,8 @@ mod tests {
             );
 
             let gilbert = LossModel {
-                rate: 0.02,
-                burst: Some(5.0),
+                share: 0.02,
+                burst_packets: Some(5.0),
             };
             let (share, run) = observe(gilbert, seed);
             // 1600 runs expected, of geometric length: relative deviation of the sum about 3.5 %.
@@ -98,8 +100,14 @@ mod tests {
 
     #[test]
     fn the_extremes_are_exact() {
-        let share = |rate| observe(LossModel { rate, burst: None }, 1).0;
-        assert_eq!(share(0.0), 0.0);
-        assert_eq!(share(1.0), 1.0);
+        let lost = |share| {
+            let model = LossModel {
+                share,
+                burst_packets: None,
+            };
+            observe(model, 1).0
+        };
+        assert_eq!(lost(0.0), 0.0);
+        assert_eq!(lost(1.0), 1.0);
     }
 }

@@ -88,7 +88,7 @@ fn draw_series(chart: &mut Chart<'_>, flow: &FlowResult, own: Vec<(f64, f64)>) -
         let classic = thinned(&flow.estimates_classic);
         let dots = classic
             .iter()
-            .map(|p| Circle::new((p.t, mega(p)), 2, CLASSIC.mix(0.5).filled()));
+            .map(|p| Circle::new((p.t_s, mega(p)), 2, CLASSIC.mix(0.5).filled()));
         chart
             .draw_series(dots)?
             .label("classic estimator")
@@ -96,7 +96,7 @@ fn draw_series(chart: &mut Chart<'_>, flow: &FlowResult, own: Vec<(f64, f64)>) -
     }
     if !estimates.is_empty() {
         chart.draw_series([Polygon::new(band(&estimates), ESTIMATE.mix(0.18))])?;
-        let points = estimates.iter().map(|p| (p.t, mega(p)));
+        let points = estimates.iter().map(|p| (p.t_s, mega(p)));
         chart
             .draw_series(LineSeries::new(points, ESTIMATE.stroke_width(2)))?
             .label("estimate with its 95 % interval")
@@ -111,8 +111,8 @@ fn mega(point: &EstimatePoint) -> f64 {
 
 /// The outline of the intervals: along their upper ends and back along the lower ones.
 fn band(points: &[EstimatePoint]) -> Vec<(f64, f64)> {
-    let upper = points.iter().map(|p| (p.t, p.high_bps as f64 / 1e6));
-    let lower = points.iter().rev().map(|p| (p.t, p.low_bps as f64 / 1e6));
+    let upper = points.iter().map(|p| (p.t_s, p.high_bps as f64 / 1e6));
+    let lower = points.iter().rev().map(|p| (p.t_s, p.low_bps as f64 / 1e6));
     upper.chain(lower).collect()
 }
 
@@ -137,7 +137,7 @@ fn own_throughput(result: &RunResult, flow: &FlowResult) -> Vec<(f64, f64)> {
         .filter(|row| Some(row.link.as_str()) == first);
     rows.map(|row| {
         (
-            row.t,
+            row.t_s,
             row.flow_bps.get(&flow.name).copied().unwrap_or(0) as f64 / 1e6,
         )
     })

@@ -43,7 +43,7 @@ fn truth(csv: &mut Csv, result: &RunResult) -> Result<(), csv::Error> {
         let cross = ("cross traffic", row.cross_bps);
         let flows = row.flow_bps.iter().map(|(name, bps)| (name.as_str(), *bps));
         for (user, bps) in [cross].into_iter().chain(flows) {
-            csv.serialize((&row.link, row.t, row.capacity_bps, user, bps))?;
+            csv.serialize((&row.link, row.t_s, row.capacity_bps, user, bps))?;
         }
     }
     Ok(())
@@ -71,7 +71,7 @@ fn estimates(csv: &mut Csv, flow: &FlowResult) -> Result<(), csv::Error> {
             let (available, low, high) = (point.available_bps, point.low_bps, point.high_bps);
             csv.serialize((
                 name,
-                point.t,
+                point.t_s,
                 available,
                 low,
                 high,
@@ -93,7 +93,7 @@ fn truth_of(flow: &FlowResult, point: &EstimatePoint) -> Option<u64> {
     let mean = flow
         .reference
         .truth
-        .mean(at(point.t - point.window_s), at(point.t))?;
+        .mean(at(point.t_s - point.window_s), at(point.t_s))?;
     Some(imtcp_cc::units::Bandwidth::from_bps_f64(mean).as_bps())
 }
 

@@ -28,12 +28,14 @@ pub fn sweep_files(
     let kept = Lines {
         below: "flows beside",
         left: "slots kept, %",
-        lines: |rows, line| over_rivals(rows, line, |row| Some(row.slots.kept * 100.0)),
+        lines: |rows, line| over_rivals(rows, line, |row| Some(row.slots.kept_share * 100.0)),
     };
     let lost = Lines {
         below: "flows beside",
         left: "rivals' loss of their fair share, %",
-        lines: |rows, line| over_rivals(rows, line, |row| row.lost.map(|share| share * 100.0)),
+        lines: |rows, line| {
+            over_rivals(rows, line, |row| row.lost_share.map(|share| share * 100.0))
+        },
     };
     for (suffix, figure) in [("kept.svg", kept), ("lost.svg", lost)] {
         let file = path(suffix);
@@ -69,7 +71,7 @@ fn slots(sweep: &Sweep, runs: &[SweepRun], path: &Path) -> Result<(), csv::Error
         for slot in &run.promise.slots {
             let rest = [
                 run.seed.to_string(),
-                slot.t.to_string(),
+                slot.t_s.to_string(),
                 slot.rivals.to_string(),
                 run.promise.required_bps.to_string(),
                 slot.achieved_bps.to_string(),
@@ -104,13 +106,13 @@ fn table(sweep: &Sweep, rows: &[SweepRow], path: &Path) -> Result<(), csv::Error
         let rest = [
             row.rivals.to_string(),
             row.slots.count.to_string(),
-            row.slots.kept.to_string(),
-            optional(row.reported),
+            row.slots.kept_share.to_string(),
+            optional(row.reported_share),
             row.slots.p5.to_string(),
             row.slots.mean.to_string(),
             optional(row.rival_bps),
             optional(row.fair_bps),
-            optional(row.lost),
+            optional(row.lost_share),
         ];
         csv.write_record(row.names.iter().cloned().chain(rest))?;
     }

@@ -191,7 +191,7 @@ pub(super) fn over_time(sweep: &Sweep, runs: &[SweepRun], path: &Path) -> Drawn 
         .collect();
     let ratio = |run: &SweepRun, bps: u64| bps as f64 / run.promise.required_bps as f64;
     let slots = || firsts.iter().flat_map(|run| &run.promise.slots);
-    let right = slots().map(|slot| slot.t).fold(1.0, f64::max);
+    let right = slots().map(|slot| slot.t_s).fold(1.0, f64::max);
     let area = SVGBackend::new(path, (PANEL.0 + PANEL.0 / 2, PANEL.1)).into_drawing_area();
     area.fill(&WHITE)?;
     let inner = area.titled(&sweep.title, ("sans-serif", 20).into_font())?;
@@ -213,7 +213,7 @@ pub(super) fn over_time(sweep: &Sweep, runs: &[SweepRun], path: &Path) -> Drawn 
     for (index, run) in firsts.into_iter().enumerate() {
         let colour = COLOURS[index];
         let all = run.promise.slots.iter();
-        let points = all.map(|slot| (slot.t, ratio(run, slot.achieved_bps).min(2.0)));
+        let points = all.map(|slot| (slot.t_s, ratio(run, slot.achieved_bps).min(2.0)));
         chart
             .draw_series(LineSeries::new(points, colour.stroke_width(2)))?
             .label(run.names.join(" "))

@@ -127,7 +127,7 @@ fn value(column: &Column, result: &RunResult) -> Option<f64> {
         Value::Lost => sum(flows.map(|flow| flow.lost_packets as f64)),
         Value::Sent => sum(flows.map(|flow| flow.sent_bytes as f64 / 1e6)),
         Value::CrossDelay => result.cross_delays.first().map(|delay| delay.mean_ms),
-        Value::Kept => Some(first()?.promise.as_ref()?.all.kept * 100.0),
+        Value::Kept => Some(first()?.promise.as_ref()?.all.kept_share * 100.0),
         Value::Overshoot => Some((first()?.promise.as_ref()?.all.mean - 1.0) * 100.0),
         Value::OvershootP95 => overshoot_p95(first()?),
         Value::TimeToFind => {
@@ -160,15 +160,17 @@ fn readings(flow: &FlowResult) -> Vec<Reading> {
         let told = flow.snapshots.iter().filter_map(|snapshot| {
             Some(Reading {
                 at: snapshot.at,
-                rate: snapshot.told_bps.filter(|bps| *bps > 0)? as f64,
+                rate_bps: snapshot.told_bps.filter(|bps| *bps > 0)? as f64,
             })
         });
         return told.collect();
     }
     let estimates = flow.estimates.iter();
     let reading = |estimate: &super::EstimatePoint| Reading {
-        at: imtcp_cc::units::Timestamp::from_origin(std::time::Duration::from_secs_f64(estimate.t)),
-        rate: estimate.available_bps as f64,
+        at: imtcp_cc::units::Timestamp::from_origin(std::time::Duration::from_secs_f64(
+            estimate.t_s,
+        )),
+        rate_bps: estimate.available_bps as f64,
     };
     estimates.map(reading).collect()
 }

@@ -71,18 +71,22 @@ pub struct FlowResult {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RoundTrips {
     /// The shortest, in ms.
-    pub min: f64,
+    #[serde(rename = "min")]
+    pub min_ms: f64,
     /// The median, in ms.
-    pub p50: f64,
+    #[serde(rename = "p50")]
+    pub p50_ms: f64,
     /// The 95th percentile, in ms.
-    pub p95: f64,
+    #[serde(rename = "p95")]
+    pub p95_ms: f64,
 }
 
 /// An estimate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EstimatePoint {
     /// When it was made, in seconds of virtual time.
-    pub t: f64,
+    #[serde(rename = "t")]
+    pub t_s: f64,
     /// The value.
     pub available_bps: u64,
     /// Lower end of its 95 % interval.
@@ -183,7 +187,7 @@ fn reference(simulation: &Simulation<'_>, flow: FlowId) -> Reference {
         life,
         steps: nominal.steps(),
         seen_after: simulation.network().delay_since_crossing(flow, tight),
-        least_truth: nominal.capacity(life.0).as_bps_f64() * LEAST_SHARE,
+        least_truth_bps: nominal.capacity(life.0).as_bps_f64() * LEAST_SHARE,
     }
 }
 
@@ -197,8 +201,12 @@ fn goodput(pair: &Pair, reference: &Reference) -> u64 {
 
 fn round_trips(pair: &Pair) -> Option<RoundTrips> {
     let quantiles = pair.delivery().round_trip_quantiles([0.0, 0.5, 0.95])?;
-    let [min, p50, p95] = quantiles.map(|q: Duration| rounded(q.as_secs_f64() * 1e3));
-    Some(RoundTrips { min, p50, p95 })
+    let [min_ms, p50_ms, p95_ms] = quantiles.map(|q: Duration| rounded(q.as_secs_f64() * 1e3));
+    Some(RoundTrips {
+        min_ms,
+        p50_ms,
+        p95_ms,
+    })
 }
 
 fn ended(pair: &Pair, stop: Option<Timestamp>) -> Option<String> {
@@ -237,9 +245,9 @@ fn series(events: &[Said], wanted: EstimatorKind) -> Vec<Timed> {
 fn samples(series: &[Timed]) -> Vec<Sample> {
     let sample = |(at, estimate): &Timed| Sample {
         at: *at,
-        available: estimate.available.as_bps_f64(),
-        low: estimate.low.as_bps_f64(),
-        high: estimate.high.as_bps_f64(),
+        available_bps: estimate.available.as_bps_f64(),
+        low_bps: estimate.low.as_bps_f64(),
+        high_bps: estimate.high.as_bps_f64(),
         window: estimate.window,
     };
     series.iter().map(sample).collect()
@@ -247,7 +255,7 @@ fn samples(series: &[Timed]) -> Vec<Sample> {
 
 fn point((at, estimate): &Timed) -> EstimatePoint {
     EstimatePoint {
-        t: at.as_secs_f64(),
+        t_s: at.as_secs_f64(),
         available_bps: estimate.available.as_bps(),
         low_bps: estimate.low.as_bps(),
         high_bps: estimate.high.as_bps(),

@@ -39,7 +39,8 @@ pub struct Slots {
     /// How many.
     pub count: usize,
     /// The share of them that had what was required.
-    pub kept: f64,
+    #[serde(rename = "kept")]
+    pub kept_share: f64,
     /// 5th percentile of achieved / required.
     pub p5: f64,
     /// Mean of achieved / required.
@@ -59,14 +60,16 @@ pub struct BesideRivals {
     /// for.
     pub fair_bps: Option<u64>,
     /// What a rival lost against its fair share, as a share of that; negative if it had more.
-    pub lost: Option<f64>,
+    #[serde(rename = "lost")]
+    pub lost_share: Option<f64>,
 }
 
 /// A slot.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SlotPoint {
     /// When it began, in seconds.
-    pub t: f64,
+    #[serde(rename = "t")]
+    pub t_s: f64,
     /// Application data that the client read in it, as a rate.
     pub achieved_bps: u64,
     /// Whether that was what was required.
@@ -194,7 +197,7 @@ impl Scene<'_, '_> {
             .sum();
         let mean = (!present.is_empty()).then(|| whole(all / present.len() as f64));
         Some(SlotPoint {
-            t: rounded(from.as_secs_f64()),
+            t_s: rounded(from.as_secs_f64()),
             achieved_bps: whole(achieved),
             kept: achieved >= self.requirement.rate().as_bps_f64(),
             rivals: present.len(),
@@ -244,13 +247,13 @@ impl Scene<'_, '_> {
                     .filter_map(|slot| slot.rival_bps)
                     .map(|bps| bps as f64),
             );
-            let fair = self.fair(Timestamp::from_origin(Duration::from_secs_f64(last.t)));
+            let fair = self.fair(Timestamp::from_origin(Duration::from_secs_f64(last.t_s)));
             Some(BesideRivals {
                 rivals: number,
                 slots: Slots::of(some(), self.requirement.rate().as_bps_f64())?,
                 rival_bps: had.map(whole),
                 fair_bps: fair.map(whole),
-                lost: had.zip(fair).map(|(had, fair)| rounded(1.0 - had / fair)),
+                lost_share: had.zip(fair).map(|(had, fair)| rounded(1.0 - had / fair)),
             })
         };
         numbers.into_iter().filter_map(beside).collect()
@@ -269,17 +272,17 @@ impl Scene<'_, '_> {
 impl Slots {
     pub(super) fn of<'p>(
         slots: impl Iterator<Item = &'p SlotPoint> + Clone,
-        required: f64,
+        required_bps: f64,
     ) -> Option<Self> {
         let mut ratios: Vec<f64> = slots
             .clone()
-            .map(|slot| slot.achieved_bps as f64 / required)
+            .map(|slot| slot.achieved_bps as f64 / required_bps)
             .collect();
         ratios.sort_unstable_by(f64::total_cmp);
         let kept = slots.filter(|slot| slot.kept).count();
         Some(Self {
             count: ratios.len(),
-            kept: rounded(kept as f64 / ratios.len() as f64),
+            kept_share: rounded(kept as f64 / ratios.len() as f64),
             p5: rounded(quantile_of_sorted(&ratios, 0.05)?),
             mean: rounded(mean(ratios.iter().copied())?),
         })

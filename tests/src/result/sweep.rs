@@ -25,13 +25,13 @@ pub struct SweepRow {
     /// Achieved / required of each, ascending.
     pub ratios: Vec<f64>,
     /// The share of slots kept by the controller's own count, over the whole run.
-    pub reported: Option<f64>,
+    pub reported_share: Option<f64>,
     /// Mean goodput of a rival in bit/s.
     pub rival_bps: Option<f64>,
     /// Its fair share.
     pub fair_bps: Option<f64>,
     /// What it lost of that.
-    pub lost: Option<f64>,
+    pub lost_share: Option<f64>,
 }
 
 impl SweepRow {
@@ -80,10 +80,10 @@ impl SweepRow {
             rivals,
             slots: Slots::of(slots(), first.promise.required_bps as f64)?,
             ratios,
-            reported: reported(cell),
+            reported_share: reported(cell),
             rival_bps,
             fair_bps,
-            lost: rival_bps.zip(fair_bps).map(|(had, fair)| 1.0 - had / fair),
+            lost_share: rival_bps.zip(fair_bps).map(|(had, fair)| 1.0 - had / fair),
         })
     }
 }

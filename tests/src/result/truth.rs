@@ -14,7 +14,8 @@ pub struct TruthRow {
     /// The link's name.
     pub link: String,
     /// Where the bin begins, in seconds.
-    pub t: f64,
+    #[serde(rename = "t")]
+    pub t_s: f64,
     /// What could have crossed.
     pub capacity_bps: u64,
     /// Cross traffic that did.
@@ -41,7 +42,7 @@ fn row(simulation: &Simulation<'_>, link: usize, bin: usize) -> TruthRow {
     });
     TruthRow {
         link: scenario.links[link].name.clone(),
-        t: super::rounded(bin_start(bin).as_secs_f64()),
+        t_s: super::rounded(bin_start(bin).as_secs_f64()),
         capacity_bps: capacity(hop, bin),
         cross_bps: hop.meter().rate(Owner::Cross, bin).as_bps(),
         flow_bps: flow_bps.collect(),

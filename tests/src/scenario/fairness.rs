@@ -17,10 +17,13 @@ pub fn fair_shares(scenario: &Scenario, flows: &[FlowId], at: Timestamp) -> Vec<
     };
     let (_, left) = Nominal::new(scenario, *first).available(at);
     let flow = |id: &FlowId| &scenario.flows[id.0];
-    let link = left.as_bps_f64() * goodput_share(flow(first));
-    let wanted: Vec<f64> = flows.iter().map(|id| wanted(scenario, *id)).collect();
-    let level = water_level(link, &wanted);
-    wanted.into_iter().map(|wanted| wanted.min(level)).collect()
+    let link_bps = left.as_bps_f64() * goodput_share(flow(first));
+    let wanted_bps: Vec<f64> = flows.iter().map(|id| wanted(scenario, *id)).collect();
+    let level_bps = water_level(link_bps, &wanted_bps);
+    wanted_bps
+        .into_iter()
+        .map(|bps| bps.min(level_bps))
+        .collect()
 }
 
 /// Application data in a full packet, as a share of what it takes on the link.
@@ -50,10 +53,10 @@ fn wanted(scenario: &Scenario, id: FlowId) -> f64 {
 }
 
 /// The share of all that want more than it.
-fn water_level(link: f64, wanted: &[f64]) -> f64 {
-    let mut ascending = wanted.to_vec();
+fn water_level(link_bps: f64, wanted_bps: &[f64]) -> f64 {
+    let mut ascending = wanted_bps.to_vec();
     ascending.sort_unstable_by(f64::total_cmp);
-    let (mut left, mut count) = (link, ascending.len());
+    let (mut left, mut count) = (link_bps, ascending.len());
     for want in ascending {
         let level = left / count as f64;
         if want >= level {

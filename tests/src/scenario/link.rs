@@ -134,15 +134,18 @@ fn read_release(entry: &Entry<'_>, rate: Bandwidth) -> Result<Release, ScenarioE
 
 fn loss(entry: &Entry<'_>) -> Result<LossModel, ScenarioError> {
     let mut section = entry.section()?;
-    let rate = section
+    let share = section
         .required("rate", "\"1 %\"")?
         .quantity(quantity::share)?;
-    let burst = section.optional("burst_packets");
-    let burst = burst
+    let burst_packets = section.optional("burst_packets");
+    let burst_packets = burst_packets
         .map(|entry| entry.number(1.0..=10_000.0))
         .transpose()?;
     section.finish()?;
-    Ok(LossModel { rate, burst })
+    Ok(LossModel {
+        share,
+        burst_packets,
+    })
 }
 
 /// `steps = [{ at = "50 s", rate = "30 Mbit/s" }, ...]`.

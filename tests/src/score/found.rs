@@ -13,7 +13,7 @@ pub struct Reading {
     /// When.
     pub at: Timestamp,
     /// The value.
-    pub rate: f64,
+    pub rate_bps: f64,
 }
 
 /// For the flow's start and for each step: from when on all readings until the next step are within
@@ -65,5 +65,5 @@ fn shares<'r>(
     let inside = readings
         .iter()
         .filter(move |reading| (start..end).contains(&reading.at));
-    inside.filter_map(move |reading| Some((reading, reading.rate / truth?)))
+    inside.filter_map(move |reading| Some((reading, reading.rate_bps / truth?)))
 }

@@ -26,11 +26,11 @@ pub struct Sample {
     /// When it was made, at the server.
     pub at: Timestamp,
     /// The value.
-    pub available: f64,
+    pub available_bps: f64,
     /// Lower end of its 95 % interval.
-    pub low: f64,
+    pub low_bps: f64,
     /// Upper end of its 95 % interval.
-    pub high: f64,
+    pub high_bps: f64,
     /// What it is an average over, up to `at`.
     pub window: Duration,
 }
@@ -47,7 +47,7 @@ pub struct Reference {
     /// How much later the server can see what happens on the tight link.
     pub seen_after: Duration,
     /// Truths below this are not compared: a relative error against nothing says nothing. In bit/s.
-    pub least_truth: f64,
+    pub least_truth_bps: f64,
 }
 
 /// The scores of a series; `None` where nothing could be scored.
@@ -98,15 +98,17 @@ struct Sums {
 impl Sums {
     fn add(&mut self, sample: &Sample, reference: &Reference) {
         let truth = reference.truth.mean(sample.at - sample.window, sample.at);
-        let Some(truth) = truth.filter(|truth| *truth > 0.0 && *truth >= reference.least_truth)
+        let Some(truth) = truth.filter(|truth| *truth > 0.0 && *truth >= reference.least_truth_bps)
         else {
             return;
         };
-        let error = (sample.available - truth) / truth;
+        let error = (sample.available_bps - truth) / truth;
         self.count += 1;
         self.absolute += error.abs();
         self.signed += error;
-        self.covered += f64::from(u8::from((sample.low..=sample.high).contains(&truth)));
+        self.covered += f64::from(u8::from(
+            (sample.low_bps..=sample.high_bps).contains(&truth),
+        ));
     }
 }
 

@@ -58,11 +58,14 @@ fn moving_medians(samples: &[Sample]) -> Vec<(Timestamp, f64)> {
     let mut medians = Vec::with_capacity(samples.len());
     for sample in samples {
         while samples[oldest].at + MEDIAN <= sample.at && samples[oldest].at < sample.at {
-            let gone = position(&sorted, samples[oldest].available);
+            let gone = position(&sorted, samples[oldest].available_bps);
             sorted.remove(gone);
             oldest += 1;
         }
-        sorted.insert(position(&sorted, sample.available), sample.available);
+        sorted.insert(
+            position(&sorted, sample.available_bps),
+            sample.available_bps,
+        );
         medians.push((sample.at, median_of_sorted(&sorted)));
     }
     medians

@@ -14,7 +14,7 @@ fn stepping(step_s: u64) -> Reference {
         life: (at_ms(0), at_ms(20_000)),
         steps: vec![at_ms(step_s * 1000)],
         seen_after: Duration::ZERO,
-        least_truth: 0.3,
+        least_truth_bps: 0.3,
     }
 }
 
@@ -24,9 +24,9 @@ fn series(value: impl Fn(u64) -> f64) -> Vec<Sample> {
         let available = value(index * 100);
         Sample {
             at: at_ms(index * 100),
-            available,
-            low: available - 2.0,
-            high: available + 2.0,
+            available_bps: available,
+            low_bps: available - 2.0,
+            high_bps: available + 2.0,
             window: Duration::ZERO,
         }
     };
@@ -125,9 +125,9 @@ fn a_window_over_the_step_is_compared_with_the_mean_of_both_sides() {
     reference.steps.clear();
     let sample = Sample {
         at: at_ms(10_500),
-        available: 40.0,
-        low: 39.0,
-        high: 41.0,
+        available_bps: 40.0,
+        low_bps: 39.0,
+        high_bps: 41.0,
         window: Duration::from_secs(1),
     };
     let score = score(&[sample], &reference);
@@ -148,7 +148,7 @@ fn without_estimates_there_is_no_score_but_a_gap() {
 #[test]
 fn a_truth_of_nearly_nothing_is_not_compared() {
     let mut reference = stepping(10);
-    reference.least_truth = 40.0;
+    reference.least_truth_bps = 40.0;
     assert_eq!(score(&series(|_| 50.0), &reference).scored, 80);
 }
 
@@ -157,7 +157,7 @@ fn found_is_from_when_on_all_readings_are_near_until_the_next_step() {
     let readings = |value: fn(u64) -> f64| -> Vec<Reading> {
         let reading = |index: u64| Reading {
             at: at_ms(index * 100),
-            rate: value(index * 100),
+            rate_bps: value(index * 100),
         };
         (0..200).map(reading).collect()
     };

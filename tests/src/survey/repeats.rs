@@ -53,16 +53,17 @@ impl Repeats {
         }
     }
 
-    /// The goodput is below `bar`, and chance does not make it so.
-    pub(super) fn has_less_than(&self, bar: f64) -> bool {
+    /// The goodput is below `bar_share`, and chance does not make it so.
+    pub(super) fn has_less_than(&self, bar_share: f64) -> bool {
         let Mean { mean, error } = self.goodput;
-        mean < bar && mean + ERRORS * error < 1.0
+        mean < bar_share && mean + ERRORS * error < 1.0
     }
 
-    /// The data is older than without measuring by more than `bar`, and chance does not make it so.
-    pub(super) fn is_older_by_more_than(&self, bar: f64) -> bool {
+    /// The data is older than without measuring by more than `bar_ms`, and chance does not make it
+    /// so.
+    pub(super) fn is_older_by_more_than(&self, bar_ms: f64) -> bool {
         let Mean { mean, error } = self.age_above_ms;
-        mean > bar && mean - ERRORS * error > 0.0
+        mean > bar_ms && mean - ERRORS * error > 0.0
     }
 }
 

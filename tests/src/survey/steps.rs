@@ -12,13 +12,13 @@ use std::time::Duration;
 const LEAST_GAP_S: f64 = 1.5;
 /// A run lasts as long as it takes to carry so much, within the two limits below. It bounds what a
 /// simulation costs: paths that carry much are looked at for a shorter time.
-const MEGABITS: f64 = 1000.0;
+const CARRIED_MEGABITS: f64 = 1000.0;
 const SHORTEST_S: f64 = 12.0;
 const LONGEST_S: f64 = 40.0;
 /// What a packet queue needs to be one: four packets of 1500 bytes.
-const LEAST_QUEUE: f64 = 6000.0;
+const LEAST_QUEUE_BYTES: f64 = 6000.0;
 /// Cross traffic leaves at least this share of the capacity.
-const LEAST_LEFT: f64 = 0.1;
+const LEAST_LEFT_SHARE: f64 = 0.1;
 
 /// The path between two steps.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ pub(super) fn draw(seed: u64) -> Result<Path, ScenarioError> {
     let capacity_mbps = draw.rather_low(1.0, 1000.0);
     let rtt_ms = draw.between(2.0, 300.0);
     let queue_bdp = draw.between(0.1, 4.0);
-    let queue_bytes = (queue_bdp * capacity_mbps * rtt_ms * 125.0).max(LEAST_QUEUE);
+    let queue_bytes = (queue_bdp * capacity_mbps * rtt_ms * 125.0).max(LEAST_QUEUE_BYTES);
     let cross = draw.one_of(&["none", "cbr", "poisson", "onoff"]);
     let phases = phases(&mut draw, capacity_mbps, cross != "none");
     let rivals = rivals(&mut draw);
@@ -50,7 +50,7 @@ pub(super) fn draw(seed: u64) -> Result<Path, ScenarioError> {
         Some(mbps) if rivals.is_empty() => mbps,
         _ => mean,
     };
-    let duration_s = (MEGABITS / carried).clamp(SHORTEST_S, LONGEST_S);
+    let duration_s = (CARRIED_MEGABITS / carried).clamp(SHORTEST_S, LONGEST_S);
     let steps = instants(&mut draw, phases.len() - 1, duration_s);
     let facts = Facts {
         capacity_mbps: phases.iter().map(|phase| phase.capacity_mbps).collect(),
@@ -111,13 +111,15 @@ fn capacity_step(phase: Phase, factor: f64, up: bool) -> Phase {
     let capacity_mbps = phase.capacity_mbps * factor;
     Phase {
         capacity_mbps,
-        cross_mbps: phase.cross_mbps.min((1.0 - LEAST_LEFT) * capacity_mbps),
+        cross_mbps: phase
+            .cross_mbps
+            .min((1.0 - LEAST_LEFT_SHARE) * capacity_mbps),
     }
 }
 
 /// Cross traffic changes by a factor. It falls where it could not rise by 1.3.
 fn cross_step(phase: Phase, factor: f64, up: bool) -> Phase {
-    let most = (1.0 - LEAST_LEFT) * phase.capacity_mbps;
+    let most = (1.0 - LEAST_LEFT_SHARE) * phase.capacity_mbps;
     let up = up && phase.cross_mbps * 1.3 <= most;
     let cross = if up {
         phase.cross_mbps * factor
@@ -154,15 +156,15 @@ fn source(draw: &mut Draw, least_mbps: f64) -> Source {
     let rate = format!("rate = \"{} bit/s\"", whole(mbps * 1e6));
     let kind = draw.one_of(&["bulk", "bulk", "frames", "chunks", "player", "datagrams"]);
     let per_second = draw.between(10.0, 100.0);
-    let period = draw.between(0.5, 4.0);
+    let period_s = draw.between(0.5, 4.0);
     let text = match kind {
         "frames" => format!("{{ kind = \"frames\", {rate}, per_second = {per_second:.1} }}"),
-        "chunks" => format!("{{ kind = \"chunks\", {rate}, period = \"{period:.3} s\" }}"),
+        "chunks" => format!("{{ kind = \"chunks\", {rate}, period = \"{period_s:.3} s\" }}"),
         "player" => {
-            let buffer = period * draw.evenly(1.5, 8.0);
+            let buffer_s = period_s * draw.evenly(1.5, 8.0);
             format!(
-                "{{ kind = \"player\", {rate}, period = \"{period:.3} s\", buffer = \"{buffer:.3} \
-                 s\" }}"
+                "{{ kind = \"player\", {rate}, period = \"{period_s:.3} s\", \
+                 buffer = \"{buffer_s:.3} s\" }}"
             )
         }
         "datagrams" if draw.chance(0.5) => {
@@ -188,12 +190,12 @@ fn instants(draw: &mut Draw, steps: usize, duration_s: f64) -> Vec<f64> {
     let sum: f64 = weights.iter().sum();
     let gaps = weights.len() as f64;
     // The connection is given a gap of its own to begin with.
-    let spare = duration_s - (gaps + 1.0) * LEAST_GAP_S;
-    let mut at = LEAST_GAP_S;
+    let spare_s = duration_s - (gaps + 1.0) * LEAST_GAP_S;
+    let mut at_s = LEAST_GAP_S;
     let mut instants = Vec::new();
     for weight in &weights[..steps] {
-        at += LEAST_GAP_S + spare * weight / sum;
-        instants.push(libm::round(at * 1000.0) / 1000.0);
+        at_s += LEAST_GAP_S + spare_s * weight / sum;
+        instants.push(libm::round(at_s * 1000.0) / 1000.0);
     }
     instants
 }

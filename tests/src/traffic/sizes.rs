@@ -8,7 +8,7 @@ use imtcp_cc::units::Bytes;
 pub struct Sizes {
     /// Sizes with the share of all packets up to and including this one, ascending to 1.
     cumulative: Vec<(Bytes, f64)>,
-    mean: f64,
+    mean_bytes: f64,
 }
 
 impl Sizes {
@@ -41,7 +41,7 @@ impl Sizes {
         });
         Self {
             cumulative: cumulative.collect(),
-            mean: shares
+            mean_bytes: shares
                 .iter()
                 .map(|(size, share)| size.as_f64() * share / total)
                 .sum(),
@@ -50,7 +50,7 @@ impl Sizes {
 
     /// The mean size in bytes.
     pub fn mean_bytes(&self) -> f64 {
-        self.mean
+        self.mean_bytes
     }
 
     /// The largest size.

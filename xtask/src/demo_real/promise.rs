@@ -37,7 +37,7 @@ pub struct Contest {
     /// As the server reports them, without the first; nothing without a promise.
     slots: Vec<Slot>,
     /// What arrived in each period, in bit/s, without the first.
-    arrived: Vec<f64>,
+    arrived_bps: Vec<f64>,
     /// Bits of application data per second of all rivals together, their head start included.
     rivals_bps: f64,
 }
@@ -119,7 +119,7 @@ fn contest(bench: &Bench<'_>, promise: Option<&str>) -> Result<Contest> {
     };
     Ok(Contest {
         slots: slots.into_iter().skip(1).collect(),
-        arrived: by_arrival(&arrivals)?,
+        arrived_bps: by_arrival(&arrivals)?,
         rivals_bps,
     })
 }
@@ -189,22 +189,25 @@ fn by_arrival(file: &Path) -> Result<Vec<f64>> {
 }
 
 /// Of seconds and bytes until then.
-fn periods(arrivals: &[(f64, f64)], period: f64) -> Vec<f64> {
+fn periods(arrivals: &[(f64, f64)], period_s: f64) -> Vec<f64> {
     let end = arrivals.last().map_or(0.0, |(seconds, _)| *seconds);
-    let until = |at: f64| {
-        let later = arrivals.partition_point(|(seconds, _)| *seconds <= at);
+    let until = |at_s: f64| {
+        let later = arrivals.partition_point(|(seconds, _)| *seconds <= at_s);
         later.checked_sub(1).map_or(0.0, |last| arrivals[last].1)
     };
     (1..)
-        .map(|number| f64::from(number) * period)
-        .take_while(|start| start + period <= end + 1e-6)
-        .map(|start| (until(start + period) - until(start)) * 8.0 / period)
+        .map(|number| f64::from(number) * period_s)
+        .take_while(|start| start + period_s <= end + 1e-6)
+        .map(|start| (until(start + period_s) - until(start)) * 8.0 / period_s)
         .collect()
 }
 
 impl Contest {
     fn periods_with_the_rate(&self) -> usize {
-        let kept = self.arrived.iter().filter(|rate| **rate >= REQUIRED_BPS);
+        let kept = self
+            .arrived_bps
+            .iter()
+            .filter(|rate| **rate >= REQUIRED_BPS);
         kept.count()
     }
 }
@@ -245,11 +248,11 @@ impl Verdict {
                 of(warned.count(), kept.len())
             }),
             ("periods of 2 s with the rate, by arrival", |c| {
-                of(c.periods_with_the_rate(), c.arrived.len())
+                of(c.periods_with_the_rate(), c.arrived_bps.len())
             }),
-            ("arrived: mean", |c| mbps(mean(&c.arrived))),
+            ("arrived: mean", |c| mbps(mean(&c.arrived_bps))),
             ("arrived: least period", |c| {
-                mbps(c.arrived.iter().copied().reduce(f64::min))
+                mbps(c.arrived_bps.iter().copied().reduce(f64::min))
             }),
             ("all TCP flows together", |c| mbps(Some(c.rivals_bps))),
         ];
@@ -309,7 +312,7 @@ mod tests {
                     length_s: 2.0,
                 })
                 .collect(),
-            arrived: vec![if kept > 0 { 6.2e6 } else { 4e6 }, 5.9e6],
+            arrived_bps: vec![if kept > 0 { 6.2e6 } else { 4e6 }, 5.9e6],
             rivals_bps: 12e6,
         };
         let no_need = Verdict {

@@ -90,9 +90,11 @@ pub struct Quantiles {
     /// How many.
     pub count: u64,
     /// The median.
-    pub p50: f64,
+    #[serde(rename = "p50")]
+    pub p50_us: f64,
     /// 99 % are below.
-    pub p99: f64,
+    #[serde(rename = "p99")]
+    pub p99_us: f64,
 }
 
 /// What `fetch --json` prints, as far as it is of interest here.

@@ -95,7 +95,7 @@ impl Verdict {
         let (Some(error), Some(wrong), Some(silent)) = (
             worst(|accuracy| accuracy.median_error),
             worst(|accuracy| accuracy.longest_wrong_s),
-            worst(|accuracy| accuracy.silent),
+            worst(|accuracy| accuracy.silent_share),
         ) else {
             return;
         };
@@ -168,8 +168,8 @@ pub fn jitter<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
     let mut p99 = Vec::new();
     let mut refused = 0;
     for path in rows.filter_map(|row| row.path) {
-        p50.push(path.lateness_us.p50);
-        p99.push(path.lateness_us.p99);
+        p50.push(path.lateness_us.p50_us);
+        p99.push(path.lateness_us.p99_us);
         refused += path.to_left.refused + path.to_right.refused;
     }
     let worst = p99.iter().copied().max_by(f64::total_cmp)?;

@@ -166,7 +166,7 @@ fn comparison(with: &Outcome, without: &Outcome) -> comfy_table::Table {
     add("median round trip", &|run| {
         run.flow()
             .rtt_ms
-            .map_or("-".to_owned(), |rtt| format!("{:.1} ms", rtt.p50))
+            .map_or("-".to_owned(), |rtt| format!("{:.1} ms", rtt.p50_ms))
     });
     add("mean error of the estimate", &|run| {
         percent(run.flow().score.mare)

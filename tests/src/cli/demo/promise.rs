@@ -33,7 +33,7 @@ pub(super) fn show(arguments: &DemoArguments) -> Result<(), Box<dyn Error>> {
     println!("    t  required  achieved  (|: required, o: imtcp, r: Reno, c: CUBIC)");
     let steered = &runs.first().ok_or("nothing was run")?.promise;
     for slot in &steered.slots {
-        println!("{}", row(slot.t, steered, &runs));
+        println!("{}", row(slot.t_s, steered, &runs));
         if std::io::stdout().is_terminal() {
             std::thread::sleep(PACE);
         }
@@ -49,13 +49,13 @@ pub(super) fn show(arguments: &DemoArguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn row(t: f64, steered: &PromiseResult, runs: &[SweepRun]) -> String {
+fn row(t_s: f64, steered: &PromiseResult, runs: &[SweepRun]) -> String {
     let mut bar = vec![' '; WIDTH + 1];
     bar[column(1.0)] = '|';
     let mut verdict = String::new();
     // The promise last, so that nothing hides it.
     for (run, mark) in runs.iter().zip(MARKS).rev() {
-        let Some(slot) = beginning_near(&run.promise, t) else {
+        let Some(slot) = beginning_near(&run.promise, t_s) else {
             continue;
         };
         bar[column(slot.achieved_bps as f64 / run.promise.required_bps as f64)] = mark;
@@ -64,7 +64,7 @@ fn row(t: f64, steered: &PromiseResult, runs: &[SweepRun]) -> String {
     }
     let bar: String = bar.into_iter().collect();
     let required = steered.required_bps as f64 / 1e6;
-    format!("{t:5.1} {required:8.2}  {verdict:30}  {}", bar.trim_end())
+    format!("{t_s:5.1} {required:8.2}  {verdict:30}  {}", bar.trim_end())
 }
 
 fn word(slot: &SlotPoint) -> String {
@@ -76,8 +76,8 @@ fn word(slot: &SlotPoint) -> String {
 }
 
 /// Slots of different carriers do not begin at the very same time.
-fn beginning_near(promise: &PromiseResult, t: f64) -> Option<&SlotPoint> {
-    let near = |slot: &&SlotPoint| (slot.t - t).abs() <= promise.per_s / 2.0;
+fn beginning_near(promise: &PromiseResult, t_s: f64) -> Option<&SlotPoint> {
+    let near = |slot: &&SlotPoint| (slot.t_s - t_s).abs() <= promise.per_s / 2.0;
     promise.slots.iter().find(near)
 }
 
@@ -118,7 +118,7 @@ fn comparison(runs: &[SweepRun]) -> comfy_table::Table {
             .by_rivals
             .iter()
             .rev()
-            .find_map(|beside| beside.lost);
+            .find_map(|beside| beside.lost_share);
         rows.add_row([
             run.names.join(" "),
             kept(false),

@@ -19,11 +19,14 @@ pub struct Lateness {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Half came earlier.
-    pub p50: f64,
+    #[serde(rename = "p50")]
+    pub p50_us: f64,
     /// 99 % came earlier.
-    pub p99: f64,
+    #[serde(rename = "p99")]
+    pub p99_us: f64,
     /// The latest.
-    pub max: f64,
+    #[serde(rename = "max")]
+    pub max_us: f64,
 }
 
 impl Default for Lateness {
@@ -48,9 +51,9 @@ impl Lateness {
     /// What it comes to.
     pub fn summary(&self) -> Summary {
         Summary {
-            p50: self.quantile(0.5),
-            p99: self.quantile(0.99),
-            max: self.latest_ns as f64 / 1000.0,
+            p50_us: self.quantile(0.5),
+            p99_us: self.quantile(0.99),
+            max_us: self.latest_ns as f64 / 1000.0,
         }
     }
 
@@ -82,9 +85,9 @@ mod tests {
         lateness.add(40_200);
         lateness.add(90_000_000);
         let expected = Summary {
-            p50: 8.0,
-            p99: 41.0,
-            max: 90_000.0,
+            p50_us: 8.0,
+            p99_us: 41.0,
+            max_us: 90_000.0,
         };
         assert_eq!(lateness.summary(), expected);
     }
