@@ -1,8 +1,8 @@
 //! What an acknowledgement and a packet cost the server, inside quiche, with each controller.
 //!
 //! In-memory pairs in virtual time: a bulk stream over 100 Mbit/s and 20 ms. Nobody asks the client
-//! about its acknowledgements but the last row, whose acknowledgements cover more packets each. Only the server's own `recv()` and `send()` are timed, and the pairs
-//! take turns.
+//! about its acknowledgements but the last row, whose acknowledgements cover more packets each.
+//! Only the server's own `recv()` and `send()` are timed, and the pairs take turns.
 
 #![expect(
     clippy::disallowed_methods,
@@ -28,8 +28,8 @@ const STREAM: u64 = 3;
 
 /// Start-up, and the filling of every window and memory.
 const WARM_UP: u32 = 20_000;
-/// A round lasts for several reports of the estimator; its turns are short, so that all pairs meet
-/// whatever else the machine does.
+/// A round lasts for several reports of the estimator. Its turns are short, so that other work of
+/// the machine disturbs all pairs alike.
 const ROUNDS: usize = 60;
 const TURNS: usize = 10;
 const ACKS_PER_TURN: u32 = 250;
@@ -110,8 +110,8 @@ fn print(names: &[&str], rounds: &[Vec<Cost>]) {
     }
 }
 
-/// quiche's own controllers fill what is left of the window with small packets, and so send and
-/// have acknowledged more of them for the same data.
+/// quiche's own controllers fill the rest of the window with small packets. So they send more
+/// packets for the same data, and get more acknowledgements.
 fn mean_size(rounds: &[Cost]) -> u64 {
     let bytes: u64 = rounds.iter().map(|cost| cost.bytes).sum();
     let packets: u64 = rounds.iter().map(|cost| u64::from(cost.packets)).sum();
@@ -124,7 +124,7 @@ fn packets_per_ack(rounds: &[Cost]) -> f64 {
     f64::from(packets) / f64::from(acks.max(1))
 }
 
-/// The lower quartile: what else the machine does can only add.
+/// The lower quartile, because other work of the machine can only add to a time.
 fn undisturbed(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
@@ -157,7 +157,7 @@ impl Cost {
         self.receiving.as_secs_f64() * 1e9 / f64::from(self.acks)
     }
 
-    /// Nanoseconds per packet, with all the calls that gave none.
+    /// Nanoseconds per packet, calls that gave no packet included.
     fn sending(&self) -> f64 {
         self.sending.as_secs_f64() * 1e9 / f64::from(self.packets)
     }
@@ -174,7 +174,7 @@ struct Pair {
     client: quiche::Connection,
     server: quiche::Connection,
     now: Instant,
-    /// When the link will have sent all that it holds.
+    /// The time at which the link will have sent all that it holds.
     link_free: Instant,
     on_the_way: BTreeMap<(Instant, u64), (Side, Vec<u8>)>,
     datagrams: u64,
@@ -221,7 +221,7 @@ impl Pair {
         }
     }
 
-    /// Goes on until the server has taken in so many acknowledgements; what it spent on them.
+    /// Goes on until the server has taken in this many acknowledgements. Returns what it spent.
     fn run(&mut self, acks: u32) -> Cost {
         self.cost = Cost::default();
         quiche::clock::set(Some(self.now));

@@ -1,4 +1,4 @@
-//! The simulator's memory with 100 flows: the most that the process ever held, from the kernel,
+//! The simulator's memory with 100 flows: the most that the process ever held. The kernel tells it,
 //! because TLS allocates outside of Rust's allocator.
 
 use imtcp_sim::run::RunOptions;

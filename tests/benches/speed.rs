@@ -12,8 +12,8 @@ fn main() {
     divan::main();
 }
 
-/// One bulk flow alone on a link of so many Mbit/s, 40 ms round trip, half a bandwidth-delay
-/// product of queue.
+/// One bulk flow alone on a link of so many Mbit/s. The round trip is 40 ms, and the queue holds
+/// half a bandwidth-delay product.
 fn scenario(controller: &str, mbps: u64) -> Scenario {
     let overrides = [
         ("duration", format!("{SECONDS} s")),

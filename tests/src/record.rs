@@ -12,7 +12,7 @@ pub struct Record {
 /// The state of a flow at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Snapshot {
-    /// When.
+    /// When it was taken.
     pub at: Timestamp,
     /// Congestion window in bytes of UDP payload.
     pub window: u64,

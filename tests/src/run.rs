@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How often progress is reported, in virtual time.
 const PROGRESS: Duration = Duration::from_millis(250);
 
-/// Is shown a simulation and how far it has come.
+/// Called with a simulation and how far it has come.
 pub type Progress<'o> = &'o mut dyn FnMut(&Simulation<'_>, Timestamp);
 
 /// What a run does besides running.
@@ -19,7 +19,7 @@ pub type Progress<'o> = &'o mut dyn FnMut(&Simulation<'_>, Timestamp);
 pub struct RunOptions<'o> {
     /// Where the servers' qlogs go, if anywhere: into this folder, see [`qlog_path`].
     pub qlog: Option<PathBuf>,
-    /// Is shown the simulation every 250 ms of virtual time.
+    /// Called every 250 ms of virtual time.
     pub progress: Option<Progress<'o>>,
 }
 
@@ -32,9 +32,9 @@ pub enum RunError {
     /// A qlog cannot be written.
     #[error("cannot write {file}: {error}; choose another folder with --out")]
     Qlog {
-        /// Which.
+        /// The file.
         file: String,
-        /// Why.
+        /// What went wrong.
         error: std::io::Error,
     },
 }

@@ -31,7 +31,7 @@ enum Event {
     Start(FlowId),
     /// A flow's server closes.
     Stop(FlowId),
-    /// An endpoint's timer, or what has come is handed to it.
+    /// An endpoint's timer fires, or the endpoint gets the datagrams that have come.
     Wake(FlowId, Side),
     /// A packet of a flow has left the machine that sends it.
     Leave(FlowId, Direction),
@@ -120,7 +120,7 @@ impl<'s> Simulation<'s> {
             .schedule(Timestamp::ZERO + SAMPLING, Event::Sample);
     }
 
-    /// Lets every flow's server write its qlog into `folder`, see [`qlog_path`]. To be called
+    /// Lets every flow's server write its qlog into `folder`, see [`qlog_path`]. Has to be called
     /// before anything happens.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ impl<'s> Simulation<'s> {
         Ok(())
     }
 
-    /// Notes what leaves a flow's server when. To be called before anything happens.
+    /// Records when data leaves a flow's server. Has to be called before anything happens.
     pub fn watch_departures(&mut self, flow: FlowId) {
         self.pairs[flow.0].watch_departures();
     }

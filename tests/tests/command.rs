@@ -222,7 +222,7 @@ fn a_survey_writes_every_path_and_knows_its_classes() {
     let json = out.join("survey.json");
     std::fs::create_dir_all(&out).expect("the folder for test files can be made");
     let (folder, file) = (out.display().to_string(), json.display().to_string());
-    // Whether bars are kept is the controller's matter; the files are there in any case.
+    // The bars may be missed here. The files are there in any case.
     let seeds = ["--seeds", "10..11", "--repeats", "0"];
     let mut arguments = vec!["survey", "steps", "--out", &folder, "--json", &file];
     arguments.extend(seeds);

@@ -65,7 +65,7 @@ fn headroom_above_a_slow_source_is_known_in_time_and_costs_nothing() {
         assert!(found <= 2.0, "{path}: {cells:?}");
         let read = value(&sweep, measuring, "reads, % of truth").middle;
         assert!((95.0..105.0).contains(&read), "{path}: {cells:?}");
-        // BBRv2's bandwidth is its own rate, or a burst's.
+        // BBRv2 takes its own rate, or a burst's, for the bandwidth.
         let found = value(&sweep, bbr2, "within 20 % after s").middle;
         assert!(found > 2.0, "{path}: {cells:?}");
 

@@ -182,7 +182,7 @@ fn a_flow_lives_from_its_start_to_its_stop() {
     let result = run(&path, 1);
     assert_eq!(utilisation(&result, "guest", 0.0, 5.0), 0.0);
     assert!(utilisation(&result, "guest", 6.0, 10.0) > 0.1);
-    // What was queued when it closed may cross for a queueing delay more.
+    // Data that was queued at the close may cross for a queueing delay longer.
     assert_eq!(utilisation(&result, "guest", 10.2, 15.0), 0.0);
     assert_eq!(flow(&result, "always").steps_s, [5.0, 10.0]);
 }
@@ -191,7 +191,7 @@ fn a_flow_lives_from_its_start_to_its_stop() {
 fn measuring_sends_no_packet_without_data() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("idle-packets");
     std::fs::create_dir_all(&folder).expect("the folder for test files can be made");
-    // A full window is only watched, so no streams are sent of it.
+    // A connection with a full window is only watched, and sends no streams.
     for (application, streams_sent) in [
         ("{ kind = \"bulk\" }", 0..1),
         ("{ kind = \"datagrams\", rate = \"4 Mbit/s\" }", 10..100_000),

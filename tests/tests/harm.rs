@@ -42,7 +42,7 @@ fn six_paths_that_nobody_chose_lose_nothing_by_measuring() {
     assert!(median >= GOODPUT_MEDIAN, "{median} at the median");
 }
 
-/// Half of the seeds delivered 0.7 of 2 Mbit/s for ever.
+/// Half of the seeds once delivered 0.7 of 2 Mbit/s, without end.
 #[test]
 fn a_source_keeps_its_rate_where_a_step_leaves_enough_for_it() {
     for name in ["steps-down-frames", "steps-down-40-15"] {

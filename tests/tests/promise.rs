@@ -49,7 +49,7 @@ fn a_source_that_wants_no_more_gets_the_rate_in_application_data() {
         assert!((1.0..1.06).contains(&ratio), "{report:?}");
         assert_eq!(report.outcome, Outcome::Kept);
     }
-    // Counted by the client, over the whole run with its handshake.
+    // The client counts over the whole run, the handshake included.
     let arrived = result.flow("main").expect("there").goodput_bps as f64;
     let counted = reports
         .iter()

@@ -12,7 +12,8 @@ use std::thread;
 use std::time::Duration;
 
 const SLOT: Duration = Duration::from_secs(1);
-/// The connection does not wait for the thread: its time passes many times faster than the clock's.
+/// The connection does not wait for the thread. Its virtual time passes many times faster than real
+/// time.
 const LIMIT: Duration = Duration::from_secs(900);
 const STEP: Duration = Duration::from_millis(20);
 
@@ -31,7 +32,7 @@ fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// What a server's application would do; returns the reports that it took.
+/// Does what a server's application would do. Returns the reports that it took.
 fn application(promise: &Promise) -> Vec<SlotReport> {
     let mut reports = promise.reports();
     let mut taken = Vec::new();
@@ -62,7 +63,7 @@ fn a_thread_requires_changes_and_withdraws_while_the_connection_runs() {
     let controller = connection.congestion_controller::<Controller>();
     let promise = controller.expect("the flow's controller").promise();
 
-    // Known by now: the estimate, the capacity, and what follows from them.
+    // The estimate, the capacity, and what follows from them are known by now.
     assert!(promise.estimate().is_some());
     let capacity = promise.capacity().expect("3 s of back-to-back packets");
     assert!(

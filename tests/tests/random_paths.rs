@@ -1,4 +1,4 @@
-//! Paths nobody thought of: whatever the scenario, a run ends, conserves bytes, and repeats.
+//! Paths that nobody thought of. Whatever the scenario, a run ends, conserves bytes, and repeats.
 
 use imtcp_sim::random::Random;
 use imtcp_sim::result::RunResult;

@@ -4,7 +4,7 @@ use imtcp_sim::result::{PromiseResult, RunResult};
 use imtcp_sim::run::RunOptions;
 use imtcp_sim::scenario::Scenario;
 
-/// Some seconds of d2, with 25 rivals, which fill the link without anybody's help.
+/// Some seconds of d2 with 25 rivals, which alone fill the link.
 fn crowded(controller: &str) -> RunResult {
     let settings = [
         ("duration", "7 s"),
@@ -38,12 +38,12 @@ fn a_promise_is_kept_where_reno_has_its_fair_share_and_the_rivals_loss_is_told()
     assert_eq!(beside.rivals, 25);
     // 94.5 Mbit/s of goodput among 26.
     assert_eq!(beside.fair_bps.expect("rivals") / 10_000, 363);
-    // Five times a fair share for one is a sixth less for each of the others, and what the crowd
-    // wastes.
+    // If one has five times its fair share, each of the others has a sixth less, and less again for
+    // what is lost.
     let lost = beside.lost_share.expect("rivals");
     assert!((0.1..0.35).contains(&lost), "{lost}");
 
-    // What counts is what the client read: slots of both ways of counting agree.
+    // The client's reading counts: both ways of counting slots agree.
     let reported = promise.reported.expect("the controller counts slots");
     assert!(reported.kept + reported.missed >= promise.all.count);
     let mean = promise

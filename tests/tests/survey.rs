@@ -30,7 +30,7 @@ fn a_source_slower_than_its_path_waits_for_nothing() {
         let path = Path::default().flow("main", "cubic", application, "");
         let (departures, read) = departures(&path);
         let left: u64 = departures.iter().map(|d| d.bytes).sum();
-        // What is under way at the end: half a round trip and a frame.
+        // Data under way at the end: half a round trip and a frame.
         assert!(left >= read && left - read < 15_000, "{left} and {read}");
         let begun = Timestamp::from_origin(Duration::from_secs(1));
         let late = departures.iter().filter(|d| d.at > begun);

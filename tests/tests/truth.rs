@@ -113,7 +113,8 @@ fn the_same_seed_gives_the_same_bytes() {
 
 #[test]
 fn a_flow_that_does_nothing_leaves_cross_traffic_alone() {
-    // Components draw from streams of their own: an idle flow more must not move a single packet.
+    // Components draw from streams of their own, so one more flow that is idle must not move a
+    // single packet.
     let cross = |path: Path| {
         let result = run(&path, 5);
         let cross = result.truth.iter().map(|row| row.cross_bps);

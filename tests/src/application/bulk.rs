@@ -3,9 +3,10 @@
 use super::Progress;
 use imtcp_cc::units::Bytes;
 
-/// The least that may be written and not yet read by the client.
+/// This many bytes may always be written and not yet read by the client.
 const LEAST_AHEAD: u64 = 256_000;
-/// The same in congestion windows: one in flight, one to repair a loss at its head, one to send.
+/// The same bound in congestion windows: one in flight, one to repair a loss at its head, one to
+/// send.
 const WINDOWS_AHEAD: u64 = 3;
 
 /// Writes whatever the connection takes, a few windows ahead of the reader, like a socket whose
@@ -32,7 +33,7 @@ impl Bulk {
         self.size
     }
 
-    /// It has endless data, so what counts is what it has written.
+    /// It has endless data, so its age counts from when it was written.
     pub(super) fn made(&self) -> u64 {
         self.written
     }

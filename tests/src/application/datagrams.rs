@@ -32,7 +32,7 @@ impl Datagrams {
         self.next.map(|(at, _)| at)
     }
 
-    /// A datagram that the queue refused never was.
+    /// A datagram that the queue refused does not count.
     pub(super) fn made(&self) -> u64 {
         self.made
     }

@@ -20,7 +20,8 @@ pub(crate) const STREAM: u64 = 3;
 pub(crate) struct Progress {
     /// Bytes that it has read.
     pub(crate) read: u64,
-    /// Bytes that it had read when it sent what came last: what a socket knows to be delivered.
+    /// Bytes that it had read when it sent its newest datagram that has come. A socket knows as
+    /// much.
     pub(crate) acknowledged: u64,
 }
 
@@ -52,7 +53,7 @@ impl Driver {
         })
     }
 
-    /// Gives the connection what is due by now, as far as it takes it.
+    /// Gives the connection the data that is due by now, as much as the connection takes.
     pub(crate) fn drive(
         &mut self,
         now: Timestamp,

@@ -16,9 +16,9 @@ pub(super) struct Player {
     buffer: Duration,
     /// Bytes of all chunks that were asked for.
     requested: u64,
-    /// Of these, what the connection has not taken yet.
+    /// The part of these that the connection has not taken yet.
     backlog: u64,
-    /// Bytes of which is known that they came, in whole chunks.
+    /// Bytes that are known to have come, in whole chunks.
     received: u64,
     /// Media time that waited to be shown at `seen`.
     ahead: Duration,
@@ -126,8 +126,8 @@ mod tests {
         let mut player = player();
         assert_eq!(asked(&mut player, 0.0, 0), 1_000_000);
         assert_eq!(asked(&mut player, 1.0, 1_000_000), 1_000_000);
-        // It halts from 5 s to 20 s; 4 s are buffered then, and not what 19 s of showing would
-        // leave.
+        // The player halts from 5 s to 20 s. Then 4 s are buffered. Had it shown the video for 19
+        // s, there would be less.
         assert_eq!(asked(&mut player, 20.0, 2_000_000), 1_000_000);
         assert_eq!(asked(&mut player, 20.0, 3_000_000), 1_000_000);
         assert_eq!(asked(&mut player, 20.0, 4_000_000), 0);

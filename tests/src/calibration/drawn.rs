@@ -9,9 +9,9 @@ use std::time::Duration;
 
 const DURATION_S: f64 = 40.0;
 
-/// The case with this number: a link of 5 to 50 Mbit/s and 10 to 120 ms; with or without random
+/// The case with this number. Its link has 5 to 50 Mbit/s and 10 to 120 ms. There may be random
 /// losses, inelastic traffic, a capacity that falls, and rivals, which are few and greedy or many
-/// and capped; and an application that wants 5 to 95 % of the link, another rate every one to eight
+/// and capped. The application wants 5 to 95 % of the link, and another rate every one to eight
 /// slots.
 ///
 /// # Errors
@@ -42,7 +42,7 @@ pub fn drawn(number: u64) -> Result<Case, ScenarioError> {
 struct Draw(Random);
 
 impl Draw {
-    /// Between two values, with equal chances for equal ratios.
+    /// Draws between two values, with equal chances for equal ratios.
     fn between(&mut self, low: f64, high: f64) -> f64 {
         low * libm::pow(high / low, self.0.uniform())
     }
@@ -116,8 +116,8 @@ impl Draw {
         )
     }
 
-    /// One to three that take what they can get, or up to twenty that want some of it, as in the
-    /// paper's evaluation.
+    /// One to three rivals that take what they can get, or up to twenty that want a bounded rate,
+    /// as in the paper's evaluation.
     fn rivals(&mut self, mbps: f64) -> String {
         let greedy = self.0.chance(0.4);
         let count = self.between(1.0, if greedy { 4.0 } else { 21.0 });

@@ -1,11 +1,11 @@
 //! How far a promise's own forecasts can be trusted.
 //!
 //! - *Calibration*: of the times that [`Promise::can_promise`] said "p", the share p should have
-//!   been kept. The application asks at the beginning of a slot, requires that rate, and looks what
-//!   comes.
+//!   been kept. The application asks at the beginning of a slot, requires that rate, and sees what
+//!   it gets.
 //! - *Warnings*: a status of `AtRisk` or `Broken` counts if it comes at least half a slot before
-//!   the slot's end. Precision is the share of such slots that were missed, recall the share of
-//!   missed slots that had it.
+//!   the slot's end. Precision is the share of slots with a warning that were missed. Recall is the
+//!   share of missed slots that had a warning.
 //!
 //! [`Promise::can_promise`]: imtcp_cc::promise::Promise::can_promise
 

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 /// How often the application looks.
 const LOOK: Duration = Duration::from_millis(10);
-/// Nothing is required before: the path is not known yet.
+/// Nothing is required before this time, because the path is not known yet.
 const SETTLED: Duration = Duration::from_secs(2);
-/// A rate is kept for one to so many slots.
+/// A rate is required for one slot up to this many.
 const MOST_SLOTS: u32 = 8;
 
 /// A scenario and what its first measuring flow asks for.
@@ -20,7 +20,7 @@ const MOST_SLOTS: u32 = 8;
 pub struct Case {
     /// The path.
     pub scenario: Scenario,
-    /// What is required; nothing where the scenario says it itself.
+    /// What is required. None where the scenario says it.
     pub plan: Option<Plan>,
 }
 
@@ -33,14 +33,14 @@ pub struct Plan {
     pub highest: Bandwidth,
     /// The slot.
     pub per: Duration,
-    /// Whether more is welcome.
+    /// Whether more than that is welcome.
     pub demand: Demand,
 }
 
 /// A question at the beginning of a slot, and how the slot ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
-    /// When, in virtual time.
+    /// When it was asked, in virtual time.
     pub at: Timestamp,
     /// The rate asked for.
     pub rate: Bandwidth,
@@ -48,11 +48,11 @@ pub struct Asked {
     pub per: Duration,
     /// Whether the rate was required before.
     pub running: bool,
-    /// The answer.
+    /// The answer: the probability that the rate will be kept.
     pub probability: f64,
-    /// What it rests on.
+    /// What the answer rests on.
     pub outlook: Outlook,
-    /// What came of it.
+    /// How the slot ended.
     pub report: SlotReport,
 }
 
@@ -151,8 +151,8 @@ impl Asker {
         }
     }
 
-    /// Draws another rate, asks for it, requires it. False where the path is known not to allow it:
-    /// then there is nothing to observe.
+    /// Draws another rate, asks about it, and requires it. False where the path is known not to
+    /// allow it, so that there is nothing to observe.
     fn require(&mut self, now: Timestamp, promise: &Promise, plan: Plan) -> bool {
         let share = self.random.uniform();
         let span = plan.highest.saturating_sub(plan.lowest);

@@ -2,14 +2,14 @@
 
 use imtcp_cc::promise::SlotReport;
 
-/// Predictions are told apart by tenths.
+/// There is a bin for each tenth.
 pub const BINS: usize = 10;
 
 /// A bin with fewer predictions says nothing: its own standard error, up to 0.5 / sqrt(50) = 0.07,
 /// would be as large as the gaps that matter.
 pub const LEAST: u32 = 50;
 
-/// Predictions within a tenth, and what came.
+/// Predictions within a tenth, and their outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bin {
     /// How many.
@@ -29,7 +29,7 @@ impl Bin {
         (self.count > 0).then(|| f64::from(self.kept) / f64::from(self.count))
     }
 
-    /// Observed less predicted; none where too few were made.
+    /// The observed share less the predicted one. None where there are too few predictions.
     pub fn gap(&self) -> Option<f64> {
         Some(self.observed()? - self.predicted()?).filter(|_| self.count >= LEAST)
     }
@@ -86,7 +86,7 @@ pub struct Warnings {
     pub wrong: u32,
     /// Missed without a warning in time.
     pub none: u32,
-    /// Kept without one.
+    /// Kept, without a warning in time.
     pub quiet: u32,
 }
 
@@ -98,7 +98,7 @@ impl Warnings {
         self.count(in_time, slot.outcome.is_kept());
     }
 
-    /// Counts a slot of which was warned in time or not, and which was kept or not.
+    /// Counts a slot: whether there was a warning in time, and whether it was kept.
     pub fn count(&mut self, warned: bool, kept: bool) {
         let count = match (warned, kept) {
             (true, false) => &mut self.right,

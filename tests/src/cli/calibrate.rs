@@ -55,7 +55,7 @@ pub fn run(arguments: &CalibrateArguments) -> Result<(), Box<dyn Error>> {
 /// A run to be made.
 struct Job {
     name: String,
-    /// Of a path that nobody chose where there is none.
+    /// The scenario; none for a path that nobody chose.
     scenario: Option<Scenario>,
     seed: u64,
 }
@@ -106,7 +106,7 @@ fn jobs(arguments: &CalibrateArguments) -> Result<Vec<Job>, Box<dyn Error>> {
     Ok(jobs.collect())
 }
 
-/// Whether there is a controller that foresees anything.
+/// Whether there is a controller that makes forecasts.
 fn promises(scenario: &Scenario) -> bool {
     let mut flows = scenario.flows.iter();
     flows.any(|flow| flow.controller == Controller::Imtcp && flow.imtcp.promise().is_some())

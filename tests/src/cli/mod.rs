@@ -165,11 +165,11 @@ struct SweepArguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum QlogOf {
-    /// Of no seed.
+    /// No qlog is written.
     None,
-    /// Of the first one.
+    /// The qlog of the first seed is written.
     First,
-    /// Of each.
+    /// Each seed's qlog is written.
     All,
 }
 
@@ -187,8 +187,7 @@ fn class(text: &str) -> Result<Class, String> {
 
 /// Does what the arguments ask for.
 ///
-/// # Errors
-/// Whatever stopped it, in words for the user.
+/// # Errors The reason why it stopped, in words for the user.
 pub fn main() -> Result<(), Box<dyn Error>> {
     match Cli::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),

@@ -203,7 +203,8 @@ fn measuring(results: &[RunResult]) -> comfy_table::Table {
     table
 }
 
-/// Median and 95th percentile, or the one value there is. Runs without a value are left out.
+/// Median and 95th percentile, or the value if there is only one. Runs without a value are left
+/// out.
 fn cell(values: Vec<Option<f64>>, digits: usize) -> String {
     let mut values: Vec<f64> = values.into_iter().flatten().collect();
     values.sort_unstable_by(f64::total_cmp);

@@ -74,7 +74,7 @@ fn prepare(arguments: &SweepArguments) -> Result<Sweep, Box<dyn Error>> {
     Ok(sweep)
 }
 
-/// Runs each job and keeps of its result what `of` makes of it.
+/// Runs each job and keeps the part of its result that `of` picks.
 fn run_all<T: Send>(
     sweep: &Sweep,
     jobs: &[(&Cell, u64)],
@@ -123,7 +123,7 @@ fn slots(cell: &Cell, result: RunResult) -> Result<SweepRun, Failure> {
     })
 }
 
-/// What the controllers that foresee anything foresaw.
+/// The forecasts of those controllers that make any.
 fn warnings(runs: &[SweepRun]) -> Option<Warnings> {
     let mut warnings = Warnings::default();
     let foreseeing = runs.iter().filter(|run| run.promise.reported.is_some());
@@ -138,7 +138,7 @@ fn warnings(runs: &[SweepRun]) -> Option<Warnings> {
 fn table(sweep: &Sweep, rows: &[SweepRow], seeds: &std::ops::RangeInclusive<u64>) -> String {
     let mut header: Vec<String> = Vec::new();
     header.extend(sweep.axes.iter().map(|axis| axis.name.clone()));
-    // Where an axis says it there is no need to say it twice.
+    // An axis may say it already.
     let says_rivals = sweep.axes.iter().any(|axis| axis.name == "rivals");
     header.extend((!says_rivals).then(|| "rivals".to_owned()));
     let columns = [

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// advances.
 const LEAST_TIMER: Duration = Duration::from_micros(1);
 
-/// Knows for which instant an event is scheduled.
+/// Remembers the instant for which an event is scheduled.
 #[derive(Debug, Default)]
 pub(super) struct Alarm {
     armed: Option<Timestamp>,
@@ -25,7 +25,7 @@ impl Alarm {
         earlier.then(|| *self.armed.insert(wake))
     }
 
-    /// What was due before `until` is due then.
+    /// Postpones what is due before `until` to that instant.
     pub(super) fn postpone(&mut self, until: Timestamp) {
         self.armed = self.armed.map(|armed| armed.max(until));
     }

@@ -51,7 +51,7 @@ pub(super) struct Moment<'a> {
 }
 
 impl Moment<'_> {
-    /// As connections know it.
+    /// The instant as connections know it.
     pub(super) fn instant(self) -> Instant {
         self.clock.instant(self.now)
     }

@@ -9,13 +9,13 @@ use imtcp_cc::quiche::{Factory, RECEIVE_TIMESTAMPS_PER_ACK};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A self-signed RSA certificate for tests. RSA signatures have one length, elliptic ones vary by a
-/// byte or two from handshake to handshake, which would move every later packet.
+/// A self-signed RSA certificate for tests. All RSA signatures have one length. The length of
+/// elliptic ones varies by a byte or two, which would move every later packet.
 pub(super) const CERTIFICATE: &[u8] = include_bytes!("../../data/cert.pem");
 const KEY: &[u8] = include_bytes!("../../data/key.pem");
 
 pub(super) const PROTOCOL: &[u8] = b"imtcp-sim";
-/// What the client offers with the acknowledgement-frequency extension: what quinn does, too.
+/// The `min_ack_delay` that the client offers. quinn offers the same.
 const MIN_ACK_DELAY: Duration = Duration::from_millis(1);
 /// Datagrams that may wait on either side; beyond it quiche drops the oldest.
 const DATAGRAM_QUEUE: usize = 4096;

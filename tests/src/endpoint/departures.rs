@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What left when. Clones share one record.
+/// The departures of a connection's data. Clones share one record.
 #[derive(Clone, Debug, Default)]
 pub struct Departures {
     state: Arc<Mutex<State>>,
@@ -31,9 +31,9 @@ pub struct Departure {
 #[derive(Debug, Default)]
 struct State {
     now: Timestamp,
-    /// Of the qlog, what belongs to a record that is not complete.
+    /// The beginning of a qlog record that is not complete yet.
     record: Vec<u8>,
-    /// When the application had the bytes up to this number, oldest first.
+    /// For each number of bytes, when the application had so many to send, oldest first.
     waiting: VecDeque<(u64, Timestamp)>,
     made: u64,
     /// How many bytes have left for the first time.
@@ -47,7 +47,7 @@ impl Departures {
         self.lock().now = now;
     }
 
-    /// By now the application has had `total` bytes to send.
+    /// The application has had `total` bytes to send so far.
     pub(super) fn made(&self, total: u64) {
         let mut state = self.lock();
         if total > state.made {
@@ -57,7 +57,7 @@ impl Departures {
         }
     }
 
-    /// What left so far, in order.
+    /// All departures so far, in order.
     pub fn list(&self) -> Vec<Departure> {
         self.lock().departures.clone()
     }
@@ -109,7 +109,7 @@ impl State {
         }
     }
 
-    /// The bytes up to this number have left; those that had before are sent again.
+    /// The bytes up to this number leave. Those among them that had left before are sent again.
     fn leave_up_to(&mut self, end: u64) {
         while self.left < end
             && let Some(&(until, since)) = self.waiting.front()
@@ -173,7 +173,7 @@ mod tests {
         ))
     }
 
-    /// When, how old, how many.
+    /// The departure's time, the data's age, and the bytes.
     fn left(departures: &Departures) -> Vec<(Timestamp, Duration, u64)> {
         let list = departures.list().into_iter();
         list.map(|d| (d.at, d.age, d.bytes)).collect()

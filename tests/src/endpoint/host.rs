@@ -10,7 +10,7 @@ use imtcp_cc::units::{Bytes, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Datagrams that are sent before those that come get their turn.
+/// So many datagrams are sent before those that have come get their turn.
 const BATCH: u32 = 64;
 
 /// One side's machine.
@@ -21,11 +21,11 @@ pub(super) struct Host {
     alarm: Alarm,
     /// The last timer that was set, and when it fires.
     timer: Option<(Timestamp, Timestamp)>,
-    /// Until when it is occupied with sending.
+    /// The machine is occupied with sending until then.
     working_until: Timestamp,
-    /// Of the present batch.
+    /// Datagrams sent in the present batch.
     sent: u32,
-    /// Until when the line is busy.
+    /// The line is busy until then.
     busy_until: Timestamp,
     /// What has come and is not handed over.
     inbox: VecDeque<Datagram>,
@@ -58,7 +58,8 @@ impl Host {
         self.alarm.arm(now, Some(fires))
     }
 
-    /// When a timer fires that is set now. A process that is awake needs none for what is due.
+    /// The time at which a timer fires if it is set now. A process that is awake needs no timer for
+    /// what is due.
     fn fires(&mut self, now: Timestamp, due: Timestamp) -> Timestamp {
         let due = match self.settings.timer_tick {
             Some(tick) => round_up(due, tick),
@@ -75,7 +76,7 @@ impl Host {
         self.alarm.fires(now)
     }
 
-    /// When a datagram has left that is sent now.
+    /// The time at which a datagram has left if it is sent now.
     pub(super) fn leaves(&mut self, now: Timestamp, size: Bytes) -> Timestamp {
         let Some(rate) = self.settings.line_rate else {
             return now;
@@ -84,8 +85,8 @@ impl Host {
         self.busy_until
     }
 
-    /// A datagram comes. Returns when it is handed over, if that has to be scheduled: now, where
-    /// nothing waits.
+    /// A datagram comes. Returns the time at which it is handed over, if that has to be scheduled.
+    /// That is now where nothing waits.
     pub(super) fn receive(&mut self, now: Timestamp, datagram: Datagram) -> Option<Timestamp> {
         self.inbox.push_back(datagram);
         let most = self.settings.receive_packets;
@@ -116,8 +117,8 @@ impl Host {
         self.working_until
     }
 
-    /// A datagram is sent. Returns when the next one may be, or nothing if others get their turn
-    /// first.
+    /// A datagram is sent. Returns when the next one may be sent, or `None` if datagrams that have
+    /// come get their turn first.
     pub(super) fn sends(&mut self) -> Option<Timestamp> {
         if self.settings.send_takes.is_zero() {
             return Some(self.working_until);

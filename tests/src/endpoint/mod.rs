@@ -1,10 +1,10 @@
 //! Real endpoints, driven in virtual time: for every flow a server, which is quiche and sends, and
 //! a client, which is quiche or another stack and acknowledges.
 //!
-//! A datagram that arrives is given to its connection at once; then the connection is asked for
+//! A datagram that arrives is given to its connection at once. Then the connection is asked for
 //! datagrams until it has none, and its timer is armed. On an ideal host nothing waits in a socket
-//! buffer and no scheduler delays anything, so what the connections see of time is the path's doing
-//! alone; other hosts are a scenario's choice.
+//! buffer and no scheduler delays anything, so the path alone makes the times that connections see.
+//! A scenario can choose other hosts.
 
 mod alarm;
 mod client;

@@ -23,7 +23,7 @@ pub struct Pair {
     server_config: quiche::Config,
     server: Option<Server>,
     server_host: Host,
-    /// Until the client connects.
+    /// What connects the client, until it has.
     dial: Option<Dial>,
     client: Option<Box<dyn Client>>,
     client_host: Host,
@@ -31,9 +31,9 @@ pub struct Pair {
     application: Driver,
     delivery: Delivery,
     tap: Arc<Tap>,
-    /// Where it is wanted.
+    /// The departures, if they are wanted.
     departures: Option<Departures>,
-    /// Waits for the server's connection.
+    /// The qlog's writer, until the server has a connection.
     qlog: Option<Box<dyn Write + Send + Sync>>,
     /// Datagrams that are being handed over, and when they came.
     batch: Vec<(Timestamp, Datagram)>,
@@ -41,7 +41,7 @@ pub struct Pair {
     sent: u64,
     /// When the datagram that the client saw last had left the server, and when it came.
     last_seen: Option<(Timestamp, Timestamp)>,
-    /// Application bytes of which the server knows that the client has read them.
+    /// Application bytes that the server knows the client has read.
     acknowledged: u64,
 }
 
@@ -85,8 +85,8 @@ impl Pair {
         self.qlog = Some(writer);
     }
 
-    /// Notes from now on what leaves the server when. It takes the place of a qlog; to be called
-    /// before the client connects.
+    /// Records from now on when data leaves the server. The record takes the place of a qlog. Has
+    /// to be called before the client connects.
     pub fn watch_departures(&mut self) {
         self.departures = Some(Departures::default());
     }
@@ -185,7 +185,7 @@ impl Pair {
         &self.tap
     }
 
-    /// What left the server when, where that is noted.
+    /// When data left the server, if that is recorded.
     pub fn departures(&self) -> Option<&Departures> {
         self.departures.as_ref()
     }

@@ -24,7 +24,7 @@ impl Side {
     }
 }
 
-/// What a pair wants done: datagrams to put on the path, and when to wake which side.
+/// What a pair asks for: datagrams to put on the path, and times at which to wake its sides.
 #[derive(Debug, Default)]
 pub struct Outbox {
     /// Packets, with the direction in which they leave, and when.

@@ -21,11 +21,11 @@ struct Heard {
 /// An event and when it was said.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Said {
-    /// In virtual time.
+    /// When it was said in virtual time.
     pub now: Timestamp,
-    /// By the controller's own clock, whose origin is its creation.
+    /// When it was said by the controller's own clock, whose origin is the controller's creation.
     pub at: Timestamp,
-    /// What.
+    /// What was said.
     pub event: Event,
 }
 
@@ -42,7 +42,7 @@ impl Tap {
         self.lock().now = now;
     }
 
-    /// Takes what was said so far, in order.
+    /// Takes the events so far, in order.
     pub fn take(&self) -> Vec<Said> {
         std::mem::take(&mut self.lock().events)
     }

@@ -19,7 +19,7 @@ pub struct HopSettings {
     pub queue: QueueLimit,
     /// Random loss behind the transmitter, if any.
     pub loss: Option<LossModel>,
-    /// Every how many-th acknowledgement of a flow is kept; 1 keeps all.
+    /// Of this many acknowledgements of a flow one is kept; 1 keeps all.
     pub keep_every_acknowledgement: u32,
     /// Packets leave in aggregates, as over Wi-Fi; `None` lets each leave by itself.
     pub release: Option<Release>,
@@ -37,7 +37,7 @@ pub struct Counters {
     pub thinned: Tally,
     /// Crossed the link: transmitted to the last bit.
     pub crossed: Tally,
-    /// Of those that crossed: lost on the way.
+    /// Crossed, and then lost at random.
     pub lost: Tally,
 }
 

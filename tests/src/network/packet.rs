@@ -29,7 +29,7 @@ pub enum Owner {
 pub struct Packet {
     /// Its size on the link: the IP packet with all headers.
     pub size: Bytes,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Owner,
     /// What an endpoint gets to see; cross traffic carries nothing.
     pub datagram: Option<Datagram>,

@@ -3,8 +3,8 @@
 use super::{Owner, Packet};
 use imtcp_cc::units::Bytes;
 
-/// The largest IP packet that is taken for a pure acknowledgement: a QUIC ACK with a few ranges
-/// stays below, a packet with data of any size worth sending above.
+/// The largest IP packet that is taken for a pure acknowledgement. A QUIC ACK with a few ranges is
+/// smaller. A packet with data is larger, unless it carries a few bytes only.
 const LARGEST_ACKNOWLEDGEMENT: Bytes = Bytes::new(100);
 
 /// Lets every n-th small packet of each flow through and drops the others.

@@ -13,7 +13,7 @@ const TRUTH: RGBColor = RGBColor(110, 110, 110);
 const ESTIMATE: RGBColor = RGBColor(0, 114, 178);
 const CLASSIC: RGBColor = RGBColor(213, 94, 0);
 const OWN: RGBColor = RGBColor(0, 158, 115);
-/// More points than pixels only make the file large.
+/// More points than pixels would only make the file large.
 const MOST_POINTS: usize = 2400;
 
 type Chart<'c> = ChartContext<'c, SVGBackend<'c>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
@@ -144,7 +144,8 @@ fn own_throughput(result: &RunResult, flow: &FlowResult) -> Vec<(f64, f64)> {
     .collect()
 }
 
-/// A little above what has to be shown; single wild intervals may leave the figure.
+/// The figure's upper end, a little above what has to be shown. A single wide interval may leave
+/// the figure.
 fn top(flow: &FlowResult, own: &[(f64, f64)]) -> f64 {
     let truth = flow
         .reference
@@ -157,7 +158,7 @@ fn top(flow: &FlowResult, own: &[(f64, f64)]) -> f64 {
     (highest * 1.35).max(0.1)
 }
 
-/// At most so many points, evenly picked.
+/// Picks at most this many points, evenly.
 fn thinned(points: &[EstimatePoint]) -> Vec<EstimatePoint> {
     let every = points.len().div_ceil(MOST_POINTS).max(1);
     points.iter().step_by(every).cloned().collect()

@@ -1,4 +1,5 @@
-//! Files: the results as JSON, series as CSV, figures as SVG; and what a qlog says of padding.
+//! Writes files: results as JSON, series as CSV, figures as SVG. Reads of a qlog what it says of
+//! padding.
 
 mod comparison;
 mod figure;

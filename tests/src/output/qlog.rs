@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// Packets that carried nothing but PING and PADDING frames: what measuring with packets of its own
-/// would add, and what a probe timeout with nothing to repeat sends.
+/// Packets that carried nothing but PING and PADDING frames. A measurement with packets of its own
+/// would add such packets. A probe timeout with nothing to repeat sends one, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Idle {
     /// How many.

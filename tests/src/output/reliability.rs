@@ -9,10 +9,10 @@ use std::path::Path;
 const SIZE: (u32, u32) = (640, 620);
 const IDEAL: RGBColor = RGBColor(110, 110, 110);
 const SEEN: RGBColor = RGBColor(0, 114, 178);
-/// The bar that gaps are held to.
+/// A gap may be as large as this.
 const TOLERATED: f64 = 0.1;
 
-/// Where the count stands beside its point, in pixels.
+/// The place of the count, seen from its point, in pixels.
 const LABEL: (i32, i32) = (10, 6);
 
 /// Draws the bins as points, larger where there were more predictions, with the diagonal that they
@@ -80,7 +80,7 @@ fn draw(
     area.present()
 }
 
-/// By the logarithm: bins differ by factors of hundreds.
+/// The radius grows with the logarithm of the count, because counts differ by factors of hundreds.
 fn radius(count: u32) -> u32 {
     2 + count.max(1).ilog2() / 2
 }

@@ -142,8 +142,8 @@ impl Lines {
     }
 }
 
-/// Figure 7 of the paper: how many slots had up to so much of what was required, a line for each
-/// number of rivals.
+/// Figure 7 of the paper: the share of slots that had up to a certain part of what was required. It
+/// has a line for each number of rivals.
 pub(super) fn distribution(
     area: &Area<'_>,
     panel: &(String, Vec<&SweepRow>),
@@ -182,7 +182,8 @@ pub(super) fn distribution(
     legend(&mut chart, SeriesLabelPosition::UpperLeft)
 }
 
-/// Figure 5 of the paper: what each slot had, over time; a line for each cell, of its first seed.
+/// Figure 5 of the paper: what each slot had, over time. It has a line for each cell, with its
+/// first seed.
 pub(super) fn over_time(sweep: &Sweep, runs: &[SweepRun], path: &Path) -> Drawn {
     let firsts: Vec<&SweepRun> = runs
         .chunk_by(|one, next| one.names == next.names)

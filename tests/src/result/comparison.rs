@@ -12,7 +12,7 @@ pub struct ComparedRun {
     pub names: Vec<String>,
     /// The seed.
     pub seed: u64,
-    /// A value for each column; nothing where the column has none here, infinite for never.
+    /// A value for each column. None where the column has no value here, infinite for never.
     pub values: Vec<Option<f64>>,
 }
 
@@ -32,8 +32,8 @@ pub struct Compared {
     pub middle: f64,
     /// The 95th percentile over the seeds.
     pub p95: f64,
-    /// By what share of the baseline's value it differs from that; nothing for the baseline itself,
-    /// or where the baseline has no value or none.
+    /// The difference from the baseline, as a share of the baseline's value. None for the baseline
+    /// itself, and where the baseline has no value or zero.
     pub change: Option<f64>,
 }
 
@@ -154,7 +154,7 @@ fn overshoot_p95(flow: &FlowResult) -> Option<f64> {
     Some((quantile_of_sorted(&ratios, 0.95)? - 1.0) * 100.0)
 }
 
-/// The estimates of a flow that measures; of others, what quiche itself tells of the path.
+/// The estimates of a flow that measures. Of other flows, what quiche says of the path.
 fn readings(flow: &FlowResult) -> Vec<Reading> {
     if flow.estimates.is_empty() {
         let told = flow.snapshots.iter().filter_map(|snapshot| {

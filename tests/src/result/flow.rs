@@ -52,9 +52,9 @@ pub struct FlowResult {
     pub promise: Option<PromiseResult>,
     /// Datagrams from the client that reached the server: acknowledgements, nearly all.
     pub acknowledgement_datagrams: u64,
-    /// When a transfer of known size was complete, in seconds.
+    /// The time at which a transfer of known size was complete, in seconds.
     pub completed_s: Option<f64>,
-    /// Why the connection ended before the run did; nothing if it did not.
+    /// Why the connection ended before the run did. None if it did not.
     pub ended: Option<String>,
     /// What the estimates are measured against.
     #[serde(skip)]
@@ -93,9 +93,9 @@ pub struct EstimatePoint {
     pub low_bps: u64,
     /// Upper end of its 95 % interval.
     pub high_bps: u64,
-    /// What it is an average over, up to `t`.
+    /// It is an average over so many seconds, up to `t_s`.
     pub window_s: f64,
-    /// What qualifies it.
+    /// The flags that qualify it.
     pub flags: Vec<&'static str>,
 }
 

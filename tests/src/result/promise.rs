@@ -1,4 +1,4 @@
-//! What became of a requirement, whichever controller carried it; and of the flows beside it.
+//! What became of a requirement under any controller, and of the flows beside it.
 
 use super::rounded;
 use crate::endpoint::Said;
@@ -25,7 +25,7 @@ pub struct PromiseResult {
     pub per_s: f64,
     /// All slots that count.
     pub all: Slots,
-    /// The same by how many flows were beside it.
+    /// The slots that count, by the number of flows beside it.
     pub by_rivals: Vec<BesideRivals>,
     /// What the controller itself counted, of acknowledged data; only the measuring one does.
     pub reported: Option<Reported>,
@@ -47,7 +47,7 @@ pub struct Slots {
     pub mean: f64,
 }
 
-/// The slots in which so many flows were beside it, and what became of these.
+/// The slots in which so many flows were beside it, and what became of these flows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BesideRivals {
     /// Flows that shared a link with it.
@@ -56,8 +56,8 @@ pub struct BesideRivals {
     pub slots: Slots,
     /// Mean goodput of a rival; nothing if there was none.
     pub rival_bps: Option<u64>,
-    /// A rival's max-min fair share of the narrowest link, as goodput; nothing more than it asks
-    /// for.
+    /// A rival's max-min fair share of the narrowest link, as goodput. It is never more than the
+    /// rival asks for.
     pub fair_bps: Option<u64>,
     /// What a rival lost against its fair share, as a share of that; negative if it had more.
     #[serde(rename = "lost")]
@@ -72,7 +72,7 @@ pub struct SlotPoint {
     pub t_s: f64,
     /// Application data that the client read in it, as a rate.
     pub achieved_bps: u64,
-    /// Whether that was what was required.
+    /// Whether that was as much as was required.
     pub kept: bool,
     /// Flows beside it at its end.
     pub rivals: usize,
@@ -84,7 +84,7 @@ pub struct SlotPoint {
 }
 
 impl SlotPoint {
-    /// Whether it was told so while at least half of the slot was still to come.
+    /// Whether the application was warned while at least half of the slot was still to come.
     pub fn was_warned_in_time(&self, per_s: f64) -> bool {
         self.warned_s.is_some_and(|left| left >= per_s / 2.0)
     }
@@ -141,7 +141,7 @@ impl PromiseResult {
 struct Span {
     from: Timestamp,
     to: Timestamp,
-    /// From the first warning to the end.
+    /// The time from the first warning to the slot's end.
     warned: Option<Duration>,
 }
 
@@ -158,7 +158,7 @@ fn announced(events: &[Said]) -> Vec<Span> {
     events.iter().filter_map(slot).collect()
 }
 
-/// One after the other from the beginning, for controllers that know of no slots.
+/// Slots one after the other from the beginning, for controllers that know no slots.
 fn grid(start: Timestamp, stop: Timestamp, requirement: &Requirement) -> Vec<Span> {
     let mut all = Vec::new();
     let mut from = start;
@@ -179,8 +179,8 @@ struct Scene<'a, 's> {
     requirement: Requirement,
     rivals: Vec<FlowId>,
     flow: FlowId,
-    /// From the client to the server. Slots are those of the server's clock, and what it has of
-    /// them is what came to the client so much earlier.
+    /// The delay from the client to the server. Slots are those of the server's clock: it learns of
+    /// data so much later than the client has it.
     back: Duration,
 }
 
@@ -206,7 +206,7 @@ impl Scene<'_, '_> {
         })
     }
 
-    /// From the samples of the record, evenly between them.
+    /// Interpolated between the samples of the record.
     fn goodput(&self, rival: FlowId, from: Timestamp, to: Timestamp) -> f64 {
         let samples = self.simulation.record().of(rival.0);
         let at = |when: Timestamp| {

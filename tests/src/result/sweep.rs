@@ -28,9 +28,9 @@ pub struct SweepRow {
     pub reported_share: Option<f64>,
     /// Mean goodput of a rival in bit/s.
     pub rival_bps: Option<f64>,
-    /// Its fair share.
+    /// A rival's fair share in bit/s.
     pub fair_bps: Option<f64>,
-    /// What it lost of that.
+    /// The share of that which it lost.
     pub lost_share: Option<f64>,
 }
 

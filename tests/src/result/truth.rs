@@ -63,8 +63,8 @@ pub(super) fn available(simulation: &Simulation<'_>, flow: FlowId) -> Available 
     Available::along(&links.collect::<Vec<_>>())
 }
 
-/// What a bin left for a flow on a link: the capacity less the cross traffic and the other flows,
-/// its own bytes never counted.
+/// What a bin leaves for a flow on a link: the capacity less the cross traffic and the other flows.
+/// The flow's own bytes do not count.
 pub fn available_on(
     simulation: &Simulation<'_>,
     flow: FlowId,

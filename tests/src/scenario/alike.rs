@@ -7,7 +7,7 @@ use super::reader::Section;
 use imtcp_cc::units::Timestamp;
 use std::time::Duration;
 
-/// No scenario needs more, and names and files would have no end.
+/// No scenario needs more flows than this, and each has a name and files.
 const MOST: u32 = 500;
 
 /// How many flows a table stands for, and how long after one the next begins.

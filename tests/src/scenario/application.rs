@@ -10,7 +10,7 @@ use std::time::Duration;
 /// What the server's application sends. Rates and sizes are those of application data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Application {
-    /// As much as the connection takes, up to a size if there is one.
+    /// As much data as the connection takes, up to a size if there is one.
     Bulk {
         /// Where the transfer ends.
         size: Option<Bytes>,

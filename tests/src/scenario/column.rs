@@ -26,12 +26,12 @@ pub enum Value {
     Goodput,
     /// Goodput as a multiple of that of another flow of the same run.
     GoodputRatio,
-    /// Seconds from start to end of a transfer of known size; the mean of flows that are alike, of
-    /// those that came to their end.
+    /// Seconds from start to end of a transfer of known size. Of flows that are alike it is the
+    /// mean over those that came to their end.
     Completion,
-    /// Packets that were lost.
+    /// How many packets were lost.
     Lost,
-    /// UDP payload that was sent, in MB.
+    /// How much UDP payload was sent, in MB.
     Sent,
     /// Mean one-way delay of cross traffic over the first link that has some, in ms.
     CrossDelay,
@@ -39,12 +39,12 @@ pub enum Value {
     Kept,
     /// The mean by which slots have more than is required, in per cent of that.
     Overshoot,
-    /// The same: the 95th percentile.
+    /// The same at the 95th percentile.
     OvershootP95,
-    /// Seconds from the start or a step, whichever was worst, until the available bandwidth is
-    /// known within 20 % and stays so.
+    /// Seconds from the start or a step until the available bandwidth is known within 20 % and
+    /// stays so. The longest of these times counts.
     TimeToFind,
-    /// What is read of the path as a share of the truth, in per cent: the median.
+    /// The median of the readings of the path, in per cent of the truth.
     Reading,
     /// The mean error of the estimates, in per cent of the truth.
     Error,

@@ -37,7 +37,7 @@ impl<'t> Document<'t> {
     }
 
     /// Sets the key at `path`, such as `link.bottleneck.rate`, creating tables on the way. `value`
-    /// is a TOML value; what is none is taken for a string, so that no quotes are needed.
+    /// is a TOML value. Anything else is taken for a string, so that no quotes are needed.
     pub(super) fn set(&mut self, path: &'t str, value: &'t str) -> Result<(), ScenarioError> {
         let parsed = match DeValue::parse(value) {
             Ok(parsed) => parsed.into_inner(),

@@ -36,7 +36,7 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// A value that does not fit its key, before it is known where it stands.
+/// A value that does not fit its key. Its place in the file is not known yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Complaint {
     pub(super) problem: String,

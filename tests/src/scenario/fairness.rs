@@ -9,8 +9,8 @@ use imtcp_cc::promise::Demand;
 use imtcp_cc::units::Timestamp;
 
 /// The max-min fair goodput of each of `flows` in bit/s, if they share the narrowest link of the
-/// first one's path as it is at `at`: nobody has more than it asks for, and who has less than it
-/// asks for has as much as anybody.
+/// first one's path as it is at `at`. No flow has more than it asks for. A flow that has less than
+/// it asks for has as much as any other.
 pub fn fair_shares(scenario: &Scenario, flows: &[FlowId], at: Timestamp) -> Vec<f64> {
     let Some(first) = flows.first() else {
         return Vec::new();
@@ -43,7 +43,7 @@ fn wanted(scenario: &Scenario, id: FlowId) -> f64 {
             let round_trip = Nominal::new(scenario, id).round_trip();
             buffer.as_bits_f64() / round_trip.as_secs_f64().max(1e-9)
         }),
-        // Until its buffer is full.
+        // The player takes all that it gets until its buffer is full.
         Application::Player { .. } => f64::INFINITY,
         Application::Periodic { rate, .. } | Application::Datagrams { rate, .. } => {
             rate.as_bps_f64()
@@ -52,7 +52,7 @@ fn wanted(scenario: &Scenario, id: FlowId) -> f64 {
     exact.map_or(source, |exact| source.min(exact.rate().as_bps_f64()))
 }
 
-/// The share of all that want more than it.
+/// The share of each flow that wants more than that share.
 fn water_level(link_bps: f64, wanted_bps: &[f64]) -> f64 {
     let mut ascending = wanted_bps.to_vec();
     ascending.sort_unstable_by(f64::total_cmp);

@@ -29,8 +29,8 @@ pub struct Flow {
     pub start: Timestamp,
     /// When the server closes the connection, if before the end.
     pub stop: Option<Timestamp>,
-    /// It starts at a random instant of this span behind `start`, so that flows that are alike do
-    /// not march in step and seeds differ.
+    /// The client connects at a random instant of this span after `start`. So flows that are alike
+    /// do not march in step, and seeds differ.
     pub start_within: Duration,
     /// The links it crosses.
     pub route: Route,
@@ -49,7 +49,7 @@ pub struct Flow {
 /// A congestion controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Controller {
-    /// This project's.
+    /// This project's controller.
     Imtcp,
     /// quiche's Reno.
     Reno,
@@ -57,7 +57,7 @@ pub enum Controller {
     Cubic,
     /// quiche's BBRv2.
     Bbr2,
-    /// One of the caller's own, by the name under which it is registered with
+    /// A controller of the caller's own, by the name under which it is registered with
     /// [`quiche::cc::register`]. Scenario files cannot name it.
     Registered(&'static str),
 }
@@ -87,7 +87,8 @@ impl Controller {
 pub struct Receiver {
     /// Whose implementation it is.
     pub stack: Stack,
-    /// After how much. For quiche alone: other stacks keep a cadence of their own.
+    /// After how many datagrams it acknowledges. For quiche alone: other stacks keep a cadence of
+    /// their own.
     pub acknowledge: Acknowledge,
     /// The longest an acknowledgement waits; announced as the client's max_ack_delay. For quiche
     /// alone.
@@ -132,7 +133,7 @@ impl Stack {
 /// What makes a client acknowledge, apart from its timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledge {
-    /// So many datagrams, at least 1.
+    /// This number of datagrams, at least 1.
     Every(u32),
     /// The timer alone.
     Timer,
@@ -204,7 +205,7 @@ fn round_trip(links: &[Link], route: Route) -> Duration {
         .sum()
 }
 
-/// `from` and `to`: the first and the last link; all without a word on it.
+/// `from` and `to`: the first and the last link. Without these keys it is all links.
 fn route(section: &mut Section<'_>, links: &[Link]) -> Result<Route, ScenarioError> {
     let first = section.optional("from");
     let first = first.map_or(Ok(0), |entry| link_named(&entry, links))?;
@@ -240,7 +241,7 @@ fn receiver(entry: Option<Entry<'_>>) -> Result<Receiver, ScenarioError> {
     let mut section = entry.section()?;
     if let Some(entry) = section.optional("stack") {
         receiver.stack = entry.choice(STACKS)?;
-        // What each offers unasked.
+        // The default is what the stack offers by itself.
         receiver.ack_frequency = receiver.stack != Stack::Quiche;
     }
     if let Some(entry) = section.optional("acknowledge") {

@@ -10,23 +10,25 @@ use std::time::Duration;
 /// nothing to any of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// Timers are late by a time of this range.
+    /// Timers are late by a time from this range.
     pub timer_late: Option<Range>,
-    /// Timers fire at multiples of this time alone, never early.
+    /// Timers fire at multiples of this time only, and never early.
     pub timer_tick: Option<Duration>,
-    /// Building and sending a datagram takes so long.
+    /// It takes this long to build and send a datagram.
     pub send_takes: Duration,
-    /// What is sent at one instant leaves back to back at this rate.
+    /// Datagrams that are sent at one instant leave back to back at this rate.
     pub line_rate: Option<Bandwidth>,
-    /// From the arrival of a datagram until it is handed over, with all that have come meanwhile.
+    /// The time from the arrival of a datagram until it is handed over, with all that have come
+    /// meanwhile.
     pub receive_late: Option<Range>,
-    /// So many datagrams are handed over at once, however short they have waited.
+    /// As soon as this many datagrams wait, they are handed over.
     pub receive_packets: Option<u32>,
-    /// Datagrams that are handed over together came this much apart, the last of them just now.
+    /// Datagrams that are handed over together get arrival times that are this far apart. The last
+    /// one gets the present time.
     pub receive_spacing: Option<Range>,
 }
 
-/// Times between two ends, with equal chances for equal differences.
+/// Times between two limits, each as likely as any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The least, above zero.

@@ -38,7 +38,7 @@ fn files(folder: &'static Dir<'static>) -> Vec<Listed> {
     all
 }
 
-/// Name and text of a file, or else of what is built in under that name.
+/// Name and text of a file, or of the built-in one with that name.
 pub(super) fn source(
     file: &str,
     built_in: fn() -> Vec<Listed>,

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// A link of the path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// Known to traffic and flows by this.
+    /// Traffic and flows refer to the link by this name.
     pub name: String,
     /// From the servers to the clients.
     pub forward: HopSettings,
@@ -19,7 +19,7 @@ pub struct Link {
     pub reverse: HopSettings,
 }
 
-/// Without a word on it, the reverse queue is one that acknowledgements do not fill.
+/// The default for the reverse queue. Acknowledgements do not fill it.
 const REVERSE_QUEUE: QueueLimit = QueueLimit::Bytes(Bytes::new(100_000_000));
 
 pub(super) fn read_all(root: &mut Section<'_>) -> Result<Vec<Link>, ScenarioError> {
@@ -113,8 +113,7 @@ fn read_reverse(
 
 /// `release = { every = "4 ms", packets = 42 }`.
 fn read_release(entry: &Entry<'_>, rate: Bandwidth) -> Result<Release, ScenarioError> {
-    /// Aggregates of packets of this size have to keep up with the transmitter, which hands over
-    /// without end.
+    /// Aggregates of packets of this size have to keep up with the transmitter, which never stops.
     const PACKET: Bytes = Bytes::new(1500);
     let mut section = entry.section()?;
     let every = section

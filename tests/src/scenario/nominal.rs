@@ -1,4 +1,4 @@
-//! What a scenario promises before it runs: rates from its settings, and when they change.
+//! What a scenario's settings say before it runs: rates, and when they change.
 
 use super::Scenario;
 use crate::network::{Direction, FlowId, Route};
@@ -32,7 +32,7 @@ impl<'s> Nominal<'s> {
     }
 
     /// Capacity less inelastic cross traffic of the tightest link at `at`, with its index. Flows
-    /// are not counted: what they take is up to them.
+    /// are not counted, because what they take is up to them.
     pub fn available(&self, at: Timestamp) -> (usize, Bandwidth) {
         let links = self.route().links();
         let rates = links.map(|link| {
@@ -68,8 +68,8 @@ impl<'s> Nominal<'s> {
             .get()
     }
 
-    /// When, inside the flow's life, the truth changes by design: the available bandwidth of its
-    /// tightest link, or the presence of another flow on its path.
+    /// The times inside the flow's life at which the truth changes by design. Then the available
+    /// bandwidth of its tightest link changes, or another flow appears on its path or leaves it.
     pub fn steps(&self) -> Vec<Timestamp> {
         let (start, stop) = self.life();
         let mut steps: Vec<Timestamp> = self

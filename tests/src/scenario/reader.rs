@@ -1,4 +1,4 @@
-//! Reads a table key by key, so that every error can say where it is and what would be right.
+//! Reads a table key by key, so that every error can say where it is and what to write instead.
 
 use super::document::Document;
 use super::error::{Complaint, ScenarioError};

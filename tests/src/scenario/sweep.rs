@@ -6,24 +6,24 @@ use super::error::{Complaint, ScenarioError};
 use super::reader::{Entry, Section, unknown_name};
 use super::{Scenario, library, name_of};
 
-/// A scenario and what to change of it.
+/// A scenario, and the settings that are varied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sweep {
     /// Names the output files.
     pub name: String,
     /// One line for tables and figures.
     pub title: String,
-    /// The name or file of the scenario of all points that name none.
+    /// The name or file of the scenario, for points that do not name one.
     pub scenario: Option<String>,
     /// Each combination of their points is a cell.
     pub axes: Vec<Axis>,
-    /// What the table shows of each cell; none for the slots of a promise.
+    /// What the table shows of each cell. If there are none, it shows the slots of a promise.
     pub columns: Vec<Column>,
     /// What the cells are compared with.
     pub baseline: Option<Baseline>,
 }
 
-/// A point of an axis with which the others of that axis are compared.
+/// The point of an axis with which the other points of that axis are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Baseline {
     /// The axis, counted from 0.
@@ -35,7 +35,7 @@ pub struct Baseline {
 /// One thing that changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// What it is.
+    /// The axis's name.
     pub name: String,
     /// Its values, in order.
     pub points: Vec<Point>,
@@ -44,7 +44,7 @@ pub struct Axis {
 /// A value on an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// What it is called.
+    /// The point's name.
     pub name: String,
     /// The scenario's name or file, where it is not the sweep's.
     pub scenario: Option<String>,
@@ -102,7 +102,7 @@ impl Sweep {
         })
     }
 
-    /// Leaves of an axis only the points of these names.
+    /// Keeps only the points of an axis that have these names.
     ///
     /// # Errors
     /// There is no such axis or point.
@@ -139,7 +139,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// All combinations, the last axis changing fastest; `overrides` come on top.
+    /// All combinations; the last axis changes fastest. `overrides` are applied last.
     ///
     /// # Errors
     /// The first scenario that cannot be read.

@@ -215,7 +215,7 @@ fn nominal_rates_follow_the_settings() {
 
 #[test]
 fn a_step_that_the_tight_link_does_not_feel_is_none() {
-    // A second link of 100 Mbit/s whose cross traffic changes in vain.
+    // A second link of 100 Mbit/s, whose cross traffic changes without effect.
     let text = GOOD.replace(
         "[[flow]]",
         "[[link]]\nname = \"wide\"\nrate = \"100 Mbit/s\"\ndelay = \"1 ms\"\nqueue = \"1 MB\"\n\

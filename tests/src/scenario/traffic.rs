@@ -14,7 +14,7 @@ use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 pub struct Traffic {
     /// Seeds its random stream.
     pub name: String,
-    /// Where it enters; it leaves behind that hop.
+    /// The hop that it takes. It leaves the path behind that hop.
     pub hop: HopId,
     /// What it sends.
     pub source: SourceSettings,

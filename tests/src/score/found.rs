@@ -1,23 +1,24 @@
-//! When the available bandwidth was known well enough, by whoever says what.
+//! The time at which readings of the available bandwidth become good enough, whoever makes them.
 
 use super::Reference;
 use imtcp_cc::units::Timestamp;
 use std::time::Duration;
 
-/// How near is well enough.
+/// A reading this near to the truth, as a share of it, is good enough.
 const NEAR: f64 = 0.20;
 
 /// What somebody took the available bandwidth for, in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// When.
+    /// When it was made.
     pub at: Timestamp,
     /// The value.
     pub rate_bps: f64,
 }
 
-/// For the flow's start and for each step: from when on all readings until the next step are within
-/// 20 % of the truth's mean until then. `None` where the last of them is not, or there is none.
+/// For the flow's start and for each step, the time until all further readings before the next step
+/// are within 20 % of the truth's mean before that step. `None` where the last of them is not, or
+/// there is none.
 pub fn found(readings: &[Reading], reference: &Reference) -> Vec<Option<Duration>> {
     let phases = phases(reference).into_iter();
     phases

@@ -2,9 +2,9 @@
 //!
 //! - Each estimate is compared with the truth averaged over the estimate's own window, which ends
 //!   at the estimate's time; the truth is on the server's clock ([`Available`]).
-//! - The first 2 s of the flow stand apart: nothing in them counts for error, bias or coverage.
-//! - After a step the time to settle stands apart too, but 1 s of it at most, and nothing where the
-//!   series never settles: slow settling shows in the error as well.
+//! - The first 2 s of the flow do not count for error, bias or coverage.
+//! - After a step the time to settle does not count either, up to 1 s. The rest counts, and all of
+//!   it counts where the series never settles. So slow settling shows in the error as well.
 
 mod found;
 mod settle;
@@ -46,7 +46,8 @@ pub struct Reference {
     pub steps: Vec<Timestamp>,
     /// How much later the server can see what happens on the tight link.
     pub seen_after: Duration,
-    /// Truths below this are not compared: a relative error against nothing says nothing. In bit/s.
+    /// Truths below this, in bit/s, are not compared: a relative error against next to nothing says
+    /// nothing.
     pub least_truth_bps: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What measuring may cost, and what it owes in return.
+//! What measuring may cost, and what it has to say in return.
 
 use super::compare::Paired;
 use super::statements::DUE;
@@ -18,18 +18,18 @@ pub const AGE_ABOVE_MS: f64 = 10.0;
 pub enum Miss {
     /// Goodput, as a share of what it is without measuring.
     Goodput(f64),
-    /// The age of data when it leaves: how far above in ms, and what was allowed.
+    /// The age of data when it leaves.
     Age {
-        /// Above that without measuring.
+        /// By how much it is above that without measuring, in ms.
         above_ms: f64,
-        /// What was allowed.
+        /// By how much it may be above, in ms.
         allowed_ms: f64,
     },
     /// After so many steps nothing was said of the path within a second.
     Silence(usize),
 }
 
-/// What a path misses.
+/// The bars that a path misses.
 pub(super) fn misses(paired: &Paired) -> Vec<Miss> {
     let mut misses = Vec::new();
     let share = paired.of_not_measuring();
@@ -64,7 +64,7 @@ pub(super) fn misses(paired: &Paired) -> Vec<Miss> {
 }
 
 impl Miss {
-    /// Whether another run could come out otherwise by chance.
+    /// Whether another run could by chance come out differently.
     pub(super) fn may_be_chance(&self) -> bool {
         matches!(self, Self::Goodput(_) | Self::Age { .. })
     }
@@ -79,7 +79,8 @@ impl Miss {
         }
     }
 
-    /// Goodput first, then age, then silence; within each by how far it is off.
+    /// The order of misses: goodput first, then age, then silence. Within each, the one that is
+    /// farther off comes first.
     pub(super) fn rank(&self) -> (u8, f64) {
         match *self {
             Self::Goodput(share) => (0, share),

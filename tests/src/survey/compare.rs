@@ -14,7 +14,8 @@ use std::time::Duration;
 
 /// The flow that is looked at: the path's first.
 const MAIN: FlowId = FlowId(0);
-/// What leaves in the first second counts for no age: the connection learns its path.
+/// The age of data that leaves in the first second does not count, because the connection has yet
+/// to learn its path.
 const BEGINNING: Duration = Duration::from_secs(1);
 
 /// How a path is run.
@@ -26,8 +27,9 @@ pub enum Variant {
     NotMeasuring,
     /// With quiche's CUBIC.
     Cubic,
-    /// Not measuring, and a millisecond later: what chance alone makes of the same path. Everything
-    /// that reacts to losses amplifies the smallest difference.
+    /// With the same controller, not measuring, and begun a millisecond later. This shows what
+    /// chance alone does on the same path. Everything that reacts to losses amplifies the smallest
+    /// difference.
     Placebo,
 }
 
@@ -51,8 +53,8 @@ impl Variant {
 pub struct Extent {
     /// Each path with [`Variant::Placebo`], too.
     pub placebo: bool,
-    /// A path that misses goodput or age is run so many times more, with measuring and without;
-    /// fewer times where it carries much.
+    /// A path that misses goodput or age is run this many times more, with measuring and without. A
+    /// path that carries much is run fewer times.
     pub repeats: u32,
 }
 
@@ -65,7 +67,7 @@ pub struct Outcome {
     pub sent_packets: u64,
     /// Packets that the server declared lost.
     pub lost_packets: u64,
-    /// The 95th percentile of the age of data when it leaves; nothing if none left.
+    /// The 95th percentile of the age of data when it leaves. None if no data left.
     pub age_p95_ms: Option<f64>,
     /// The greatest age.
     pub age_max_ms: Option<f64>,
@@ -189,7 +191,7 @@ fn ages(departures: &[Departure]) -> Vec<(Duration, u64)> {
     counted.map(|d| (d.age, d.bytes)).collect()
 }
 
-/// The least age that a share of the bytes does not exceed.
+/// The age that is not exceeded by a share of the bytes.
 fn weighted_quantile(sorted: &[(Duration, u64)], at: f64) -> Option<Duration> {
     let all: u64 = sorted.iter().map(|(_, bytes)| bytes).sum();
     let mut below = 0;
@@ -201,7 +203,7 @@ fn weighted_quantile(sorted: &[(Duration, u64)], at: f64) -> Option<Duration> {
 }
 
 impl Paired {
-    /// Goodput as a share of the same controller's that does not measure; 1 where neither has any.
+    /// Goodput as a share of that without measuring. It is 1 where neither has any.
     pub fn of_not_measuring(&self) -> f64 {
         ratio(&self.measuring, &self.not_measuring)
     }
@@ -211,7 +213,7 @@ impl Paired {
         ratio(&self.measuring, &self.cubic)
     }
 
-    /// The placebo's goodput as a share of what it was without the millisecond.
+    /// The placebo's goodput as a share of that of the run that began a millisecond earlier.
     pub fn of_placebo(&self) -> Option<f64> {
         let placebo = self.placebo.as_ref()?;
         Some(ratio(placebo, &self.not_measuring))
@@ -227,8 +229,8 @@ impl Paired {
         Some(self.placebo.as_ref()?.age_p95_ms? - self.not_measuring.age_p95_ms?)
     }
 
-    /// The longest time after a step until something was said; infinite for never, nothing where no
-    /// step asks for it.
+    /// The longest time after a step until something was said. It is infinite for never, and `None`
+    /// where no step counts.
     pub fn longest_wait_s(&self) -> Option<f64> {
         let waits = self.measuring.waits.iter();
         let seconds = waits.map(|wait| wait.seconds.unwrap_or(f64::INFINITY));

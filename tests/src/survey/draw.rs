@@ -13,18 +13,18 @@ impl Draw {
         self.0.chance(probability)
     }
 
-    /// Between two values, with equal chances for equal ratios.
+    /// Draws between two values, with equal chances for equal ratios.
     pub(super) fn between(&mut self, low: f64, high: f64) -> f64 {
         low * libm::pow(high / low, self.0.uniform())
     }
 
-    /// Between two values, with equal chances for equal differences.
+    /// Draws between two values, with equal chances for equal differences.
     pub(super) fn evenly(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.0.uniform()
     }
 
-    /// Between two values like [`Draw::between`], but the chances fall linearly from the lower to
-    /// none at the upper one.
+    /// Draws between two values like [`Draw::between`], but the chances fall linearly from the
+    /// lower value to none at the upper one.
     pub(super) fn rather_low(&mut self, low: f64, high: f64) -> f64 {
         let share = 1.0 - libm::sqrt(1.0 - self.0.uniform());
         low * libm::pow(high / low, share)

@@ -31,7 +31,7 @@ pub struct Facts {
     pub queue_bdp: f64,
     /// What the flow sends, in words.
     pub sends: String,
-    /// The same, as scenarios have it.
+    /// What the flow sends, as scenarios write it.
     pub application: String,
     /// The application has always more to send.
     pub bulk: bool,
@@ -50,7 +50,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// About how much the link carries of flows, in megabits.
+    /// About how much data of flows the link carries, in megabits.
     pub(super) fn carried_megabits(&self) -> f64 {
         let mean = self.left_mbps.iter().sum::<f64>() / self.left_mbps.len() as f64;
         mean * self.duration_s

@@ -1,15 +1,15 @@
-//! The same path again and again, begun at other instants: whether a difference is one, or chance.
+//! Runs the same path many times, each begun at another instant, to tell a difference from chance.
 //!
-//! Flows that compete for a queue amplify the smallest difference: of two runs that differ by a
-//! millisecond one may carry twice what the other does. One pair of runs proves nothing there.
+//! Flows that compete for a queue amplify the smallest difference. Of two runs that differ by a
+//! millisecond, one may carry twice as much as the other. There one pair of runs proves nothing.
 
 use super::compare::Outcome;
 use serde::Serialize;
 
-/// How many standard errors a difference has to be away from none.
+/// A difference of less than this many standard errors may be chance.
 const ERRORS: f64 = 2.0;
 
-/// What pairs of runs come to, the first pair among them.
+/// Means over pairs of runs, the first pair included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Repeats {
     /// How many pairs.

@@ -7,10 +7,10 @@ use imtcp_cc::units::Timestamp;
 use serde::Serialize;
 use std::time::Duration;
 
-/// What is due within this time after a step.
+/// A statement has to come within this time after a step.
 pub(super) const DUE: Duration = Duration::from_secs(1);
 
-/// How long nothing was said.
+/// How long nothing was said after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Wait {
     /// The step, in seconds.
@@ -42,7 +42,7 @@ pub(super) fn waits(
     let wait = |(step, end): (Timestamp, Timestamp)| {
         let first = departures.partition_point(|departure| departure.at < step);
         let begun = departures.get(first)?.at;
-        // What that data's departure gave rise to was said at the same instant.
+        // A statement at that very instant comes from that data's departure, so it counts.
         let next = said.partition_point(|said| said.now < begun);
         let next = said[next..].iter().find(|said| is_statement(&said.event));
         let next = next.filter(|said| said.now < end);

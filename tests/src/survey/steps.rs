@@ -7,15 +7,15 @@ use imtcp_cc::units::Timestamp;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// No less than this is between two steps, the beginning and the end: a second in which something
-/// has to be said of each step, and some time to be right.
+/// At least this time lies between two steps, and between a step and the beginning or the end.
+/// Within a second something has to be said of the step; the rest is time to be right.
 const LEAST_GAP_S: f64 = 1.5;
-/// A run lasts as long as it takes to carry so much, within the two limits below. It bounds what a
-/// simulation costs: paths that carry much are looked at for a shorter time.
+/// A run lasts until it has carried this much, within the two limits below. That bounds the cost of
+/// a simulation: a path that carries much is run for a shorter time.
 const CARRIED_MEGABITS: f64 = 1000.0;
 const SHORTEST_S: f64 = 12.0;
 const LONGEST_S: f64 = 40.0;
-/// What a packet queue needs to be one: four packets of 1500 bytes.
+/// The shortest queue: four packets of 1500 bytes.
 const LEAST_QUEUE_BYTES: f64 = 6000.0;
 /// Cross traffic leaves at least this share of the capacity.
 const LEAST_LEFT_SHARE: f64 = 0.1;
@@ -132,7 +132,7 @@ fn cross_step(phase: Phase, factor: f64, up: bool) -> Phase {
     }
 }
 
-/// Every third path has others' flows on it, which take what they can get.
+/// About every third path has other flows on it, which take what they can get.
 fn rivals(draw: &mut Draw) -> Vec<&'static str> {
     if !draw.chance(0.35) {
         return Vec::new();
@@ -146,7 +146,7 @@ fn rivals(draw: &mut Draw) -> Vec<&'static str> {
 struct Source {
     words: String,
     text: String,
-    /// Nothing for bulk.
+    /// The rate; none for bulk.
     mbps: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What many seeds come to.
+//! Sums over many seeds.
 
 use super::bars::{GOODPUT_MEDIAN, Miss};
 use super::compare::Paired;
@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 /// Counts and medians over the paths.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tally {
-    /// How many.
+    /// How many paths.
     pub paths: usize,
     /// The median of goodput, as a share of what it is without measuring.
     pub of_not_measuring: f64,
@@ -17,11 +17,13 @@ pub struct Tally {
     pub of_cubic: f64,
     /// Packets lost on all paths: measuring, not measuring, with CUBIC.
     pub lost: [u64; 3],
-    /// Paths that miss the bar of goodput, of age, of statements.
+    /// Paths that miss the bar of goodput, that of age, and that of statements.
     pub missed: [usize; 3],
-    /// Paths that missed goodput or age in the first pair of runs, and not over many: by chance.
+    /// Paths that missed goodput or age in the first pair of runs, but not over many pairs. They
+    /// missed by chance.
     pub by_chance: usize,
-    /// Of the placebo: paths that would miss the bar of goodput, and of age; where it was run.
+    /// Paths on which the placebo misses the bar of goodput, and that of age. None where it was not
+    /// run.
     pub placebo_missed: Option<[usize; 2]>,
 }
 
@@ -83,8 +85,8 @@ impl Paired {
         self.repeats.is_some() && !self.misses.iter().any(Miss::may_be_chance)
     }
 
-    /// Worst first: misses before all else, goodput before age before silence, the greater miss
-    /// before the lesser; then by goodput.
+    /// The worst path comes first. Paths with a miss come before all others: goodput before age
+    /// before silence, and the greater miss before the lesser. The others are ordered by goodput.
     pub fn worse_first(&self, other: &Self) -> Ordering {
         let rank = |paired: &Self| {
             let ranks = paired.misses.iter().map(Miss::rank);

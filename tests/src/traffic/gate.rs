@@ -4,10 +4,10 @@ use crate::random::Random;
 use imtcp_cc::units::Timestamp;
 use std::time::Duration;
 
-/// How the lengths of periods vary around their mean.
+/// How the lengths of periods are distributed around their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Periods {
-    /// Not at all.
+    /// All have the mean length.
     Constant,
     /// Exponentially.
     Exponential,

@@ -4,9 +4,9 @@ use super::BIN;
 use imtcp_cc::units::Timestamp;
 use std::time::Duration;
 
-/// Available bandwidth in bit/s over time, on the server's clock: what held on a link when a byte
-/// crossed it is shown when that byte's acknowledgement can arrive. With several links it is the
-/// least of them at each instant.
+/// Available bandwidth in bit/s over time, on the server's clock. What is available on a link while
+/// a byte crosses it counts from the time at which that byte's acknowledgement can arrive. With
+/// several links it is the least of them at each instant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Available {
     /// From an instant on, so many bit/s; ascending.

@@ -3,10 +3,10 @@
 use crate::statistics::quantile_of_sorted;
 use std::time::Duration;
 
-/// One-way delays of the packets that a hop carried without knowing where they go.
+/// One-way delays of the cross traffic that a hop carried.
 #[derive(Clone, Debug, Default)]
 pub struct Transits {
-    /// A cross packet is nothing else in memory, so four bytes for each.
+    /// Four bytes for each packet, because there are many.
     microseconds: Vec<u32>,
 }
 
@@ -22,13 +22,13 @@ pub struct OneWay {
 }
 
 impl Transits {
-    /// A packet waited, was transmitted and propagated for so long, altogether.
+    /// Counts a packet. Its delay is the sum of waiting, transmission and propagation.
     pub(crate) fn record(&mut self, delay: Duration) {
         self.microseconds
             .push(u32::try_from(delay.as_micros()).unwrap_or(u32::MAX));
     }
 
-    /// What they add up to; none without any packet.
+    /// Mean and quantiles. None without any packet.
     pub fn one_way(&self) -> Option<OneWay> {
         let mut sorted = self.microseconds.clone();
         sorted.sort_unstable();

@@ -77,8 +77,9 @@ fn quiche_acknowledges_every_tenth_packet_on_request() {
 
 #[test]
 fn quiche_holds_an_acknowledgement_as_long_as_requested() {
-    // Pairs of packets: the first is acknowledged at once, because it comes after a long silence
-    // (draft section 6.1), the second when the time is up, or at once without the extension.
+    // Packets come in pairs. The first is acknowledged at once, because it comes after a long
+    // silence (draft section 6.1). The second is acknowledged when the time is up, or at once
+    // without the extension.
     for (config, expected) in [
         (client_config(), Duration::ZERO),
         (offering(), ASKS.max_ack_delay),

@@ -9,7 +9,7 @@ use quiche::cc::AckFrequency;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// quiche's own client is held to the same.
+/// The tests hold quiche's own client to the same.
 const STACKS: [&str; 3] = ["quiche", "quinn", "noq"];
 
 /// Five seconds of a bulk transfer over 10 Mbit/s, some 4000 packets, none of them lost.
@@ -38,8 +38,9 @@ fn run(stack: &str, offered: bool, about: &str, script: Script) -> (FlowResult, 
     (flow, log)
 }
 
-/// Of the packets that asked and whose acknowledgement had the time to come: how many are the
-/// largest of an ACK frame of their own, without delay, and how many there are.
+/// Counts packets that asked and whose acknowledgement had the time to come. The first number is
+/// that of packets that are the largest of an ACK frame of their own, without delay. The second is
+/// that of all.
 fn obeyed(log: &Log) -> (usize, usize) {
     let (last, _) = log.acks.last().expect("there are acknowledgements");
     let at_once = log
@@ -107,7 +108,7 @@ fn a_peer_that_offers_nothing_is_asked_nothing() {
             "{stack}: not offered: {:.3} ACK datagrams a packet",
             ratio(&flow, &log)
         );
-        // An unknown frame would have closed the connection.
+        // A frame that is not known would have closed the connection.
         assert_eq!(log.immediate, [0; 0], "{stack}: nobody is asked");
         assert!((0.48..0.55).contains(&ratio(&flow, &log)), "{stack}");
     }
@@ -141,7 +142,7 @@ fn every_tenth_packet_is_acknowledged_on_request() {
 
 #[test]
 fn single_packets_are_acknowledged_at_once_among_thinned_ones() {
-    // A packet takes 1.1 ms, so 25 ms pass for every 23rd; that of every tenth comes first.
+    // A packet takes 1.1 ms, so 25 ms pass with every 23rd packet. The tenth packet comes first.
     let script = Script {
         immediate_every: Some(10),
         frequency: Some(AckFrequency {

@@ -191,7 +191,7 @@ fn keys_are_followed_while_data_is_held() {
     assert_eq!(world.seen.updates, UPDATES, "each while data was held");
     let generations = generations.all();
     println!("{generations:?}");
-    // The last of them is made in advance.
+    // The last generation is made in advance.
     let [used @ .., _] = generations.as_slice() else {
         panic!("no generation follows the first");
     };

@@ -8,7 +8,7 @@ use imtcp_sim::scenario::{Controller, Scenario};
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// quiche's own client is held to the same.
+/// The tests hold quiche's own client to the same.
 const STACKS: [&str; 3] = ["quiche", "quinn", "noq"];
 
 /// A client's part of a scenario. quiche is told to acknowledge every second packet, as the others
@@ -29,13 +29,13 @@ fn only_flow(scenario: &Scenario) -> FlowResult {
     flow
 }
 
-/// What became of the probes whose acknowledgement had the time to come and that were not lost.
+/// The fate of the probes that were not lost and whose acknowledgement had the time to come.
 #[derive(Debug, Default)]
 struct Probes {
     sent: usize,
-    /// The largest number of an ACK frame.
+    /// Probes that are the largest number of an ACK frame.
     own: usize,
-    /// Of these, those whose frame was held for 1 ms or more.
+    /// Those among them whose frame was held for 1 ms or more.
     held: usize,
 }
 
@@ -54,7 +54,7 @@ fn probes(log: &Log) -> Probes {
 
 const FRAMES: &str = "{ kind = \"frames\", rate = \"4 Mbit/s\", per_second = 30 }";
 
-/// Cross traffic moves the rates of streams. A full window would only be watched.
+/// Cross traffic moves the rates of streams. A connection with a full window would only be watched.
 fn shared_path(stack: &str, ack_frequency: bool) -> Scenario {
     let receiver = format!("receiver = {}", receiver(stack, ack_frequency));
     Path::default()

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// The name that the control unit gives its state while it sends a stream.
 const SENDING_STREAM: &str = "send_stream";
 
-/// What was overheard.
+/// The record of what was overheard.
 #[derive(Debug, Default)]
 pub struct Log {
     /// Packets of probe streams, whatever they asked for.
@@ -76,7 +76,7 @@ impl CongestionController for Overheard {
 
     fn on_ack(&mut self, ack: &AckReceived<'_>) {
         if ack.space == PacketSpace::Application {
-            // Of several frames with one largest number the first brought it.
+            // If several frames have the same largest number, the first one acknowledged it.
             let delay = ack.ack_delay;
             self.log().acks.entry(ack.largest_acked).or_insert(delay);
         }

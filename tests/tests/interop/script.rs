@@ -15,13 +15,13 @@ const WINDOW: usize = 48_000;
 /// What to ask for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Script {
-    /// An IMMEDIATE_ACK in every so many packets, counted from the first.
+    /// One packet in so many, counted from the first, carries an IMMEDIATE_ACK.
     pub immediate_every: Option<u64>,
     /// An ACK_FREQUENCY from the start.
     pub frequency: Option<AckFrequency>,
 }
 
-/// What came of it.
+/// What the controller saw.
 #[derive(Debug, Default)]
 pub struct Log {
     pub peer: Option<PeerAcks>,
@@ -32,7 +32,7 @@ pub struct Log {
     /// The largest number and the delay in each ACK frame that acknowledged something new.
     pub acks: Vec<(u64, Duration)>,
     pub lost: usize,
-    /// What the controller was told of marks in these.
+    /// What the controller was told of marks in these frames.
     pub marks: Vec<Option<u64>>,
 }
 

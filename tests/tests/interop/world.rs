@@ -1,5 +1,5 @@
 //! A foreign server and a quiche client over a link of 20 Mbit/s and 30 ms, each way, in virtual
-//! time. Nothing is lost, but for what a client sends that fills the queue.
+//! time. No packet is lost, unless the client fills its queue.
 
 use crate::servers::{CLIENT, Frames, PACKET, PROTOCOL, Server};
 use imtcp_cc::units::Timestamp;
@@ -13,7 +13,7 @@ const NANOS_PER_BYTE: u64 = 8 * 1_000_000_000 / 20_000_000;
 const DELAY: Duration = Duration::from_millis(30);
 /// How long the queue on the way to the server can become.
 const QUEUE: Duration = Duration::from_millis(60);
-/// Less than this waits for a release; every other timer of the client's is longer.
+/// A timer shorter than this waits for a release. All other timers of the client are longer.
 const SOON: Duration = Duration::from_millis(10);
 /// The server's first unidirectional stream, and the client's.
 const STREAM: u64 = 3;
@@ -53,21 +53,23 @@ pub struct World {
     agenda: Agenda<Event>,
     server: Box<dyn Server>,
     client: quiche::Connection,
-    /// Until when the way to the client is busy, and the way to the server.
+    /// The way to the client is busy until then.
     busy: Timestamp,
+    /// The way to the server is busy until then.
     busy_up: Timestamp,
-    /// Since when data waits for the client's next datagram.
+    /// Data waits for the client's next datagram since then.
     waiting: Option<Timestamp>,
     wakes: [Option<Timestamp>; 2],
     /// Bytes that the application still has to write.
     backlog: usize,
-    /// The client's, and those that it wrote and has certainly not sent.
+    /// Bytes that the client still has to write.
     upload: usize,
+    /// Bytes that the client wrote and has certainly not sent.
     unsent: usize,
     pub seen: Seen,
 }
 
-/// A client's configuration; the test adds what it is about.
+/// A client's configuration. Each test adds its subject.
 pub fn client_config() -> quiche::Config {
     let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).expect("a configuration");
     config.verify_peer(false);
@@ -111,12 +113,12 @@ impl World {
         self.agenda.now()
     }
 
-    /// The server's application has so many more bytes at `at`.
+    /// At `at` the server's application gets this many more bytes to write.
     pub fn write_at(&mut self, at: Timestamp, bytes: usize) {
         self.agenda.schedule(at, Event::Write(bytes));
     }
 
-    /// The client's application has so many more bytes at `at`.
+    /// At `at` the client's application gets this many more bytes to write.
     pub fn upload_at(&mut self, at: Timestamp, bytes: usize) {
         self.agenda.schedule(at, Event::Upload(bytes));
     }
@@ -195,7 +197,7 @@ impl World {
         while let Ok((length, _)) = self.client.stream_discard(STREAM, usize::MAX) {
             self.seen.bytes += length as u64;
         }
-        // What carries no data may ask for no acknowledgement.
+        // A packet without data may ask for no acknowledgement.
         if self.seen.bytes > before {
             self.waiting.get_or_insert(self.now());
         }

@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// A row of the live view stands for so many bins: one second.
 const BINS_A_ROW: usize = 10;
-/// Columns of the live view for this rate.
+/// The live view's width in columns stands for this rate.
 const WIDTH: usize = 50;
 const FULL_SCALE: Bandwidth = Bandwidth::from_mbps(50);
 /// The one flow of the scenario.

@@ -7,7 +7,7 @@ use super::{DemoArguments, create};
 use std::error::Error;
 use std::time::Duration;
 
-/// Wall time for a row, where somebody watches.
+/// The pause after a row, if it goes to a terminal.
 const PACE: Duration = Duration::from_millis(150);
 
 /// Shows a measurement, then a promise.

@@ -9,7 +9,7 @@ use imtcp_sim::scenario::Sweep;
 use std::error::Error;
 use std::io::IsTerminal;
 
-/// Columns of the view for the full scale, which is this many times what is required.
+/// The view's width in columns, and the multiple of the required rate for which it stands.
 const WIDTH: usize = 50;
 const FULL_SCALE: f64 = 2.5;
 
@@ -53,7 +53,7 @@ fn row(t_s: f64, steered: &PromiseResult, runs: &[SweepRun]) -> String {
     let mut bar = vec![' '; WIDTH + 1];
     bar[column(1.0)] = '|';
     let mut verdict = String::new();
-    // The promise last, so that nothing hides it.
+    // The promise is drawn last, so that nothing hides it.
     for (run, mark) in runs.iter().zip(MARKS).rev() {
         let Some(slot) = beginning_near(&run.promise, t_s) else {
             continue;

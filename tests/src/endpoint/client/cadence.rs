@@ -1,7 +1,7 @@
-//! When a client acknowledges.
+//! The times at which a client acknowledges.
 //!
-//! quiche acknowledges whatever has come whenever it is asked for a datagram, so it is the caller
-//! who sets the cadence, by not asking.
+//! quiche acknowledges all that has come whenever it is asked for a datagram. So the caller sets
+//! the cadence, by not asking.
 
 use crate::scenario::{Acknowledge, Receiver};
 use imtcp_cc::units::Timestamp;
@@ -45,7 +45,7 @@ impl Cadence {
         self.deadline
     }
 
-    /// The connection was asked for datagrams: whatever waited has gone.
+    /// The connection was asked for datagrams, so no acknowledgement waits any more.
     pub(super) fn acknowledged(&mut self) {
         self.waiting = 0;
         self.deadline = None;

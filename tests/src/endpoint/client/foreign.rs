@@ -1,4 +1,4 @@
-//! What quinn and its descendants have in common: TLS by rustls, and that all they draw can be
+//! What quinn and its descendants have in common. Their TLS is rustls. All that they draw can be
 //! seeded, except keys and nonces of TLS, whose lengths never vary.
 
 use crate::endpoint::config;
@@ -28,13 +28,13 @@ const MIN_ACK_DELAY: u64 = 0xff04_de1b;
 /// Why a client cannot be configured.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refusal {
-    /// By TLS.
+    /// TLS refuses.
     #[error("TLS: {0}")]
     Tls(#[from] Error),
-    /// No cipher for Initial packets.
+    /// TLS has no cipher for Initial packets.
     #[error("TLS has no AES-128-GCM, which QUIC begins with")]
     Cipher,
-    /// A number that QUIC has no encoding for, or below its least value.
+    /// QUIC has no encoding for a number, or the number is below its least value.
     #[error("{0} is out of range")]
     OutOfRange(&'static str),
 }
@@ -119,8 +119,8 @@ impl Ids {
     }
 }
 
-/// Makes the tokens of stateless resets. They show in qlogs, so they are drawn like all else, and
-/// nobody is here from whom they would have to be secret.
+/// Makes the tokens of stateless resets. They show in qlogs, so they are drawn from the seed. They
+/// need not be secret here.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResetKey(u64);
 

@@ -18,8 +18,8 @@ pub(super) trait Client {
     /// A datagram arrives; `number` counts the server's datagrams from 0.
     fn receive(&mut self, moment: Moment<'_>, payload: &mut [u8], number: u64);
 
-    /// Writes the next datagram that should leave now. The buffer comes at full length and leaves
-    /// at the datagram's; false if there is none.
+    /// Writes the next datagram that should leave now. The buffer has its full length before the
+    /// call, and the datagram's afterwards. False if there is no datagram.
     fn transmit(&mut self, moment: Moment<'_>, buffer: &mut Vec<u8>) -> bool;
 
     /// When [`Client::on_time`] should be called.
@@ -28,12 +28,12 @@ pub(super) trait Client {
     /// The time it asked for has come.
     fn on_time(&mut self, moment: Moment<'_>);
 
-    /// Reads all that has arrived for the application. Returns how many bytes these are.
+    /// Reads all that has arrived for the application. Returns the number of bytes.
     fn read(&mut self) -> u64;
 }
 
-/// Connects a client that is configured. None if the stack refuses, which it does for a
-/// configuration alone that has been refused before.
+/// Connects a client that is configured. None if the stack refuses. It refuses for its
+/// configuration alone, and that is checked before.
 pub(super) type Dial = Box<dyn FnOnce(Moment<'_>) -> Option<Box<dyn Client>>>;
 
 /// Configures a flow's client.

@@ -150,7 +150,7 @@ impl FamilyClient {
                 self.connection.handle_event(event);
             }
         }
-        // What the application is told: nothing that reading would not show.
+        // The application learns nothing from these events that reading does not show.
         while self.connection.poll().is_some() {}
     }
 
@@ -161,7 +161,7 @@ impl FamilyClient {
         };
         self.stream = Some(stream);
         let mut receiving = self.connection.recv_stream(stream);
-        // Read to its end, the stream is no more.
+        // A stream that is read to its end exists no longer.
         let Ok(mut chunks) = receiving.read(true) else {
             return 0;
         };
@@ -169,7 +169,7 @@ impl FamilyClient {
         while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
             bytes += chunk.bytes.len() as u64;
         }
-        // The window moved; whoever reads asks for datagrams afterwards anyway.
+        // The window has moved. The caller asks for datagrams after reading in any case.
         let _ = chunks.finalize();
         bytes
     }

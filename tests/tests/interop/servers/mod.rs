@@ -33,7 +33,7 @@ pub trait Server {
     fn write(&mut self, bytes: usize) -> Option<usize>;
     /// Reads what has come on the client's streams, and says how much it was.
     fn read(&mut self) -> u64;
-    /// Goes on to the next generation of keys. Ignored while the last update is not over.
+    /// Goes on to the next generation of keys. Does nothing while the last update is not over.
     fn update_keys(&mut self);
     /// ACK frames received, and ACK_FREQUENCY frames sent.
     fn frames(&mut self) -> Frames;

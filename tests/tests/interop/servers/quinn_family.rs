@@ -16,9 +16,9 @@ pub struct Stack {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
     stream: Option<StreamId>,
-    /// The client's.
+    /// The client's stream.
     incoming: Option<StreamId>,
-    /// Every datagram of the client's comes marked as congested.
+    /// Every datagram from the client comes marked as congested.
     pub congested: bool,
 }
 
@@ -110,7 +110,7 @@ impl Server for Stack {
         let opened = self.stream.or_else(|| connection.streams().open(Dir::Uni));
         self.stream = opened;
         let data = vec![0; bytes];
-        // Blocked is a number of bytes as well: none.
+        // A stream that is blocked takes no bytes.
         Some(connection.send_stream(opened?).write(&data).unwrap_or(0))
     }
 
@@ -131,7 +131,7 @@ impl Server for Stack {
         while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
             bytes += chunk.bytes.len() as u64;
         }
-        // Whoever reads asks for datagrams afterwards anyway.
+        // The caller asks for datagrams after reading in any case.
         let _ = chunks.finalize();
         bytes
     }
