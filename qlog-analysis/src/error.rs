@@ -11,10 +11,10 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's own words.
         source: io::Error,
     },
-    /// The file is not what was asked for, from `line` on.
+    /// The file is not a log that can be read, from `line` on.
     #[error("{}:{line}: {problem}", path.display())]
     Content {
         /// The file.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// What the header of a file of this kind says (draft-ietf-quic-qlog-main-schema).
 const SCHEMA: &str = "urn:ietf:params:qlog:file:sequential";
-/// Events of the controller have names that begin so.
+/// The names of the controller's events begin like this.
 const NAMESPACE: &str = "imtcp:";
 
 /// A qlog whose header has been read.
@@ -60,9 +60,9 @@ pub enum Event {
     PacketReceived(Packet),
     /// The congestion window moved, or something beside it.
     Metrics(Metrics),
-    /// The controller's own; the name is without its namespace.
+    /// An event of the controller. The name is without its namespace.
     Imtcp(String, serde_json::Map<String, serde_json::Value>),
-    /// Any other.
+    /// Any other event.
     Other,
 }
 
@@ -85,7 +85,7 @@ pub struct Raw {
 /// What loss recovery reports; what did not change is left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Metrics {
-    /// In bytes.
+    /// The congestion window, in bytes.
     pub congestion_window: Option<u64>,
 }
 
@@ -146,7 +146,7 @@ impl<R: BufRead> Log<R> {
         };
         match parse(&text) {
             Ok(logged) => Ok(Some(logged)),
-            // Whoever wrote it was ended in the middle of a record.
+            // The writer was ended in the middle of a record.
             Err(Unreadable::Cut) => {
                 *cut = Some(text.line);
                 Ok(None)

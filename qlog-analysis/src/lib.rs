@@ -1,7 +1,7 @@
 //! What a server's qlog says of its measurements and promises.
 //!
 //! [`sequence`] splits a file into records, [`event`] knows which of them matter, [`summary`] adds
-//! them up, what is about promises in [`promises`], and [`table`] lists them one by one.
+//! them up, [`promises`] does so with those about promises, and [`table`] lists them one by one.
 
 pub mod error;
 pub mod event;

@@ -19,13 +19,13 @@ pub struct Promises {
     pub missed: u64,
     /// Achieved by required rate, of slots that the source did not limit.
     pub ratios: Vec<f64>,
-    /// Slots that were called at risk at least half a slot before their end, and missed.
+    /// Missed slots that had been called at risk at least half a slot before their end.
     pub warned_missed: u64,
-    /// The same, and not missed.
+    /// Other slots that had been called at risk as early.
     pub warned_kept: u64,
-    /// How often the status became what it is called.
+    /// How often each status was entered, by its name.
     pub statuses: BTreeMap<String, u64>,
-    /// How often a slot came to be at risk for which cause.
+    /// How often a slot was at risk, by the cause.
     pub causes: BTreeMap<String, u64>,
 }
 
@@ -67,10 +67,10 @@ enum Outcome {
 }
 
 impl Promises {
-    /// Takes an event of a promise; others are left alone.
+    /// Counts an event of a promise. Other events are left alone.
     pub(crate) fn add(&mut self, name: &str, data: Map<String, Value>) -> serde_json::Result<()> {
         match name {
-            // That nothing is required at first is no change.
+            // At first nothing is required, so this is no change.
             "promise_changed" if data.is_empty() && self.requirements.is_empty() => {}
             "promise_changed" if data.is_empty() => self.requirements.push(None),
             "promise_changed" => self.requirements.push(Some(read(data)?)),
@@ -121,8 +121,8 @@ impl Promises {
         self.kept + self.source_limited + self.missed
     }
 
-    /// The ratio of achieved to required that 5 % of the slots stay below; `None` without slots
-    /// that the source did not limit.
+    /// The ratio of achieved to required rate at the 5th percentile of the slots. `None` if the
+    /// source limited all slots, or if there are none.
     pub fn p5(&self) -> Option<f64> {
         let mut sorted = self.ratios.clone();
         sorted.sort_by(f64::total_cmp);
@@ -131,7 +131,7 @@ impl Promises {
         sorted.get(rank).copied()
     }
 
-    /// Their mean.
+    /// The mean of these ratios.
     pub fn mean(&self) -> Option<f64> {
         let count = self.ratios.len();
         (count > 0).then(|| self.ratios.iter().sum::<f64>() / count as f64)

@@ -5,8 +5,8 @@ use std::io::{self, BufRead, Read};
 /// Stands before each text.
 pub const SEPARATOR: u8 = 0x1e;
 
-/// The longest text that is read, in bytes: some thousand times the longest that quiche writes, and
-/// a bound for files without separators.
+/// The longest text that is read, in bytes. quiche's longest are a thousand times shorter. It
+/// bounds the memory that a file without separators takes.
 pub const LONGEST_TEXT: usize = 16 << 20;
 
 /// Why there is no next text.
@@ -24,7 +24,7 @@ pub enum SequenceError {
          separator {SEPARATOR:#04x}"
     )]
     NotASequence(u8),
-    /// A text goes on and on.
+    /// A text is longer than that.
     #[error("a record is longer than {LONGEST_TEXT} bytes")]
     TooLong,
 }
@@ -32,11 +32,12 @@ pub enum SequenceError {
 /// A text and where it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text<'s> {
-    /// What stands between two separators, without the white space around it.
+    /// The text between two separators, without the white space around it.
     pub bytes: &'s [u8],
     /// The line of the input on which it begins, from 1.
     pub line: u64,
-    /// Nothing comes after it, not even the line feed that ends a text: it may have been cut off.
+    /// Nothing comes after it, not even the line feed that ends a text. So it may have been cut
+    /// off.
     pub open: bool,
 }
 

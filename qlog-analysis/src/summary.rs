@@ -86,7 +86,7 @@ pub struct Summary {
     pub completed: u64,
     /// Measurements without one.
     pub abandoned: u64,
-    /// The capacity, each time it was learnt or revised.
+    /// The values of the capacity, as it was learnt and revised.
     pub capacity: Option<Rates>,
     /// Packets that left.
     pub sent: Packets,

@@ -30,7 +30,8 @@ impl Table {
         while let Some(logged) = log.next_event()? {
             if let Event::Imtcp(name, data) = logged.event {
                 let mut fields: Vec<&String> = data.keys().collect();
-                // Whether serde_json keeps the file's order depends on who else uses it.
+                // serde_json keeps the file's order only if another crate in the build asks for
+                // that.
                 fields.sort();
                 for field in fields {
                     if !table.columns.contains(field) {

@@ -4,10 +4,10 @@ use anyhow::{Result, ensure};
 
 use crate::testbed::estimates::Estimate;
 
-/// The paper's.
+/// The paper's estimator.
 pub const CLASSIC_ESTIMATOR: &str = "classic";
 
-/// Estimates before this time stand apart: slow start and its losses.
+/// Estimates before this time do not count, because of slow start and its losses.
 const SETTLED_S: f64 = 2.0;
 
 /// The estimates of one estimator in a few figures, all in bit/s.

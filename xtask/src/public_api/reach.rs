@@ -108,8 +108,8 @@ impl Reach {
         contents.undecided.extend(undecided);
     }
 
-    /// An item is listed in the public module that has it. If it is in a private module, it is listed
-    /// at the first of its public names.
+    /// An item is listed in the public module that has it. If it is in a private module, it is
+    /// listed at the first of its public names.
     fn decide(&mut self) {
         for (shown, contents) in &mut self.modules {
             for (name, id) in std::mem::take(&mut contents.undecided) {

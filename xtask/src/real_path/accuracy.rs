@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::testbed::estimates::{DEFAULT_ESTIMATOR, Estimate};
 
-/// How often somebody looks.
+/// The estimate is looked at once in this time.
 const GRID_S: f64 = 0.1;
 
 /// The beginning of a connection, which does not count.
@@ -32,8 +32,8 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// Of a transfer from `begin_s` to `end_s` on the estimates' clock, where `truth_bps` was
-    /// available.
+    /// The accuracy in a transfer from `begin_s` to `end_s` on the estimates' clock, where
+    /// `truth_bps` was available.
     pub fn of(estimates: &[Estimate], truth_bps: f64, begin_s: f64, end_s: f64) -> Self {
         let mut errors = Vec::new();
         let mut longest_wrong: u32 = 0;
@@ -112,7 +112,8 @@ mod tests {
         let mut made = estimates(|_| 40.0);
         made.retain(|estimate| estimate.time_s < 3.0);
         let accuracy = Accuracy::of(&made, 40e6, 0.0, 10.0);
-        // From the age of a second on, at 4 s, to the end: six of nine seconds.
+        // There is none from 4 s, when the last one is a second old, to the end: six of nine
+        // seconds.
         assert!(
             (accuracy.silent_share - 6.0 / 9.0).abs() < 0.03,
             "{accuracy:?}"

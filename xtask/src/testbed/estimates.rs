@@ -11,7 +11,7 @@ pub const DEFAULT_ESTIMATOR: &str = "statistical";
 /// One line of the file; rates in bit/s.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// Since the server's start.
+    /// Seconds since the server's start.
     pub time_s: f64,
     /// Who made it.
     pub estimator: String,
@@ -19,7 +19,7 @@ pub struct Estimate {
     pub available_bps: f64,
     /// Lower end of its 95 % interval.
     pub low_bps: f64,
-    /// Upper end.
+    /// Upper end of its 95 % interval.
     pub high_bps: f64,
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The width of a class.
 const CLASS_NS: u64 = 1000;
 
-/// What is later counts as this late, except for the maximum.
+/// A packet that is later counts as this late, except for the maximum.
 const CLASSES: usize = 20_000;
 
 /// A histogram in classes of a microsecond.
@@ -18,13 +18,13 @@ pub struct Lateness {
 /// Its quantiles, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Half came earlier.
+    /// Half of the packets were less late.
     #[serde(rename = "p50")]
     pub p50_us: f64,
-    /// 99 % came earlier.
+    /// 99 % of the packets were less late.
     #[serde(rename = "p99")]
     pub p99_us: f64,
-    /// The latest.
+    /// The latest packet.
     #[serde(rename = "max")]
     pub max_us: f64,
 }
@@ -48,7 +48,7 @@ impl Lateness {
         self.latest_ns = self.latest_ns.max(late_ns);
     }
 
-    /// What it comes to.
+    /// The quantiles of all packets so far.
     pub fn summary(&self) -> Summary {
         Summary {
             p50_us: self.quantile(0.5),
