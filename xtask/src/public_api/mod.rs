@@ -3,7 +3,8 @@
 //! The listing is made from the source files, so that every toolchain makes the same one. Types are
 //! written as in the source. It follows modules, `use` lines and `cfg`, and does not expand macros:
 //! an invocation within an `impl` is listed with its input, and items that a macro makes outside of
-//! an `impl` are missed.
+//! an `impl` are missed. Auto traits such as `Send` are not listed either; `cargo semver-checks`
+//! sees them.
 
 mod listing;
 mod names;
