@@ -43,7 +43,7 @@ pub(super) fn show(arguments: &DemoArguments) -> Result<(), Box<dyn Error>> {
     println!("In {}:", arguments.out.display());
     println!("  {name}.svg     estimate against truth");
     println!(
-        "  {name}.sqlog   the server's qlog; `cargo run --release -p qlog-analysis -- FILE` sums \
+        "  {name}.sqlog   the server's qlog; `cargo run --release -p imtcp-qlog -- FILE` sums \
          it up"
     );
     println!("  and series as CSV, and the same of the run without measuring");

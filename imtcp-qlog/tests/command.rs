@@ -207,9 +207,9 @@ fn a_log_may_end_anywhere() {
     }
 }
 
-fn analyse_in_process(content: &[u8]) -> Result<u64, qlog_analysis::Error> {
-    let mut log = qlog_analysis::Log::new(content, Path::new("run.sqlog"))?;
-    qlog_analysis::summary::Summary::of(&mut log).map(|summary| summary.events)
+fn analyse_in_process(content: &[u8]) -> Result<u64, imtcp_qlog::Error> {
+    let mut log = imtcp_qlog::Log::new(content, Path::new("run.sqlog"))?;
+    imtcp_qlog::summary::Summary::of(&mut log).map(|summary| summary.events)
 }
 
 #[test]

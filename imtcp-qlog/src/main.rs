@@ -2,9 +2,9 @@
 
 use clap::Parser;
 use comfy_table::{Table, presets};
-use qlog_analysis::promises::Promises;
-use qlog_analysis::summary::{Packets, Rates, Summary};
-use qlog_analysis::table;
+use imtcp_qlog::promises::Promises;
+use imtcp_qlog::summary::{Packets, Rates, Summary};
+use imtcp_qlog::table;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, ErrorKind, Write};
@@ -40,7 +40,7 @@ fn is_closed_pipe(error: &(dyn Error + 'static)) -> bool {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let mut log = qlog_analysis::open(&arguments.file)?;
+    let mut log = imtcp_qlog::open(&arguments.file)?;
     let mut output = io::stdout().lock();
     if arguments.csv {
         table::Table::of(&mut log)?.write(&mut output)?;
