@@ -2,7 +2,7 @@
 
 use imtcp_cc::promise::{Demand, Requirement};
 use imtcp_cc::units::Bandwidth;
-use imtcp_cc::units::quantity::{self, QuantityError, RATES, SPANS, Units};
+use quantity::{QuantityError, RATES, SPANS, Units};
 use std::time::Duration;
 
 const EXAMPLES: &str = "write `8 Mbit/s per 2 s`, or `exactly 3.3 Mbit/s per 4 s`";

@@ -1,8 +1,9 @@
-//! `cargo xtask determinism`: does a scenario and its seed give the same bytes in every build?
+//! `cargo xtask determinism`: checks that a scenario and its seed give the same bytes in every
+//! build.
 //!
-//! The tests start the simulator twice in one profile; here the profiles differ. An optimiser that
-//! reorders floating-point sums, or a check that is only compiled into debug builds and changes
-//! something, would show.
+//! The tests start the simulator twice in one profile. Here the profiles differ. It shows if an
+//! optimiser reorders floating-point sums, or if a check that only debug builds have changes
+//! something.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace;
 
-/// One input may take so many seconds before it counts as one that hangs.
+/// An input that takes more seconds than this counts as one that hangs.
 const TIMEOUT: u32 = 25;
 
 /// Feeds the parsers and state machines with inputs that lead further and further; see
@@ -20,7 +20,7 @@ pub struct Arguments {
     /// How long, for each.
     #[arg(long, default_value_t = 60)]
     seconds: u32,
-    /// What watches over memory. `address` needs a nightly toolchain.
+    /// The sanitizer that watches over memory. `address` needs a nightly toolchain.
     #[arg(long, default_value = "none")]
     sanitizer: Sanitizer,
 }
@@ -92,7 +92,7 @@ fn cargo_fuzz(folder: &Path, target: &str, arguments: &Arguments) -> Result<Exit
         Sanitizer::Address => command.env("RUSTUP_TOOLCHAIN", "nightly"),
     };
     command.arg(target);
-    // What is found goes into the first folder.
+    // libFuzzer writes new inputs into the first folder.
     for inputs in ["corpus", "seeds"] {
         let inputs = folder.join(inputs).join(target);
         fs::create_dir_all(&inputs).with_context(|| format!("making {}", inputs.display()))?;

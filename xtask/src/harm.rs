@@ -24,10 +24,10 @@ pub struct Arguments {
     /// Folder for a CSV file with every path, and the scenarios of those that miss a bar.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// How many times more to run a path that misses; a miss stands if it is no chance.
+    /// How many times more to run a path that misses. A miss stands if it is more than chance.
     #[arg(long, default_value_t = 16)]
     repeats: u32,
-    /// Show as well how much differs by chance alone.
+    /// Also show how much differs by chance alone.
     #[arg(long)]
     placebo: bool,
     /// How many paths to run at the same time.

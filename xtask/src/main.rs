@@ -6,6 +6,7 @@ mod doctor;
 mod downstream;
 mod fuzz;
 mod harm;
+mod public_api;
 mod quiche_tests;
 mod real_path;
 mod series;
@@ -37,6 +38,7 @@ enum Chore {
     Determinism(determinism::Arguments),
     Fuzz(fuzz::Arguments),
     Harm(harm::Arguments),
+    PublicApi(public_api::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Chore::Determinism(arguments) => determinism::run(&arguments),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Harm(arguments) => harm::run(&arguments),
+        Chore::PublicApi(arguments) => public_api::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

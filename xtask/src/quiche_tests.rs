@@ -1,6 +1,7 @@
-//! `cargo xtask quiche-tests`: upstream's own unit tests, on the untouched crate and on the patched
-//! source, and on that with `imtcp` as the default controller. The patches are harmless as long as
-//! the first two give the same result, and the third but for a list of known differences.
+//! `cargo xtask quiche-tests` runs upstream's own unit tests three times: on the untouched crate,
+//! on the patched source, and on the patched source with `imtcp` as the default controller. The
+//! patches are harmless as long as the first two give the same result, and the third differs only
+//! in a list of known tests.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -70,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 struct Crates {
     published: PathBuf,
     patched: PathBuf,
-    /// The patched one, with imtcp for whoever names no controller.
+    /// The patched one, with imtcp where no controller is named.
     plugged: PathBuf,
 }
 
@@ -110,7 +111,7 @@ fn complete(source: &Path, folder: &Path) -> Result<()> {
     let manifest = source.join("Cargo.toml");
     let text =
         fs::read_to_string(&manifest).with_context(|| format!("reading {}", manifest.display()))?;
-    // A workspace of its own, or cargo takes it for a lost member of this one.
+    // The crate is a workspace of its own, or cargo would take it for a lost member of this one.
     workspace::write(
         &folder.join("Cargo.toml"),
         &format!("{text}\n[workspace]\n"),
@@ -128,7 +129,7 @@ fn test(folder: &Path, features: &str) -> Result<Outcomes> {
         .context("starting cargo test")?;
     let text = String::from_utf8_lossy(&output.stdout);
     let outcomes = parse(&text);
-    // Failing tests make cargo fail too, so whether they ran is seen by the summary.
+    // Failing tests make cargo fail, too, so only the summary shows whether they ran.
     if outcomes.is_empty() || !text.contains("\ntest result: ") {
         bail!(
             "the tests in {} did not run to their end ({})",

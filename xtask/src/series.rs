@@ -147,7 +147,7 @@ fn export(folder: &Path) -> Result<Vec<Patch>> {
     Ok(series)
 }
 
-/// A difference without what is git's own, and without the source that git shows behind positions.
+/// A difference without git's own lines, and without the source that git shows behind positions.
 fn bare(difference: &str) -> String {
     let lines = difference
         .lines()
@@ -163,7 +163,7 @@ fn bare(difference: &str) -> String {
         .collect()
 }
 
-/// Puts the series in the place of the one that is there.
+/// Replaces the series that is there.
 fn replace(series: &[Patch]) -> Result<()> {
     ensure!(!series.is_empty(), "the repository has no patches");
     for (name, _) in present()? {

@@ -5,7 +5,6 @@
 
 mod bandwidth;
 mod bytes;
-pub mod quantity;
 mod time;
 
 pub use bandwidth::Bandwidth;

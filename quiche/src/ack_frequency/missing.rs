@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Gaps that are remembered; a peer that leaves more makes the oldest forgotten.
+/// The number of gaps that are remembered. If a peer leaves more, the oldest are forgotten.
 const CAPACITY: usize = 64;
 
 /// Gaps in the packet numbers received, as ascending ranges that do not touch.
@@ -15,7 +15,7 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    /// Takes a received number in. Says whether it did not continue the numbers before it.
+    /// Takes in a received number. Returns true if it does not continue the numbers before it.
     pub(super) fn on_received(&mut self, number: u64) -> bool {
         if number < self.next {
             self.fill(number);
@@ -38,7 +38,7 @@ impl Missing {
         self.gaps.get(index).map(|gap| gap.start.max(from))
     }
 
-    /// Takes a number out that arrived late.
+    /// Removes a number that arrived late.
     fn fill(&mut self, number: u64) {
         let index = self.gaps.partition_point(|gap| gap.end <= number);
         let Some(gap) = self.gaps.get_mut(index).filter(|gap| gap.contains(&number)) else {

@@ -1,7 +1,7 @@
 //! Delayed acknowledgements, and requests about them (draft-ietf-quic-ack-frequency-14).
 //!
-//! Two roles that do not depend on each other. As receiver of data a connection follows the peer's
-//! requests ([`Receiver`]) if
+//! A connection has two roles that do not depend on each other. As receiver of data a connection
+//! follows the peer's requests ([`Receiver`]) if
 //! [`Config::enable_ack_frequency()`](crate::Config::enable_ack_frequency) was called. As sender of
 //! data it passes on what a path's [`CongestionController`](crate::cc::CongestionController) asks
 //! for, if the peer advertises support.
@@ -112,8 +112,8 @@ impl<F: BufFactory> Connection<F> {
         Ok(())
     }
 
-    /// The peer sent a request. Without our transport parameter it is an unknown frame, in whatever
-    /// packet (RFC 9000, section 12.4); with it, one that belongs in 1-RTT packets.
+    /// The peer sent a request. If we sent no transport parameter, the frame is unknown in any
+    /// packet (RFC 9000, section 12.4). If we did, it is allowed in 1-RTT packets only.
     pub(crate) fn on_ack_request(&mut self, request: Request, ty: Type) -> Result<()> {
         if self.ack_frequency.receiver.min_ack_delay().is_some() && ty != Type::Short {
             return Err(Error::InvalidPacket);
@@ -197,7 +197,7 @@ impl<F: BufFactory> Connection<F> {
     }
 
     /// Puts a request into the next packet of a kind, whatever it asks for and whatever the peer
-    /// advertised. A test of the other side, which has to survive it.
+    /// advertised. This tests the other side, which has to survive it.
     #[doc(hidden)]
     pub fn inject_ack_request(&mut self, ty: Type, request: Request) {
         self.ack_frequency.sender.inject(ty, request);

@@ -10,8 +10,9 @@ use crate::Result;
 
 /// `max_ack_delay` has to be smaller (RFC 9000, section 18.2).
 pub(super) const MAX_ACK_DELAY_LIMIT: Duration = Duration::from_millis(1 << 14);
-/// Packets out of order that elicit an acknowledgement whatever was requested: each may add a range
-/// to the ACK frame, and a range that no longer fits must not be dropped unsent (draft section 6).
+/// After this many packets out of order an acknowledgement is sent, whatever was requested. Each of
+/// them may add a range to the ACK frame, and a range that no longer fits must not be dropped
+/// unsent (draft section 6).
 const MAX_UNREPORTED_RANGES: usize = crate::MAX_ACK_RANGES / 2;
 
 /// How acknowledgements are delayed.
@@ -33,7 +34,7 @@ pub struct Receiver {
     min_ack_delay: Option<Duration>,
     /// `None`: each ack-eliciting packet is acknowledged at the next opportunity, as upstream does.
     policy: Option<Policy>,
-    /// Of the newest request.
+    /// The sequence number of the newest request.
     sequence: Option<u64>,
     missing: Missing,
     /// Draft section 6.2: the largest ack-eliciting packet received.
@@ -154,7 +155,7 @@ impl Receiver {
         self.due
     }
 
-    /// Nothing has to be kept track of otherwise.
+    /// Otherwise there is nothing to keep track of.
     fn is_used(&self) -> bool {
         self.min_ack_delay.is_some() || self.policy.is_some()
     }
@@ -194,7 +195,7 @@ impl Receiver {
             .is_none_or(|last| packet.now.saturating_duration_since(last) > packet.smoothed_rtt)
     }
 
-    /// By when what was received has to be acknowledged.
+    /// The time by which the packets received have to be acknowledged.
     fn deadline(&self) -> Option<Instant> {
         Some(self.oldest_unacked? + self.policy?.max_ack_delay)
     }

@@ -16,10 +16,10 @@ use crate::packet::Type;
 use crate::recovery::Recovery;
 use crate::recovery::RecoveryOps;
 
-/// Requests whose fate is remembered one by one.
+/// The number of requests whose fate is remembered one by one.
 const MAX_IN_FLIGHT: usize = 8;
 
-/// Keeps the requests apart, and the delay that loss recovery has to expect of the peer.
+/// Keeps account of the requests, and of the delay that loss recovery has to expect of the peer.
 #[derive(Debug, Default)]
 pub(crate) struct Sender {
     /// `None` until the peer's transport parameters are known.
@@ -158,7 +158,8 @@ impl Sender {
             reordering_threshold,
         });
         if self.in_flight.len() == MAX_IN_FLIGHT {
-            // Two become one that stands for the longer delay until the newer of them is settled.
+            // The two oldest become one. It stands for the longer delay until the newer of them is
+            // settled.
             let (_, oldest) = self.in_flight.remove(0);
             self.in_flight[0].1 = self.in_flight[0].1.max(oldest);
         }
@@ -177,7 +178,8 @@ impl Sender {
         }
     }
 
-    /// A packet with this request was lost: the newest is sent again, under a new number.
+    /// A packet with this request was lost. If it is the newest request, it is sent again under a
+    /// new number.
     pub(crate) fn on_lost(&mut self, request: Request) {
         if let Request::Frequency { sequence, .. } = request {
             if sequence.checked_add(1) == Some(self.next_sequence) {

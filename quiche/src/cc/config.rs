@@ -9,8 +9,8 @@ use crate::BufFactory;
 use crate::Config;
 use crate::Connection;
 
-/// A factory inside quiche's configuration, which is compared to see whether a handshake callback
-/// has changed it. Two handles are equal when they share one factory.
+/// A factory inside quiche's configuration. quiche compares configurations to see whether a
+/// handshake callback has changed one. Two handles are equal when they share one factory.
 #[derive(Clone, Debug)]
 pub(crate) struct FactoryHandle(pub(crate) Arc<dyn Factory>);
 

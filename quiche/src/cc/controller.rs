@@ -30,11 +30,11 @@ pub trait CongestionController: Debug + Send + Sync + Any {
 
     /// When may the next packet leave?
     ///
-    /// Asked for each packet, when application data is queued and the window has room for it. A
-    /// packet that fills less than the path allows only because the window is nearly full is not
-    /// asked for: quiche waits until it fits. Nor is one that the caller's buffer would cut short,
-    /// unless the caller has no larger buffer. Everything but application data leaves without
-    /// asking.
+    /// quiche asks for each packet, when application data is queued and the window has room for it.
+    /// It does not ask for a packet that would be short only because the window is nearly full, and
+    /// waits until the packet fits. It does not ask for a packet that the caller's buffer would cut
+    /// short either, unless the caller has no larger buffer. Everything but application data leaves
+    /// without asking.
     fn next_release(&mut self, context: &SendContext) -> Release;
 
     /// The largest size of the next packet in bytes, for packets of equal size; `None` for what
@@ -73,21 +73,21 @@ pub trait CongestionController: Debug + Send + Sync + Any {
     fn on_peer_acks(&mut self, _peer: &PeerAcks) {}
 
     /// Whether the peer should acknowledge the next packet at once (an IMMEDIATE_ACK frame of one
-    /// byte, within the packet's size). Asked for each packet that was answered with
-    /// [`Release::Now`], if the peer understands it
-    /// ([`PeerAcks::min_ack_delay`]). If no application data got into that packet, the next one
-    /// that is released carries the frame, without being asked for.
+    /// byte, within the packet's size). quiche asks for each packet that was answered with
+    /// [`Release::Now`], if the peer understands the frame ([`PeerAcks::min_ack_delay`]). If no
+    /// application data got into that packet, the next one that is released carries the frame,
+    /// without a question.
     fn immediate_ack(&mut self) -> bool {
         false
     }
 
-    /// How the peer should acknowledge from now on; `None` for no change. Asked for each 1-RTT
-    /// packet with application data, probe packets after a timeout excepted, if the peer
-    /// understands it ([`PeerAcks::min_ack_delay`]).
+    /// How the peer should acknowledge from now on; `None` for no change. quiche asks for each
+    /// 1-RTT packet with application data, except for probe packets after a timeout, if the peer
+    /// understands requests ([`PeerAcks::min_ack_delay`]).
     ///
     /// A request travels in that packet or the next one with data. It is sent when it differs from
-    /// the one before; again when it was lost, and when the connection returns to this path and the
-    /// peer follows another path's request. Once a round trip is often enough
+    /// the one before. It is sent again when it was lost, and when the connection returns to this
+    /// path while the peer follows another path's request. Once a round trip is often enough
     /// (draft-ietf-quic-ack-frequency-14, section 8.1).
     fn ack_frequency(&mut self, _now: Instant) -> Option<AckFrequency> {
         None
@@ -118,7 +118,7 @@ pub trait CongestionController: Debug + Send + Sync + Any {
 pub struct PathContext {
     /// Whose path it is.
     pub identity: PathIdentity,
-    /// The present.
+    /// The present time.
     pub now: Instant,
     /// Bytes of the largest datagram until the path or the peer says otherwise.
     pub max_datagram_size: usize,

@@ -3,8 +3,8 @@
 //! An acknowledgement may count how many packets arrived with each ECN mark. A count is believed
 //! only if it can be true: no more packets arrive with a mark than were sent with one, and each
 //! newly acknowledged packet that was sent with a mark arrived with that mark, or with CE in its
-//! place. A count that cannot be true ends it for the path: nothing that the peer counts is
-//! believed after that. quiche marks no packet today, so that every count above zero is refused.
+//! place. After a count that cannot be true, none of the peer's counts is believed any more on that
+//! path. quiche marks no packet today, so every count above zero is refused.
 
 /// The ECN counts of an ACK frame (RFC 9000, section 19.3.2): running totals of one packet number
 /// space.
@@ -58,7 +58,7 @@ impl Validation {
         counts: Option<Counts>,
         newly_acked: Marked,
     ) -> Option<u64> {
-        // A frame that was overtaken may have older counts, which prove nothing.
+        // A frame that was overtaken may have older counts. They prove nothing.
         if self.largest_acked >= Some(largest_acked) {
             return None;
         }
@@ -82,7 +82,7 @@ impl Validation {
             return false;
         };
         let missing = newly_acked.ect0.saturating_sub(ect0) + newly_acked.ect1.saturating_sub(ect1);
-        // CE makes up for marks that are missing, each for one.
+        // Each CE makes up for one mark that is missing.
         missing <= ce
             && counts.ect0 <= self.sent.ect0
             && counts.ect1 <= self.sent.ect1

@@ -32,8 +32,7 @@ impl From<Epoch> for PacketSpace {
 /// When the next packet with application data may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// At once. The answer is permission for one packet; whether it was used is told by
-    /// [`PacketSent`].
+    /// At once. The answer is permission for one packet. [`PacketSent`] tells whether it was used.
     Now,
     /// Not before this time. The question is asked again at every event until then, and at this
     /// time at the latest.
@@ -47,7 +46,7 @@ pub enum Release {
 /// The state of the path when quiche asks for the next release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendContext {
-    /// The present.
+    /// The present time.
     pub now: Instant,
     /// Application data (streams and datagrams) that waits to be sent, in bytes; never 0. Data to
     /// be sent again is counted.
@@ -155,11 +154,11 @@ pub struct AckReceived<'a> {
     /// When packets of `acked` arrived, by ascending packet number and each once; empty when the
     /// peer reports none. Packets may be missing: the peer reports what it can and what has room.
     ///
-    /// It is what the peer says. Times run backwards where packets overtook each other, and where
+    /// These are the peer's words. Times run backwards where packets overtook each other, and where
     /// a peer is mistaken or lies.
     ///
-    /// Asked for with
-    /// `set_max_receive_timestamps_per_ack()` of [`Config`](crate::Config).
+    /// The peer is asked for them with `set_max_receive_timestamps_per_ack()` of
+    /// [`Config`](crate::Config).
     pub receive_times: &'a [ReceiveTime],
 }
 

@@ -20,7 +20,7 @@ pub struct PathIdentity {
 }
 
 impl Default for PathIdentity {
-    /// Of no connection, and between no addresses.
+    /// An identity without a connection and without addresses.
     fn default() -> Self {
         let nowhere = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
         Self {
@@ -33,14 +33,14 @@ impl Default for PathIdentity {
 }
 
 impl RecoveryConfig {
-    /// For the paths of this connection.
+    /// The same identity, for the paths of this connection.
     pub(crate) fn in_connection(mut self, is_server: bool, trace_id: String) -> Self {
         self.path.connection = Arc::from(trace_id);
         self.path.is_server = is_server;
         self
     }
 
-    /// For the path between these addresses.
+    /// The same identity, for the path between these addresses.
     pub(crate) fn on_path(&self, local: SocketAddr, peer: SocketAddr) -> Self {
         let mut config = self.clone();
         config.path.local = local;

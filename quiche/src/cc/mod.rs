@@ -15,12 +15,13 @@
 //!   ACK frame ---> quiche's loss detection ---> on_loss, on_ack
 //! ```
 //!
-//! The gate stands in front of application data only: stream and datagram frames, and probes of the
-//! path MTU, which leave in their place. Everything else leaves without asking: acknowledgements,
-//! probe packets after a timeout, the handshake, path validation, all other control frames, and the
-//! close of the connection. What counts as in flight is bound by the window, as upstream.
+//! The gate stands in front of application data only. These are stream and datagram frames, and
+//! probes of the path MTU, which leave in their place. Everything else leaves without asking:
+//! acknowledgements, probe packets after a timeout, the handshake, path validation, all other
+//! control frames, and the close of the connection. What counts as in flight is bound by the
+//! window, as upstream.
 //!
-//! Data that is held has a timer, always: the release time, or quiche's timer of loss detection.
+//! Data that is held always has a timer: the release time, or quiche's timer of loss detection.
 //!
 //! A release time is part of [`Connection::timeout_instant()`](crate::Connection::timeout_instant),
 //! so an event loop that sleeps until then, calls `on_timeout()` and then `send()` paces without

@@ -1,4 +1,4 @@
-//! Controllers by name, so that whoever chooses an algorithm by a string can choose them.
+//! Controllers by name, for applications that choose an algorithm by a string.
 
 use std::collections::BTreeMap;
 use std::fmt;

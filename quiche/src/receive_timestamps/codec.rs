@@ -1,9 +1,9 @@
 //! The Receive Timestamps field of an ACK_RECEIVE_TIMESTAMPS frame (draft-ietf-quic-receive-ts-02,
 //! section 4.1).
 //!
-//! Ranges of packets that came one after the other, the latest first. A range counts down from its
-//! first packet number; times go down throughout, so each is written as what it is less than the
-//! one before it, and the very first as it is.
+//! The field has ranges of packets that came one after the other, the latest first. A range counts
+//! down from its first packet number. Times go down throughout, so each is written as its
+//! difference from the one before, and the very first as it is.
 
 use std::time::Duration;
 
@@ -89,8 +89,8 @@ pub(super) fn encode(b: &mut OctetsMut, largest_acked: u64, stamps: &[Stamp]) ->
     Ok(())
 }
 
-/// Reads the field and adds what it says to `times`, in the order of the frame. Space is taken for
-/// what has been read, never for what a count promises.
+/// Reads the field and adds what it says to `times`, in the order of the frame. Memory grows with
+/// what has been read, never with what a count promises.
 ///
 /// # Errors
 /// [`Error::InvalidFrame`] (FRAME_ENCODING_ERROR) when it ends too early, or names a packet below

@@ -13,7 +13,7 @@ use crate::Result;
 pub(crate) struct Settings {
     /// What the peer is asked for.
     pub(super) asked: Parameters,
-    /// A peer that asks is answered.
+    /// Whether a peer that asks is answered.
     pub(super) answers: bool,
 }
 
@@ -67,8 +67,8 @@ impl<F: BufFactory> Connection<F> {
     }
 
     /// The peer's transport parameters were received in this handshake. Where nothing was switched
-    /// on they are unknown ones, and ignored. Those of a session that is resumed do not count: what
-    /// they are about is in 1-RTT packets alone.
+    /// on they are unknown ones, and ignored. Those of a session that is resumed do not count,
+    /// because the extension is about 1-RTT packets alone.
     pub(crate) fn on_peer_receive_timestamps_params(&mut self) -> Result<()> {
         if self.receive_timestamps.is_used() {
             let asked = Parameters::find(self.handshake.quic_transport_params())?;
@@ -78,7 +78,7 @@ impl<F: BufFactory> Connection<F> {
     }
 
     /// Behaves from now on as if the peer had asked for this many timestamps in this unit, whether
-    /// or not it did: a misbehaving peer, for tests of the other side.
+    /// or not it did. So a test can give the other side a misbehaving peer.
     #[doc(hidden)]
     pub fn presume_receive_timestamps_asked(&mut self, max_per_ack: u64, exponent: u64) {
         self.receive_timestamps.on_peer_parameters(Parameters {

@@ -22,7 +22,7 @@ use crate::Config;
 use crate::Result;
 
 /// Bytes left free for the small frames that go with acknowledgements: flow control, path
-/// validation, a PING. Without them the timestamps would cost a packet after all.
+/// validation, a PING. If these found no room, the timestamps would cost a packet after all.
 const RESERVED: usize = 64;
 /// Where data waits for the packet, an ACK frame with timestamps takes one part in so many of it.
 const SHARE_BESIDE_DATA: usize = 8;
@@ -75,8 +75,8 @@ impl ReceiveTimestamps {
         (self.answered.max_per_ack() > 0).then_some(self.answered)
     }
 
-    /// A packet of the application's packet number space was taken in. Only of 1-RTT packets is the
-    /// time noted: 0-RTT packets may have waited for their keys.
+    /// A packet of the application's packet number space was taken in. The time is noted for 1-RTT
+    /// packets only, because 0-RTT packets may have waited for their keys.
     pub(crate) fn on_packet_received(&mut self, ty: Type, packet_number: u64, now: Instant) {
         if ty == Type::Short && self.answered.max_per_ack() > 0 {
             self.recorder.record(packet_number, now, &self.answered);
@@ -103,7 +103,7 @@ impl ReceiveTimestamps {
     }
 
     /// Puts an ACK frame into a packet, with receive timestamps where the peer wants them and there
-    /// is room to spare; whether even the plain frame fits.
+    /// is room to spare. Returns false if even the plain frame does not fit.
     pub(crate) fn push_ack(
         &mut self,
         ack: Frame,
@@ -175,7 +175,7 @@ impl AckPacket {
     }
 }
 
-/// Writes an ACK frame as one of another type.
+/// Writes an ACK frame under another type.
 fn put_ack_as(ty: u64, ack: &Frame, b: &mut OctetsMut) -> Result<()> {
     let start = b.off();
     // The frame writes its own type, of one byte, where ours ends.

@@ -1,4 +1,5 @@
-//! Frames in: plain ones as ever, and ACK_RECEIVE_TIMESTAMPS as an ACK frame with a list beside it.
+//! Reads frames: plain ones as ever, and ACK_RECEIVE_TIMESTAMPS as an ACK frame with a list beside
+//! it.
 
 use std::cmp::Reverse;
 
@@ -79,7 +80,7 @@ impl Reader {
         })
     }
 
-    /// Orders the times by packet number. Of a packet that is named twice the first mention counts,
+    /// Orders the times by packet number. If a packet is named twice, the first mention counts,
     /// which is the later time.
     fn sort(&mut self) {
         // Not the stable sort: it allocates.

@@ -1,4 +1,4 @@
-//! When packets arrived, for as long as it is worth telling.
+//! The times at which packets arrived, kept as long as they are worth telling.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -16,7 +16,7 @@ struct Received {
     /// Microseconds since the origin; never 0.
     micros: u64,
     packet_number: u64,
-    /// It was there when an ACK frame was sent.
+    /// Whether it was there when an ACK frame was sent.
     acked: bool,
 }
 
@@ -68,7 +68,7 @@ impl Recorder {
     /// reported (draft-ietf-quic-receive-ts-02, section 6.1), and a packet may come at once.
     fn since_origin(&self, now: Instant) -> u64 {
         let micros = now.saturating_duration_since(self.start).as_micros();
-        // What a variable-length integer can hold is 146,000 years.
+        // A variable-length integer can hold 146,000 years.
         u64::try_from(micros).map_or(octets::MAX_VAR_INT, |micros| {
             micros.saturating_add(1).min(octets::MAX_VAR_INT)
         })
@@ -89,13 +89,13 @@ impl Recorder {
             packet_number: entry.packet_number,
             ticks: entry.micros >> asked.exponent(),
         }));
-        // No more were kept than asked for, unless the peer's parameters have changed since.
+        // More than that are kept only if the peer's parameters have changed since.
         let max = usize::try_from(asked.max_per_ack()).unwrap_or(usize::MAX);
         self.stamps.truncate(max);
         &self.stamps
     }
 
-    /// An ACK frame is sent: forgets what was there for the one before it already.
+    /// An ACK frame is sent. Forgets the times that the frame before it could report already.
     pub(super) fn on_ack_sent(&mut self) {
         self.received
             .retain_mut(|entry| !mem::replace(&mut entry.acked, true));

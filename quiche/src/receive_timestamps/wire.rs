@@ -50,7 +50,7 @@ pub fn encode(largest_acked: u64, stamps: &[Stamp], room: usize) -> Result<Vec<u
     Ok(bytes)
 }
 
-/// Reads a Receive Timestamps field; what it says in its own order, and its length.
+/// Reads a Receive Timestamps field. Returns the times in its own order, and its length.
 ///
 /// # Errors
 /// As the connection would close with.
@@ -65,8 +65,8 @@ pub fn decode(
     Ok((times, b.off()))
 }
 
-/// Reads the frames of a packet as a connection would that `asked` for timestamps; what each says,
-/// by packet number, of packets 1-RTT or else Handshake.
+/// Reads the frames of a packet as a connection would that `asked` for timestamps. The packet is a
+/// 1-RTT packet, or else a Handshake packet. Returns the times of each frame by packet number.
 ///
 /// # Errors
 /// As the connection would close with.

@@ -130,7 +130,8 @@ fn a_stream_whose_header_does_not_fit_stays_in_the_queue() {
         .stream_send(far, b"a question", false)
         .expect("the client writes");
     world.run_for(DELAY * 2);
-    // Of the last part: from 16,384 bytes on an offset takes four bytes, and the header 15.
+    // In the last part an offset takes four bytes, since it is 16,384 or more, and the header takes
+    // 15.
     let parts: Vec<&[u8]> = data[..36_000].chunks(6_000).collect();
     for (index, part) in parts.iter().enumerate() {
         let written = world.server.stream_send(far, part, false);

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::controller::{factory, Policy, Script};
 use crate::world::{payload, server_config, Fate, Sending, World, STREAM};
 
-/// Far beyond every timer that can be meant: what waits that long has been forgotten.
+/// Far beyond every timer that is meant. Data that waits this long has been forgotten.
 const IDLE: Duration = Duration::from_secs(600);
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
@@ -20,9 +20,9 @@ struct Draw {
     total: usize,
     /// The peer's flow control, for the connection and for the stream.
     credit: (u64, u64),
-    /// The client reads so much, so often.
+    /// The client reads this much each time, at this interval.
     reading: (usize, Duration),
-    /// It asks something, so often.
+    /// The client asks something at this interval.
     asking: Duration,
     /// Datagrams that the server sends besides.
     datagrams: usize,

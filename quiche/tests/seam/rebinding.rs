@@ -38,7 +38,8 @@ fn client_at(port: u16) -> SocketAddr {
     SocketAddr::new(address(Side::Client).ip(), port)
 }
 
-/// As clients do that keep a connection alive: who only receives is not heard from otherwise.
+/// Clients that keep a connection alive do this. Otherwise a client that only receives is not heard
+/// from.
 fn keep_alive(world: &mut World, next: &mut Instant) {
     if world.now >= *next {
         *next = world.now + Duration::from_secs(1);
@@ -102,8 +103,8 @@ impl Transfer {
         self.received.len() == self.data.len()
     }
 
-    /// The client's port changes, and what the server sends is lost for a while: too long for the
-    /// validation of the new one.
+    /// The client's port changes, and the server's packets are lost for a while. It is too long for
+    /// the validation of the new port.
     fn outlive_a_failed_validation(&mut self) {
         self.until("some has come", |transfer| transfer.received.len() > 20_000);
         self.world.rebind(9);

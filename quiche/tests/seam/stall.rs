@@ -1,4 +1,4 @@
-//! Data that is held always has a timer: whatever the event loop does, nothing waits for the peer.
+//! Data that is held always has a timer. Whatever the event loop does, nothing waits for the peer.
 
 use std::time::Duration;
 

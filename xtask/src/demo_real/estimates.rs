@@ -4,11 +4,11 @@ use anyhow::{Result, ensure};
 
 use crate::testbed::estimates::Estimate;
 
-/// The paper's.
+/// The paper's estimator.
 pub const CLASSIC_ESTIMATOR: &str = "classic";
 
-/// Estimates before this time stand apart: slow start and its losses.
-const SETTLED_SECONDS: f64 = 2.0;
+/// Estimates before this time do not count, because of slow start and its losses.
+const SETTLED_S: f64 = 2.0;
 
 /// The estimates of one estimator in a few figures, all in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,40 +16,43 @@ pub struct Summary {
     /// How many.
     pub count: usize,
     /// Half are below.
-    pub median: f64,
+    pub median_bps: f64,
     /// The mean.
-    pub mean: f64,
+    pub mean_bps: f64,
     /// The mean lower end of the 95 % intervals.
-    pub low: f64,
+    pub low_bps: f64,
     /// The mean upper end.
-    pub high: f64,
+    pub high_bps: f64,
 }
 
 impl Summary {
-    /// Of `estimator`'s estimates, counted from [`SETTLED_SECONDS`] after the first one of anybody.
+    /// Of `estimator`'s estimates, counted from [`SETTLED_S`] after the first one of anybody.
     pub fn of(estimates: &[Estimate], estimator: &str) -> Result<Self> {
-        let start = estimates.first().map_or(0.0, |first| first.seconds);
+        let start = estimates.first().map_or(0.0, |first| first.time_s);
         let settled: Vec<&Estimate> = estimates
             .iter()
             .filter(|estimate| estimate.estimator == estimator)
-            .filter(|estimate| estimate.seconds >= start + SETTLED_SECONDS)
+            .filter(|estimate| estimate.time_s >= start + SETTLED_S)
             .collect();
         ensure!(
             !settled.is_empty(),
-            "the {estimator} estimator made no estimate after {SETTLED_SECONDS} s"
+            "the {estimator} estimator made no estimate after {SETTLED_S} s"
         );
         let count = settled.len();
         let mean = |value: fn(&Estimate) -> f64| {
             settled.iter().map(|estimate| value(estimate)).sum::<f64>() / count as f64
         };
-        let mut values: Vec<f64> = settled.iter().map(|estimate| estimate.available).collect();
+        let mut values: Vec<f64> = settled
+            .iter()
+            .map(|estimate| estimate.available_bps)
+            .collect();
         values.sort_by(f64::total_cmp);
         Ok(Self {
             count,
-            median: values[count / 2],
-            mean: mean(|estimate| estimate.available),
-            low: mean(|estimate| estimate.low),
-            high: mean(|estimate| estimate.high),
+            median_bps: values[count / 2],
+            mean_bps: mean(|estimate| estimate.available_bps),
+            low_bps: mean(|estimate| estimate.low_bps),
+            high_bps: mean(|estimate| estimate.high_bps),
         })
     }
 }
@@ -62,11 +65,11 @@ mod tests {
     fn estimate(seconds: f64, estimator: &str, mbps: [f64; 3]) -> Estimate {
         let [available, low, high] = mbps.map(|rate| rate * 1e6);
         Estimate {
-            seconds,
+            time_s: seconds,
             estimator: estimator.to_owned(),
-            available,
-            low,
-            high,
+            available_bps: available,
+            low_bps: low,
+            high_bps: high,
         }
     }
 
@@ -83,10 +86,10 @@ mod tests {
         let summary = Summary::of(&estimates, DEFAULT_ESTIMATOR).expect("three are left");
         let expected = Summary {
             count: 3,
-            median: 21e6,
-            mean: 21e6,
-            low: 18e6,
-            high: 23e6,
+            median_bps: 21e6,
+            mean_bps: 21e6,
+            low_bps: 18e6,
+            high_bps: 23e6,
         };
         assert_eq!(summary, expected);
     }

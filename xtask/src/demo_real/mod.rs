@@ -2,9 +2,9 @@
 //! it was configured.
 //!
 //! Server and client run in two network namespaces joined by a veth pair; a token bucket on the
-//! server's side is the tight link. Four transfers: with and without cross traffic, each with and
-//! without measuring. And two beside TCP flows: one that is promised more than its share, one that
-//! is not.
+//! server's side is the tight link. Four transfers are made with and without cross traffic, each
+//! with and without measuring. Two more are made beside TCP flows: one that is promised more than
+//! its share, and one that is not.
 
 mod estimates;
 mod promise;
@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(verdict(&comparisons, &contest))
 }
 
-/// Says what is not as it should be.
+/// Names what is not as it should be.
 fn verdict(comparisons: &[Comparison], contest: &promise::Verdict) -> ExitCode {
     let is_close = comparisons.iter().all(Comparison::is_close);
     if !is_close {

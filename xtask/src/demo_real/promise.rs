@@ -19,9 +19,9 @@ const PROMISE: &str = "6 Mbit/s per 2 s";
 const REQUIRED_BPS: f64 = 6e6;
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// How many TCP flows there are beside, and of which kind: Linux's default. They are many because
-/// few leave a paced flow more than its share: the kernel sends in bursts, and these pay for the
-/// full queue. Beside six or eight nothing needs to be promised in most periods.
+/// The number of TCP flows beside it, and their congestion control, Linux's default. They are many
+/// because few of them leave a paced flow more than its share: the kernel sends in bursts, which
+/// pay for the full queue. Beside six or eight nothing needs to be promised in most periods.
 const RIVALS: u32 = 16;
 const CONGESTION_CONTROL: &str = "cubic";
 
@@ -34,10 +34,10 @@ const LEAST_KEPT: f64 = 0.8;
 
 /// One transfer among the rivals.
 pub struct Contest {
-    /// As the server reports them, without the first; nothing without a promise.
+    /// The slots as the server reports them, without the first. Empty without a promise.
     slots: Vec<Slot>,
     /// What arrived in each period, in bit/s, without the first.
-    arrived: Vec<f64>,
+    arrived_bps: Vec<f64>,
     /// Bits of application data per second of all rivals together, their head start included.
     rivals_bps: f64,
 }
@@ -119,12 +119,12 @@ fn contest(bench: &Bench<'_>, promise: Option<&str>) -> Result<Contest> {
     };
     Ok(Contest {
         slots: slots.into_iter().skip(1).collect(),
-        arrived: by_arrival(&arrivals)?,
+        arrived_bps: by_arrival(&arrivals)?,
         rivals_bps,
     })
 }
 
-/// More than can arrive.
+/// More bytes than can arrive.
 fn bytes_of_the_whole_link(seconds: u32) -> u64 {
     u64::from(seconds) * u64::from(LINK_MBPS) * 1_000_000 / 8
 }
@@ -164,7 +164,7 @@ impl Rivals {
 
     /// Ends them and returns what came through, in bits of application data per second.
     fn stop(self) -> Result<f64> {
-        // First, lest the sender is reset by what ends.
+        // The sender goes first. If the receiver went first, the sender would be reset.
         self.sender.stop()?;
         let tally: Tally = parse(&self.receiver.stop()?)?;
         ensure!(tally.bytes > 0, "no byte of the TCP flows came through");
@@ -188,23 +188,26 @@ fn by_arrival(file: &Path) -> Result<Vec<f64>> {
     Ok(periods(&arrivals, PERIOD.as_secs_f64()))
 }
 
-/// Of seconds and bytes until then.
-fn periods(arrivals: &[(f64, f64)], period: f64) -> Vec<f64> {
+/// The rates of whole periods, from pairs of a time in seconds and the bytes until then.
+fn periods(arrivals: &[(f64, f64)], period_s: f64) -> Vec<f64> {
     let end = arrivals.last().map_or(0.0, |(seconds, _)| *seconds);
-    let until = |at: f64| {
-        let later = arrivals.partition_point(|(seconds, _)| *seconds <= at);
+    let until = |at_s: f64| {
+        let later = arrivals.partition_point(|(seconds, _)| *seconds <= at_s);
         later.checked_sub(1).map_or(0.0, |last| arrivals[last].1)
     };
     (1..)
-        .map(|number| f64::from(number) * period)
-        .take_while(|start| start + period <= end + 1e-6)
-        .map(|start| (until(start + period) - until(start)) * 8.0 / period)
+        .map(|number| f64::from(number) * period_s)
+        .take_while(|start| start + period_s <= end + 1e-6)
+        .map(|start| (until(start + period_s) - until(start)) * 8.0 / period_s)
         .collect()
 }
 
 impl Contest {
     fn periods_with_the_rate(&self) -> usize {
-        let kept = self.arrived.iter().filter(|rate| **rate >= REQUIRED_BPS);
+        let kept = self
+            .arrived_bps
+            .iter()
+            .filter(|rate| **rate >= REQUIRED_BPS);
         kept.count()
     }
 }
@@ -219,7 +222,7 @@ impl Verdict {
         is_enough && self.with.periods_with_the_rate() > self.without.periods_with_the_rate()
     }
 
-    /// What to say if not.
+    /// The message if it is not.
     pub fn complaint() -> String {
         format!(
             "Less than {:.0} % of the slots were kept, or no more than without a promise.",
@@ -245,11 +248,11 @@ impl Verdict {
                 of(warned.count(), kept.len())
             }),
             ("periods of 2 s with the rate, by arrival", |c| {
-                of(c.periods_with_the_rate(), c.arrived.len())
+                of(c.periods_with_the_rate(), c.arrived_bps.len())
             }),
-            ("arrived: mean", |c| mbps(mean(&c.arrived))),
+            ("arrived: mean", |c| mbps(mean(&c.arrived_bps))),
             ("arrived: least period", |c| {
-                mbps(c.arrived.iter().copied().reduce(f64::min))
+                mbps(c.arrived_bps.iter().copied().reduce(f64::min))
             }),
             ("all TCP flows together", |c| mbps(Some(c.rivals_bps))),
         ];
@@ -293,7 +296,7 @@ mod tests {
             rates.iter().all(|rate| (rate - 8e6).abs() < 1e6),
             "{rates:?}"
         );
-        // Nothing more comes behind 3 s, but for the end.
+        // Nothing more comes after 3 s; the last entry only marks the end.
         let stalled = [(3.0, 3e6), (6.0, 3e6)];
         assert_eq!(periods(&stalled, 2.0), [12e6, 0.0]);
         assert_eq!(periods(&[], 2.0), [0.0; 0]);
@@ -309,7 +312,7 @@ mod tests {
                     length_s: 2.0,
                 })
                 .collect(),
-            arrived: vec![if kept > 0 { 6.2e6 } else { 4e6 }, 5.9e6],
+            arrived_bps: vec![if kept > 0 { 6.2e6 } else { 4e6 }, 5.9e6],
             rivals_bps: 12e6,
         };
         let no_need = Verdict {

@@ -44,11 +44,11 @@ impl Comparison {
 
     /// Whether the default estimator's median is within the tolerance.
     pub fn is_close(&self) -> bool {
-        self.error_percent(self.estimate.median).abs() <= TOLERANCE_PERCENT
+        self.error_percent(self.estimate.median_bps).abs() <= TOLERANCE_PERCENT
     }
 
-    fn error_percent(&self, estimate: f64) -> f64 {
-        (estimate / self.available_bps - 1.0) * 100.0
+    fn error_percent(&self, estimate_bps: f64) -> f64 {
+        (estimate_bps / self.available_bps - 1.0) * 100.0
     }
 }
 
@@ -65,21 +65,25 @@ const ROWS: &[Row] = &[
         mbps(c.available_bps)
     }),
     ("cross traffic that came through", |c| mbps(c.cross_bps)),
-    ("estimate: median", |c| mbps(c.estimate.median)),
-    ("estimate: mean", |c| mbps(c.estimate.mean)),
+    ("estimate: median", |c| mbps(c.estimate.median_bps)),
+    ("estimate: mean", |c| mbps(c.estimate.mean_bps)),
     ("estimate: mean 95 % interval", |c| {
-        format!("{} to {}", number(c.estimate.low), mbps(c.estimate.high))
+        format!(
+            "{} to {}",
+            number(c.estimate.low_bps),
+            mbps(c.estimate.high_bps)
+        )
     }),
     ("estimate: error of the median", |c| {
-        format!("{:+.1} %", c.error_percent(c.estimate.median))
+        format!("{:+.1} %", c.error_percent(c.estimate.median_bps))
     }),
     ("estimates", |c| c.estimate.count.to_string()),
     ("the paper's estimator: median", |c| {
-        classic(c, |summary| mbps(summary.median))
+        classic(c, |summary| mbps(summary.median_bps))
     }),
     ("the paper's estimator: error", |c| {
         classic(c, |summary| {
-            format!("{:+.1} %", c.error_percent(summary.median))
+            format!("{:+.1} %", c.error_percent(summary.median_bps))
         })
     }),
     ("goodput, measuring", |c| mbps(c.goodput_bps)),
@@ -94,22 +98,22 @@ const ROWS: &[Row] = &[
         format!("{:.2} %", c.loss_without_percent)
     }),
     ("probe gaps, planned: p50", |c| {
-        timing(c, |t| micros(t.planned_gap_us.p50))
+        timing(c, |t| micros(t.planned_gap_us.p50_us))
     }),
     ("probe gaps, off by: p50", |c| {
-        timing(c, |t| micros(t.gap_error_us.p50))
+        timing(c, |t| micros(t.gap_error_us.p50_us))
     }),
     ("probe gaps, off by: p99", |c| {
-        timing(c, |t| micros(t.gap_error_us.p99))
+        timing(c, |t| micros(t.gap_error_us.p99_us))
     }),
     ("probe gaps", |c| {
         timing(c, |t| t.gap_error_us.count.to_string())
     }),
     ("release times, late by: p50", |c| {
-        timing(c, |t| micros(t.lateness_us.p50))
+        timing(c, |t| micros(t.lateness_us.p50_us))
     }),
     ("release times, late by: p99", |c| {
-        timing(c, |t| micros(t.lateness_us.p99))
+        timing(c, |t| micros(t.lateness_us.p99_us))
     }),
 ];
 
@@ -154,10 +158,10 @@ mod tests {
     fn comparison(median_bps: f64) -> Comparison {
         let summary = Summary {
             count: 100,
-            median: median_bps,
-            mean: median_bps,
-            low: median_bps - 1e6,
-            high: median_bps + 1e6,
+            median_bps,
+            mean_bps: median_bps,
+            low_bps: median_bps - 1e6,
+            high_bps: median_bps + 1e6,
         };
         Comparison {
             available_bps: 12e6,

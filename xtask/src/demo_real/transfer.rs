@@ -29,7 +29,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// With probe streams.
+    /// With measuring.
     pub fn measuring(cross_mbps: u32) -> Self {
         Self {
             cross_mbps,
@@ -37,7 +37,7 @@ impl Transfer {
         }
     }
 
-    /// The same controller without them.
+    /// The same controller without measuring.
     pub fn without_measuring(cross_mbps: u32) -> Self {
         Self {
             cross_mbps,
@@ -50,7 +50,7 @@ impl Transfer {
     }
 }
 
-/// What came of it.
+/// What a transfer yields.
 pub struct Outcome {
     /// Both estimators' estimates, in the order in which they were made.
     pub estimates: Vec<Estimate>,
@@ -80,7 +80,7 @@ pub struct Timing {
     pub lateness_us: Quantiles,
     /// Planned gaps in probe streams.
     pub planned_gap_us: Quantiles,
-    /// How far real gaps were from these.
+    /// How far real gaps were from the planned ones.
     pub gap_error_us: Quantiles,
 }
 
@@ -90,9 +90,11 @@ pub struct Quantiles {
     /// How many.
     pub count: u64,
     /// The median.
-    pub p50: f64,
+    #[serde(rename = "p50")]
+    pub p50_us: f64,
     /// 99 % are below.
-    pub p99: f64,
+    #[serde(rename = "p99")]
+    pub p99_us: f64,
 }
 
 /// What `fetch --json` prints, as far as it is of interest here.
@@ -191,8 +193,8 @@ impl<'a> Bench<'a> {
         self.scratch.join(format!("{}-{what}", transfer.name()))
     }
 
-    /// A file that takes the wanted time at the rate that is left for it. It has no blocks on the
-    /// disk.
+    /// Makes a file that takes the wanted time at the rate that is left for it. The file has no
+    /// blocks on the disk.
     fn make_file(&self, transfer: Transfer) -> Result<String> {
         let name = transfer.name();
         let path = self.scratch.join("root").join(&name);

@@ -1,4 +1,4 @@
-//! `cargo xtask doctor`: is everything there that the build needs?
+//! `cargo xtask doctor`: checks that everything is there that the build needs.
 //!
 //! BoringSSL is compiled by a dependency's build script before any build script of this project
 //! runs, and a missing libclang shows only after minutes of that. So it is looked for here, first.
@@ -20,14 +20,14 @@ pub struct Arguments {
     packages: bool,
 }
 
-/// What came of looking for one thing.
+/// The result of looking for one thing.
 #[derive(Debug, PartialEq, Eq)]
 enum Finding {
     /// It is there; a version or a path.
     Found(String),
-    /// It is not, and why the build needs it.
+    /// It is missing; why the build needs it.
     Missing(String),
-    /// The build does without it, and why.
+    /// It is missing, and the build does without it; why.
     NotNeeded(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! The third run: whoever names no controller has `imtcp`.
+//! The third run: `imtcp` is used where no controller is named.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,7 +29,7 @@ pub fn plug_in(folder: &Path) -> Result<()> {
 
     let manifest = folder.join("Cargo.toml");
     let text = fs::read_to_string(&manifest)?;
-    // The other quiche in the build has the name.
+    // Another quiche in the build already has the name.
     let text = text.replacen("name = \"quiche\"", "name = \"quiche-plugged\"", 1);
     let here = workspace::root();
     let additions = format!(
@@ -42,7 +42,7 @@ pub fn plug_in(folder: &Path) -> Result<()> {
     workspace::write(&manifest, &format!("{text}{additions}"))
 }
 
-/// Runs the tests and compares; whether the differences are those of the list.
+/// Runs the tests and compares. Returns whether the differences are those of the list.
 pub fn compare(crates: &Crates, patched: &Outcomes, features: &str) -> Result<bool> {
     println!("Testing with imtcp, in {}", crates.plugged.display());
     let plugged = test(&crates.plugged, features)?;
@@ -60,7 +60,7 @@ pub fn compare(crates: &Crates, patched: &Outcomes, features: &str) -> Result<bo
         as_listed = false;
     }
     for name in known.keys().filter(|name| !found.contains(&name.as_str())) {
-        // No failure: these tests run on the real clock.
+        // This is no failure, because these tests run on the real clock.
         println!("is listed in upstream-differences.txt, and did not differ: {name}");
     }
     println!(

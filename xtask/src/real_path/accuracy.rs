@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::testbed::estimates::{DEFAULT_ESTIMATOR, Estimate};
 
-/// How often somebody looks.
+/// The estimate is looked at once in this time.
 const GRID_S: f64 = 0.1;
 
 /// The beginning of a connection, which does not count.
@@ -14,10 +14,10 @@ const SETTLING_S: f64 = 1.0;
 const OLDEST_S: f64 = 1.0;
 
 /// Beyond this share of the truth an estimate is wrong, and not just inexact.
-const WRONG: f64 = 0.3;
+const WRONG_SHARE: f64 = 0.3;
 
 /// A moment in which nothing is said counts in the median as this error.
-const SILENCE: f64 = 1.0;
+const SILENCE_ERROR: f64 = 1.0;
 
 /// The estimates of one transfer against a truth that did not change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,50 +27,51 @@ pub struct Accuracy {
     /// The longest time without a break in which the estimate was wrong, in seconds.
     pub longest_wrong_s: f64,
     /// The share of the time in which there was no estimate.
-    pub silent: f64,
+    #[serde(rename = "silent")]
+    pub silent_share: f64,
 }
 
 impl Accuracy {
-    /// Of a transfer from `begin_s` to `end_s` on the estimates' clock, where `truth_bps` was
-    /// available.
+    /// The accuracy in a transfer from `begin_s` to `end_s` on the estimates' clock, where
+    /// `truth_bps` was available.
     pub fn of(estimates: &[Estimate], truth_bps: f64, begin_s: f64, end_s: f64) -> Self {
         let mut errors = Vec::new();
         let mut longest_wrong: u32 = 0;
         let mut wrong = 0;
         let mut silent = 0;
         for look in 0.. {
-            let now = begin_s + SETTLING_S + f64::from(look) * GRID_S;
-            if now > end_s {
+            let now_s = begin_s + SETTLING_S + f64::from(look) * GRID_S;
+            if now_s > end_s {
                 break;
             }
-            let error =
-                newest(estimates, now).map(|estimate| (estimate.available / truth_bps - 1.0).abs());
+            let error = newest(estimates, now_s)
+                .map(|estimate| (estimate.available_bps / truth_bps - 1.0).abs());
             wrong = match error {
-                Some(error) if error > WRONG => wrong + 1,
+                Some(error) if error > WRONG_SHARE => wrong + 1,
                 _ => 0,
             };
             longest_wrong = longest_wrong.max(wrong);
             silent += u32::from(error.is_none());
-            errors.push(error.unwrap_or(SILENCE));
+            errors.push(error.unwrap_or(SILENCE_ERROR));
         }
         errors.sort_by(f64::total_cmp);
         let looks = errors.len();
         Self {
-            median_error: errors.get(looks / 2).copied().unwrap_or(SILENCE),
+            median_error: errors.get(looks / 2).copied().unwrap_or(SILENCE_ERROR),
             longest_wrong_s: f64::from(longest_wrong) * GRID_S,
-            silent: f64::from(silent) / looks.max(1) as f64,
+            silent_share: f64::from(silent) / looks.max(1) as f64,
         }
     }
 }
 
-fn newest(estimates: &[Estimate], now: f64) -> Option<&Estimate> {
+fn newest(estimates: &[Estimate], now_s: f64) -> Option<&Estimate> {
     let made = estimates
         .iter()
         .rev()
         .filter(|estimate| estimate.estimator == DEFAULT_ESTIMATOR);
-    made.skip_while(|estimate| estimate.seconds > now)
+    made.skip_while(|estimate| estimate.time_s > now_s)
         .take(1)
-        .find(|estimate| estimate.seconds >= now - OLDEST_S)
+        .find(|estimate| estimate.time_s >= now_s - OLDEST_S)
 }
 
 #[cfg(test)]
@@ -79,11 +80,11 @@ mod tests {
 
     fn estimate(seconds: f64, mbps: f64) -> Estimate {
         Estimate {
-            seconds,
+            time_s: seconds,
             estimator: DEFAULT_ESTIMATOR.to_owned(),
-            available: mbps * 1e6,
-            low: 0.0,
-            high: 1e9,
+            available_bps: mbps * 1e6,
+            low_bps: 0.0,
+            high_bps: 1e9,
         }
     }
 
@@ -103,17 +104,21 @@ mod tests {
             (accuracy.longest_wrong_s - 1.5).abs() < 0.11,
             "{accuracy:?}"
         );
-        assert_eq!(accuracy.silent, 0.0);
+        assert_eq!(accuracy.silent_share, 0.0);
     }
 
     #[test]
     fn silence_is_not_wrong_and_is_no_estimate_either() {
         let mut made = estimates(|_| 40.0);
-        made.retain(|estimate| estimate.seconds < 3.0);
+        made.retain(|estimate| estimate.time_s < 3.0);
         let accuracy = Accuracy::of(&made, 40e6, 0.0, 10.0);
-        // From the age of a second on, at 4 s, to the end: six of nine seconds.
-        assert!((accuracy.silent - 6.0 / 9.0).abs() < 0.03, "{accuracy:?}");
+        // There is none from 4 s, when the last one is a second old, to the end: six of nine
+        // seconds.
+        assert!(
+            (accuracy.silent_share - 6.0 / 9.0).abs() < 0.03,
+            "{accuracy:?}"
+        );
         assert_eq!(accuracy.longest_wrong_s, 0.0);
-        assert_eq!(accuracy.median_error, SILENCE);
+        assert_eq!(accuracy.median_error, SILENCE_ERROR);
     }
 }

@@ -1,24 +1,24 @@
-//! The cells of the grid: a path, who else is on it, and what the client tells of arrivals.
+//! The cells of the grid: a path, the other flows on it, and what the client tells of arrivals.
 
 use std::fmt;
 
 use clap::ValueEnum;
 
-/// Of the two extensions about acknowledgements, what the client speaks.
+/// Which of the two extensions about acknowledgements the client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Extensions {
-    /// Few acknowledgements where the server asks for it, and times of arrival.
+    /// Both: few acknowledgements where the server asks for that, and times of arrival.
     Both,
     /// Few acknowledgements alone.
     AckFrequency,
     /// Times of arrival alone.
     ReceiveTimestamps,
-    /// Neither, as most clients.
+    /// Neither, like most clients.
     None,
 }
 
 impl Extensions {
-    /// What `fetch` has to be told.
+    /// The options that `fetch` needs for it.
     pub fn options(self) -> &'static [&'static str] {
         match self {
             Self::Both => &[],
@@ -138,7 +138,7 @@ pub struct Axes {
     )]
     ticks: Vec<u32>,
 
-    /// Beside how many of the kernel's CUBIC flows; 0 is alone.
+    /// The numbers of the kernel's CUBIC flows beside the transfer; 0 is alone.
     #[arg(
         long,
         value_name = "COUNT",
@@ -154,7 +154,7 @@ pub struct Axes {
 }
 
 impl Axes {
-    /// A few cells in which most goes wrong that can go wrong.
+    /// A few cells that show most of what can go wrong.
     pub fn quick() -> Self {
         Self {
             rates: vec![40],
@@ -166,7 +166,7 @@ impl Axes {
         }
     }
 
-    /// All cells: those alone first, the slowest rates first.
+    /// All cells. Those without rivals come first, and among them the slowest rates.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = vec![Cell {
             rate_mbps: 0,

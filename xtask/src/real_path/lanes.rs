@@ -1,8 +1,8 @@
 //! Several transfers at a time, each over a path of its own, as far as the machine can take it.
 //!
-//! A transfer at 5 Mbit/s leaves the processor idle nearly all the time, so one after the other
-//! would make hours of minutes. All controllers of a cell and run have their turns on one lane, one
-//! after the other: what is compared is never under way at the same time.
+//! A transfer at 5 Mbit/s leaves the processor idle nearly all the time, so transfers one after the
+//! other would take hours instead of minutes. All controllers of a cell and run have their turns on
+//! one lane, one after the other. So transfers that are compared never run at the same time.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Sender};
@@ -17,13 +17,13 @@ use super::results::Row;
 /// More lanes than this are no use: each has three programs.
 const MOST_LANES: u32 = 10;
 
-/// What is done on one lane without a pause.
+/// The transfers that are made on one lane without a pause.
 pub struct Unit<'a> {
     /// The path.
     pub cell: &'a Cell,
     /// Counted from 1.
     pub run: u32,
-    /// Which have their turn, in this order.
+    /// The controllers that have their turn, in this order.
     pub controllers: Vec<&'a str>,
 }
 
@@ -35,8 +35,8 @@ pub fn count<'a>(cells: impl Iterator<Item = &'a Cell>, load_mbps: u32) -> usize
     usize::try_from(lanes).unwrap_or(1)
 }
 
-/// Does all units; `transfer` makes one transfer on a lane, `done` takes what came of it. The first
-/// error ends it, when what is under way has ended.
+/// Does all units. `transfer` makes one transfer on a lane, and `done` gets its result. After the
+/// first error no transfer is begun, and those under way come to their end.
 pub fn work<L: Sync>(
     lanes: &[L],
     units: Vec<Unit<'_>>,
@@ -72,7 +72,7 @@ pub fn work<L: Sync>(
     outcome
 }
 
-/// What waits, and what is under way.
+/// The units that wait, and the load that is under way.
 struct Queue<'a> {
     state: Mutex<State<'a>>,
     freed: Condvar,
@@ -134,7 +134,7 @@ impl<'a> Queue<'a> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<'a>> {
-        // Whoever panicked had taken its unit already, and left the rest as it was.
+        // A thread that panicked had taken its unit already, and left the rest as it was.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

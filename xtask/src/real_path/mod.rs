@@ -1,8 +1,9 @@
-//! `cargo xtask real-path`: never worse than without, on sockets and over a path with a round trip.
+//! `cargo xtask real-path`: measuring makes no transfer worse, on sockets and over a path with a
+//! round trip.
 //!
 //! Server and client run in two network namespaces. Between them is a path that a process of this
 //! program emulates: rate, delay and queue are what the cell of the grid says. Each controller has
-//! its turn in each round, so that what the machine does besides hits all of them. Slow paths are
+//! its turn in each round, so that other work of the machine hits all of them. Slow paths are
 //! measured side by side, each in namespaces of its own.
 
 #![expect(
@@ -34,7 +35,7 @@ use report::Verdict;
 use results::{Results, Row};
 use transfer::Bench;
 
-/// From this rate on a transfer of fewer seconds tells as much.
+/// From this rate on a shorter transfer tells as much.
 const FAST_MBPS: u32 = 100;
 
 /// Compares imtcp with itself without measuring, and with CUBIC, over emulated paths between two
@@ -111,7 +112,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
     let grid = Grid::of(arguments);
     let outcome = grid.measure(&launcher, &scratch, &mut results);
-    // What is there is worth showing also where it was interrupted.
+    // The results so far are worth showing even after an interruption.
     let verdicts: Vec<Verdict> = grid
         .cells
         .iter()
@@ -206,7 +207,7 @@ impl<'a> Grid<'a> {
             .unwrap_or(if cell.rate_mbps < FAST_MBPS { 8 } else { 5 })
     }
 
-    /// The controllers, each first in its turn.
+    /// The controllers, each of them first in one of the runs.
     fn in_turn(&self, run: u32) -> impl Iterator<Item = &String> {
         let first = run as usize % self.controllers.len();
         let (later, sooner) = self.controllers.split_at(first);
@@ -214,7 +215,7 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// Beside rivals nothing is compared with CUBIC.
+/// Beside rivals no controller is compared with CUBIC.
 fn is_wanted(cell: &Cell, controller: &str) -> bool {
     cell.rivals == 0 || controller.starts_with("imtcp")
 }

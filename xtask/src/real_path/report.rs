@@ -6,17 +6,20 @@ use std::fmt::Write;
 use super::results::{Results, Row};
 use crate::testbed::median;
 
-/// Alone: the median over the runs, and each run, against another controller in the same run.
+/// The bars for transfers alone: goodput against another controller's in the same run, for the
+/// median over the runs and for each run.
 const MEDIAN_BAR: f64 = 0.98;
 const EVERY_BAR: f64 = 0.95;
 
-/// Beside rivals, where luck decides much in a single run: the median, against not measuring.
+/// The bar beside rivals, where luck decides much in a single run: the median, against not
+/// measuring.
 const BESIDE_BAR: f64 = 0.95;
 
 /// The error of the estimate at the median of the time, as a share of the truth.
 const ERROR_BAR: f64 = 0.10;
 
-/// How long it may be further off than 30 %, in seconds. The times of looks are 100 ms apart.
+/// The time for which the estimate may be further off than 30 %, in seconds. It is looked at every
+/// 100 ms.
 const WRONG_BAR_S: f64 = 1.05;
 
 /// The controller that is judged, and those that it is compared with.
@@ -28,14 +31,14 @@ pub struct Verdict {
     cell: String,
     /// Median goodputs, by controller, in bit/s.
     goodputs: BTreeMap<String, f64>,
-    /// What is not as it should be, in words.
+    /// The bars that were missed, in words.
     misses: Vec<String>,
-    /// What there is to say besides.
+    /// Further remarks.
     notes: Vec<String>,
 }
 
 impl Verdict {
-    /// Of the rows of a cell.
+    /// Sums up the rows of a cell.
     pub fn of(cell: &str, is_alone: bool, results: &Results) -> Self {
         let rows: Vec<&Row> = results.of(cell).collect();
         let mut verdict = Self {
@@ -95,7 +98,7 @@ impl Verdict {
         let (Some(error), Some(wrong), Some(silent)) = (
             worst(|accuracy| accuracy.median_error),
             worst(|accuracy| accuracy.longest_wrong_s),
-            worst(|accuracy| accuracy.silent),
+            worst(|accuracy| accuracy.silent_share),
         ) else {
             return;
         };
@@ -168,8 +171,8 @@ pub fn jitter<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
     let mut p99 = Vec::new();
     let mut refused = 0;
     for path in rows.filter_map(|row| row.path) {
-        p50.push(path.lateness_us.p50);
-        p99.push(path.lateness_us.p99);
+        p50.push(path.lateness_us.p50_us);
+        p99.push(path.lateness_us.p99_us);
         refused += path.to_left.refused + path.to_right.refused;
     }
     let worst = p99.iter().copied().max_by(f64::total_cmp)?;

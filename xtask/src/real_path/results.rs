@@ -1,5 +1,5 @@
-//! What each transfer came to, one line of JSON each, written as it ends: whoever is interrupted
-//! goes on where it was.
+//! The results of transfers, a line of JSON each, written as each transfer ends. So a chore that
+//! was interrupted goes on where it was.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -22,7 +22,7 @@ pub struct Row {
     pub run: u32,
     /// Bits of the file per second; 0 if the transfer failed.
     pub goodput_bps: f64,
-    /// What the rivals got, in bits of data per second, all of them together.
+    /// The goodput of all rivals together, in bits of data per second.
     pub rivals_bps: f64,
     /// Packets that the server sent and lost.
     pub packets: Option<Packets>,

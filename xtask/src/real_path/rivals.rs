@@ -1,4 +1,4 @@
-//! Who else is on the path: flows of the kernel's TCP, with its CUBIC.
+//! The other flows on the path: the kernel's TCP, with its CUBIC.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -11,10 +11,10 @@ use super::cells::Cell;
 use super::transfer::Bench;
 use crate::testbed::{Launcher, Namespace, Running, parse};
 
-/// What they have to themselves before the transfer begins.
+/// They have the path to themselves for this time before the transfer begins.
 const HEAD_START: Duration = Duration::from_secs(2);
 
-/// How often they are looked at meanwhile.
+/// They are checked once in this time meanwhile.
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// Both ends of the flows.

@@ -20,7 +20,7 @@ use super::rivals::Rivals;
 use crate::testbed::estimates;
 use crate::testbed::{Launcher, Namespace, Running, parse};
 
-/// Beyond the transfer itself: the handshake, and the end.
+/// The time that the handshake and the end take, beyond the transfer itself.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The file that is served, more than any transfer takes. It has no blocks on the disk.
@@ -34,7 +34,7 @@ pub struct Bench<'a> {
     client: Namespace,
     /// For files and logs.
     scratch: PathBuf,
-    /// What is served.
+    /// The folder that is served.
     root: PathBuf,
 }
 
@@ -47,10 +47,10 @@ struct Fetched {
 impl<'a> Bench<'a> {
     /// The server's address, from a block for tests between networks (RFC 2544).
     pub const SERVER: &'static str = "198.18.0.1";
-    /// The client's.
+    /// The client's address.
     pub const CLIENT: &'static str = "198.18.0.2";
 
-    /// One of several, with files and logs in `scratch`.
+    /// One bench of several, with files and logs in `scratch`.
     pub fn new(launcher: &'a Launcher, scratch: &Path, lane: usize) -> Result<Self> {
         let root = scratch.join("root");
         let own = scratch.join(format!("lane-{lane}"));

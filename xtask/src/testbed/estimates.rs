@@ -11,16 +11,16 @@ pub const DEFAULT_ESTIMATOR: &str = "statistical";
 /// One line of the file; rates in bit/s.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// Since the server's start.
-    pub seconds: f64,
+    /// Seconds since the server's start.
+    pub time_s: f64,
     /// Who made it.
     pub estimator: String,
     /// The value.
-    pub available: f64,
+    pub available_bps: f64,
     /// Lower end of its 95 % interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
+    pub low_bps: f64,
+    /// Upper end of its 95 % interval.
+    pub high_bps: f64,
 }
 
 /// Reads the file.
@@ -37,11 +37,11 @@ fn parse(line: &str) -> Option<Estimate> {
     let mut fields = line.split(',').skip(1);
     let mut field = || fields.next();
     Some(Estimate {
-        seconds: field()?.parse().ok()?,
+        time_s: field()?.parse().ok()?,
         estimator: field()?.to_owned(),
-        available: field()?.parse().ok()?,
-        low: field()?.parse().ok()?,
-        high: field()?.parse().ok()?,
+        available_bps: field()?.parse().ok()?,
+        low_bps: field()?.parse().ok()?,
+        high_bps: field()?.parse().ok()?,
     })
 }
 
@@ -52,11 +52,11 @@ mod tests {
     #[test]
     fn a_line_is_read_by_its_columns() {
         let expected = Estimate {
-            seconds: 2.4,
+            time_s: 2.4,
             estimator: "statistical".to_owned(),
-            available: 70e6,
-            low: 60e6,
-            high: 80e6,
+            available_bps: 70e6,
+            low_bps: 60e6,
+            high_bps: 80e6,
         };
         let line = "1,2.4,statistical,70000000,60000000,80000000,4.0,";
         assert_eq!(parse(line), Some(expected));

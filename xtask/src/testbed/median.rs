@@ -1,6 +1,7 @@
 //! The median.
 
-/// Half are below; between the two in the middle if their number is even. `None` of nothing.
+/// The value that half of the values are below. If their number is even, it is the mean of the two
+/// in the middle. `None` without values.
 pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_by(f64::total_cmp);

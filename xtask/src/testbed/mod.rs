@@ -1,5 +1,5 @@
-//! Programs of this workspace in network namespaces: what every chore that measures on real sockets
-//! shares.
+//! Programs of this workspace in network namespaces. Every chore that measures on real sockets uses
+//! this.
 
 pub mod estimates;
 mod median;

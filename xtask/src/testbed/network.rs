@@ -6,13 +6,13 @@ use anyhow::Result;
 
 use super::{Namespace, tool};
 
-/// The smallest bucket that sustains 20 Mbit/s. A full frame (1514 bytes) has to fit; what is left
-/// are 34 µs that the kernel's timer may be late without losing capacity. A larger bucket would
-/// sustain the rate a little better, and let short bursts pass as if the link were faster.
+/// The smallest bucket that sustains 20 Mbit/s. A full frame (1514 bytes) has to fit. The rest lets
+/// the kernel's timer be 34 µs late without losing capacity. A larger bucket would sustain the rate
+/// a little better, and let short bursts pass as if the link were faster.
 const LEAST_BURST_BYTES: u32 = 1600;
 
-/// What the bucket holds where the rate is so high that it is more: the kernel's timer may be late
-/// by this. In microseconds.
+/// At high rates the bucket holds as much as the link carries in this time, in microseconds. The
+/// kernel's timer may be late by it.
 const BURST_US: u32 = 250;
 
 /// How long the queue in front of the link is.
@@ -31,7 +31,7 @@ pub struct Network {
 impl Network {
     /// The server's address, from a block for tests between networks (RFC 2544).
     pub const SERVER: &str = "198.18.0.1";
-    /// The client's.
+    /// The client's address.
     pub const CLIENT: &str = "198.18.0.2";
 
     /// Makes both namespaces and what joins them. The bucket's rate counts Ethernet frames without

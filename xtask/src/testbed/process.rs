@@ -21,14 +21,14 @@ use nix::unistd::Pid;
 /// How often a program that is waited for is looked at.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// What a program has to begin, and to end once it is told to.
+/// A program gets this time to begin, and to end once it is told to.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A priority above all that is not of real time, and below the kernel's own threads.
+/// A priority above all programs without real-time priority, and below the kernel's own threads.
 const REAL_TIME_PRIORITY: &str = "10";
 
-/// The priority of a link that is emulated: a late sender is part of what is measured, a late link
-/// is an error.
+/// The priority of an emulated link. A late sender is part of what is measured; a late link is an
+/// error.
 const FIRST_PRIORITY: &str = "20";
 
 /// Starts programs.
@@ -210,7 +210,7 @@ impl Running {
         self.wait_until_it_ends(PATIENCE)
     }
 
-    /// Tells it to end, and does not mind how it does.
+    /// Tells it to end, and ignores how it ends.
     pub fn end(mut self) -> Result<()> {
         self.signal(Signal::SIGTERM)?;
         let give_up = Instant::now() + PATIENCE;
@@ -245,7 +245,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
-            // Fails only if it has ended just now.
+            // This fails only if the program has just ended.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }

@@ -53,7 +53,7 @@ fn what_is_encoded_is_decoded_again() {
             let request = frequency([a, b, LARGEST - a, b / 2]);
             let mut bytes = encoded(request);
             let length = bytes.len();
-            // What follows is another frame, and no concern of this one.
+            // The rest is another frame, which this one does not read.
             bytes.push(0x1f);
             assert_eq!(
                 parse_frame(&bytes, Type::Short),

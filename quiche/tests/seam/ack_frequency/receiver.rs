@@ -16,8 +16,8 @@ struct Bench {
 }
 
 impl Bench {
-    /// Advertised 1 ms. Nothing was received; the rule for idle periods does not apply, which the
-    /// draft's tables leave aside.
+    /// A receiver that advertised 1 ms and has received nothing. The rule for idle periods is off,
+    /// because the draft's tables leave it aside.
     fn empty() -> Self {
         let now = Instant::now();
         let mut receiver = Receiver::new(Some(MS), None, 25 * MS);
@@ -75,7 +75,7 @@ impl Bench {
     }
 }
 
-/// What is acknowledged for reordering alone.
+/// The packets that are acknowledged for reordering alone.
 fn table(reordering: u64, packets: &[u64]) -> Vec<u64> {
     let mut bench = Bench::empty();
     bench.request(1_000, 1_000 * MS, reordering);

@@ -53,7 +53,8 @@ fn the_questions_are_asked_once_for_each_packet_with_data() {
     );
 }
 
-/// What the probe timeout of the server adds to its round trip estimate, right after a packet left.
+/// The part that the server's probe timeout adds to its round trip estimate, right after a packet
+/// left.
 fn delay_in_probe_timeout(world: &mut World) -> Duration {
     send_packet(world);
     let mut paths = world.server.path_stats();
@@ -79,7 +80,7 @@ fn the_probe_timeout_counts_with_the_greatest_delay_until_the_request_is_acknowl
     assert_eq!(delay_in_probe_timeout(&mut world), 80 * MS);
     world.run_for(4 * DELAY);
 
-    // A shorter one only when the peer is known to have it.
+    // A shorter delay counts only when the peer is known to have the request.
     ask(&mut world, request(0, 10 * MS, 3));
     assert_eq!(delay_in_probe_timeout(&mut world), 80 * MS);
     ask(&mut world, request(0, 5 * MS, 3));
@@ -259,7 +260,7 @@ fn recovery_without_a_plug_in_asks_nothing() {
 
 #[test]
 fn an_answer_that_found_no_packet_with_data_is_kept_for_the_next() {
-    // Released, but for a packet that the datagram does not fit into.
+    // The data is released, for a packet into which the datagram does not fit.
     let script = Script::new(Policy::Free)
         .packet_size(300)
         .immediate_every(1);

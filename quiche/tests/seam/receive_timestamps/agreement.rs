@@ -1,4 +1,4 @@
-//! Who sends timestamps to whom.
+//! Which side sends timestamps to the other.
 
 use super::{config, read, told, write};
 use crate::world::{payload, Passage, Side, World, DELAY};
@@ -37,7 +37,7 @@ fn times_flow_where_one_asked_and_the_other_answers() {
         let changed: Vec<bool> = [Side::Client, Side::Server]
             .map(|side| sizes(&trace, side) != sizes(&plain, side))
             .into();
-        // What one side is told, the other side's packets are larger by.
+        // If one side is told times, the other side's packets are larger by these.
         assert_eq!(
             changed,
             [expected[1], expected[0]],

@@ -49,7 +49,7 @@ fn counts_are_not_believed() {
     assert_eq!(refused(&[LARGEST], 0), Some(Error::InvalidFrame));
     assert_eq!(refused(&[LARGEST, 0, 0], 0), Some(Error::InvalidFrame));
     assert_eq!(refused(&[1, 0, LARGEST], 0), Some(Error::InvalidPacket));
-    // Where any number is allowed, nothing but the bytes that are there is the limit.
+    // Where any number is allowed, the bytes that are there are the only limit.
     let unlimited = parameters(LARGEST, 0);
     let field = varints(&[1, 0, LARGEST, 5]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Whether what is told is what happened, on links that lose and reorder.
+//! The times that are told are those that happened, on links that lose and reorder.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

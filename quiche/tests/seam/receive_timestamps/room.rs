@@ -1,4 +1,4 @@
-//! What timestamps cost: room in packets that leave anyway, and never a packet.
+//! Timestamps cost room in packets that leave anyway, and never a packet.
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use quiche::{Error, RecvInfo};
 
 use super::{address, Fate, Passage, Side, World, DELAY};
 
-/// Shorter packets end a batch, and so do this many: tokio-quiche 0.20.1.
+/// A batch ends with a shorter packet, or with this many packets, as in tokio-quiche 0.20.1.
 const SHORTEST_IN_BATCH: usize = 1_000;
 const LONGEST_BATCH: usize = 64;
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use nix::sched::{CloneFlags, setns};
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-/// Where `ip netns` keeps what it has named.
+/// The folder in which `ip netns` keeps the namespaces that it has named.
 const NAMESPACES: &str = "/run/netns";
 
 /// The device's name in its namespace.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The width of a class.
 const CLASS_NS: u64 = 1000;
 
-/// What is later counts as this late, except for the maximum.
+/// A packet that is later counts as this late, except for the maximum.
 const CLASSES: usize = 20_000;
 
 /// A histogram in classes of a microsecond.
@@ -18,12 +18,15 @@ pub struct Lateness {
 /// Its quantiles, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Half came earlier.
-    pub p50: f64,
-    /// 99 % came earlier.
-    pub p99: f64,
-    /// The latest.
-    pub max: f64,
+    /// Half of the packets were less late.
+    #[serde(rename = "p50")]
+    pub p50_us: f64,
+    /// 99 % of the packets were less late.
+    #[serde(rename = "p99")]
+    pub p99_us: f64,
+    /// The latest packet.
+    #[serde(rename = "max")]
+    pub max_us: f64,
 }
 
 impl Default for Lateness {
@@ -45,12 +48,12 @@ impl Lateness {
         self.latest_ns = self.latest_ns.max(late_ns);
     }
 
-    /// What it comes to.
+    /// The quantiles of all packets so far.
     pub fn summary(&self) -> Summary {
         Summary {
-            p50: self.quantile(0.5),
-            p99: self.quantile(0.99),
-            max: self.latest_ns as f64 / 1000.0,
+            p50_us: self.quantile(0.5),
+            p99_us: self.quantile(0.99),
+            max_us: self.latest_ns as f64 / 1000.0,
         }
     }
 
@@ -82,9 +85,9 @@ mod tests {
         lateness.add(40_200);
         lateness.add(90_000_000);
         let expected = Summary {
-            p50: 8.0,
-            p99: 41.0,
-            max: 90_000.0,
+            p50_us: 8.0,
+            p99_us: 41.0,
+            max_us: 90_000.0,
         };
         assert_eq!(lateness.summary(), expected);
     }

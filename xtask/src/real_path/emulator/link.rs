@@ -16,14 +16,14 @@ pub struct Link {
     tick_ns: u64,
     /// When the last packet that was taken will have left.
     free_at_ns: u64,
-    /// What is missing to a whole nanosecond there, in units of 1 ns / `rate_bps`.
+    /// The fraction of a nanosecond by which that is rounded, in units of 1 ns / `rate_bps`.
     remainder: u64,
     /// Packets that wait for the link: when each will begin to leave, and its size.
     waiting: VecDeque<(u64, usize)>,
     waiting_bytes: usize,
     /// Packets on their way: when each arrives.
     on_the_way: VecDeque<(u64, Vec<u8>)>,
-    /// What came of everything.
+    /// Counts of what has happened so far.
     pub tally: Tally,
 }
 

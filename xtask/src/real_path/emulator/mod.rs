@@ -1,10 +1,10 @@
 //! A path in user space, between two network namespaces: a link of constant rate with a queue and a
 //! delay in each direction.
 //!
-//! It runs as a process of its own, so that it can go before all others. It sleeps until the next
-//! packet is due and looks at the clock for the last [`LOOKING`]: packets come late by what it
-//! takes a process to run, which it measures and prints. A packet that is late does not make the
-//! next one late.
+//! It runs as a process of its own, so that it can go before all others. It sleeps until shortly
+//! before the next packet is due, and looks at the clock for the last [`LOOKING`]. Packets are late
+//! by the time that the process takes to run, which it measures and prints. A packet that is late
+//! does not make the next one late.
 
 #![expect(
     clippy::disallowed_methods,
@@ -37,20 +37,20 @@ use link::Link;
 
 pub use lateness::Summary as LatenessSummary;
 
-/// What a wait may spend looking at the clock: about what it takes a process to run after its time
-/// has come. More would cost a core that the programs under test need.
+/// The part of a wait that is spent looking at the clock. It is about the time that a process takes
+/// to run once it is woken. More would cost a core that the programs under test need.
 const LOOKING: Duration = Duration::from_micros(15);
 
-/// While packets come out at less than this distance, those that go in are taken when the next one
-/// comes out, as network cards do it that moderate their interrupts. It halves what the path takes
-/// of the processor at 200 Mbit/s; below 120 Mbit/s it never happens.
+/// While packets come out at less than this distance, those that go in are read when the next one
+/// comes out. Network cards that moderate their interrupts do the same. It halves what the path
+/// takes of the processor at 200 Mbit/s; below 120 Mbit/s it never happens.
 const MODERATION: Duration = Duration::from_micros(100);
 
-/// How inexactly the kernel may wake this process where it has no real-time priority. The usual
+/// The kernel may wake this process so much too late where it has no real-time priority. The usual
 /// 50 µs would be most of the error.
 const TIMER_SLACK_NS: u64 = 1000;
 
-/// Packets that are read before those that are due have their turn.
+/// So many packets are read before those that are due have their turn.
 const BATCH: usize = 32;
 
 /// The longest packet that a device hands out.
@@ -86,7 +86,7 @@ pub struct Arguments {
     tick_us: u64,
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// From left to right.
@@ -112,7 +112,7 @@ pub struct Direction {
 
 /// Emulates until a signal comes.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    // Whoever started it may end without having the time to say so.
+    // The program that started this one may be killed. Then this one ends, too.
     prctl::set_pdeathsig(Signal::SIGTERM).context("cannot ask for a signal")?;
     prctl::set_timerslack(TIMER_SLACK_NS).context("cannot ask for exact timers")?;
     let interrupted = testbed::interruption()?;
@@ -130,7 +130,7 @@ struct Emulator {
     to_right: Way,
     to_left: Way,
     lateness: Lateness,
-    /// For the packet that is being read.
+    /// The buffer for the packet that is being read.
     buffer: Vec<u8>,
 }
 
@@ -231,7 +231,7 @@ impl Way {
             };
             has_some = true;
             lateness.add(now - due);
-            // As on any link, a packet that is not taken is lost.
+            // A packet that is not taken is lost, as on any link.
             self.refused += u64::from(to.send(&packet).is_err());
         }
     }

@@ -10,8 +10,9 @@ impl PluginRecovery {
     ///
     /// Upstream keeps a probe timer for a path that nothing is sent on any more, which hands back a
     /// packet or two each time that it runs out, each time later than before: behind an address
-    /// translation that forgot the old port, a window of data takes minutes. What arrives all the
-    /// same is sent twice, once in a migration. It is no sign of congestion, here or there.
+    /// translation that forgot the old port, a window of data takes minutes. Packets that arrive
+    /// all the same are sent twice, once in a migration. They are no sign of congestion on either
+    /// path.
     pub(super) fn leave_path(&mut self, epoch: Epoch, now: Instant) {
         let space = &mut self.inner.epochs[epoch];
         let mut bytes = 0;

@@ -1,5 +1,5 @@
-//! What the connection asks of a path's recovery beyond quiche's own `RecoveryOps`: answered by a
-//! plug-in, and as upstream by every other recovery.
+//! What the connection asks of a path's recovery beyond quiche's own `RecoveryOps`. A plug-in
+//! answers it. Every other recovery does as upstream.
 
 use std::cmp;
 use std::time::Instant;
@@ -162,7 +162,7 @@ impl Recovery {
                     name: name.to_owned(),
                     data,
                 };
-                // As everywhere in quiche: a log that cannot be written does not stop the
+                // As everywhere in quiche, a log that cannot be written does not stop the
                 // connection.
                 qlog.add_event_with_instant(event, time).ok();
             });

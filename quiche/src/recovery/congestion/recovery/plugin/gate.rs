@@ -1,4 +1,4 @@
-//! The gate: what the next packet may carry, and when to ask again.
+//! The gate decides what the next packet may carry, and when to ask again.
 
 use std::cmp;
 use std::time::Instant;
@@ -12,8 +12,8 @@ use crate::frame;
 use crate::packet::Epoch;
 use crate::recovery::RecoveryOps;
 
-/// Room for application data that a released packet has at least, whatever size the controller asks
-/// for: the longest header of a STREAM frame, and some bytes.
+/// A released packet has at least this much room for application data, whatever size the controller
+/// asks for. It takes the longest header of a STREAM frame, and some bytes.
 const LEAST_PAYLOAD: usize = 32;
 
 /// The header of a DATAGRAM frame, with its length in two bytes.

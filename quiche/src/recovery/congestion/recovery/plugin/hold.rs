@@ -29,7 +29,8 @@ pub(super) struct Hold {
     whole: usize,
     /// The buffer offered last was too small.
     declined: bool,
-    /// The last question with a whole buffer was answered with no, and nothing happened since.
+    /// The controller said no to the last question with a whole buffer, and nothing has happened
+    /// since.
     answered_no: bool,
     /// How often in a row a released packet took no data.
     unused: u32,
@@ -82,8 +83,8 @@ impl Hold {
     /// An event loop that fills a GSO buffer offers no more than the size of the batch's first
     /// packet. If that was an acknowledgement of forty bytes, data has no room: a permission to
     /// send would come to nothing, or to a runt in the place of a whole packet. The timer asks
-    /// again, and the next batch begins with a whole buffer. Declined once only: a caller may have
-    /// no larger buffer.
+    /// again, and the next batch begins with a whole buffer. Data waits once only, because a caller
+    /// may have no larger buffer.
     pub(super) fn declines(&mut self, shortage: &Shortage) -> bool {
         let is_short = shortage.offered < cmp::min(self.whole, shortage.enough);
         if is_short && !self.declined {
@@ -100,11 +101,11 @@ impl Hold {
         false
     }
 
-    /// Sees to it that data which stays behind has a timer, and one that does not spin.
+    /// Gives data that stays behind a timer, and one that does not spin.
     pub(super) fn leave_behind(&mut self, now: Instant, pto: Duration, has_loss_timer: bool) {
         if std::mem::take(&mut self.released) {
-            // Allowed to leave, and no packet could take it, for reasons that this side does not
-            // know.
+            // The data was allowed to leave, and no packet could take it. The reason is not known
+            // here.
             let wait = FIRST_RETRY.saturating_mul(1 << self.unused.min(16));
             self.unused = self.unused.saturating_add(1);
             self.timer = Some(now + cmp::min(wait, pto));

@@ -1,4 +1,4 @@
-//! What quiche's loss detection sees packet by packet and keeps no list of.
+//! Lists of what quiche's loss detection sees packet by packet and does not keep.
 
 use crate::cc::LostPacket;
 use crate::recovery::Sent;

@@ -138,7 +138,7 @@ impl RecoveryOps for PluginRecovery {
             in_flight: packet.in_flight,
             ack_eliciting: packet.ack_eliciting,
             app_data,
-            // A packet that was released may have come to carry something else.
+            // A packet that was released may carry something else after all.
             released: self.hold.take_release(app_data),
             bytes_in_flight: 0,
         };

@@ -1,4 +1,4 @@
-//! Congestion operations that do nothing: quiche's loss recovery runs, the plug-in decides.
+//! Congestion operations that do nothing. quiche's loss recovery runs, and the plug-in decides.
 
 use crate::recovery::congestion::CongestionControlOps;
 

@@ -1,0 +1,215 @@
+//! Promises: how slots ended, and what was said of them before.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// The promises of a log, added up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Promises {
+    /// What was required, in the order of the log; `None` where it was withdrawn.
+    pub requirements: Vec<Option<Required>>,
+    /// Control slots that began.
+    pub control_slots: u64,
+    /// Slots with the required rate.
+    pub kept: u64,
+    /// Slots whose source offered less, and got it through.
+    pub source_limited: u64,
+    /// Slots with less than the required rate.
+    pub missed: u64,
+    /// Achieved by required rate, of slots that the source did not limit.
+    pub ratios: Vec<f64>,
+    /// Missed slots that had been called at risk at least half a slot before their end.
+    pub warned_missed: u64,
+    /// Other slots that had been called at risk as early.
+    pub warned_kept: u64,
+    /// How often each status was entered, by its name.
+    pub statuses: BTreeMap<String, u64>,
+    /// How often a slot was at risk, by the cause.
+    pub causes: BTreeMap<String, u64>,
+}
+
+/// What an application asked for.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Required {
+    /// Rate of application data.
+    pub rate_bps: u64,
+    /// The period in ms.
+    #[serde(rename = "per")]
+    pub per_ms: f64,
+    /// `at_least` or `exactly`.
+    pub demand: String,
+}
+
+#[derive(Deserialize)]
+struct StatusChanged {
+    status: String,
+    cause: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct SlotEnded {
+    #[serde(rename = "length")]
+    length_ms: f64,
+    required_bps: u64,
+    achieved_bps: u64,
+    outcome: Outcome,
+    #[serde(rename = "warned_after")]
+    warned_after_ms: Option<f64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    Kept,
+    SourceLimited,
+    Missed,
+}
+
+impl Promises {
+    /// Counts an event of a promise. Other events are left alone.
+    pub(crate) fn add(&mut self, name: &str, data: Map<String, Value>) -> serde_json::Result<()> {
+        match name {
+            // At first nothing is required, so this is no change.
+            "promise_changed" if data.is_empty() && self.requirements.is_empty() => {}
+            "promise_changed" if data.is_empty() => self.requirements.push(None),
+            "promise_changed" => self.requirements.push(Some(read(data)?)),
+            "control_slot_started" => self.control_slots += 1,
+            "promise_status_changed" => self.add_status(read(data)?),
+            "slot_ended" => self.add_slot(&read(data)?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn add_status(&mut self, changed: StatusChanged) {
+        *self.statuses.entry(changed.status).or_default() += 1;
+        if let Some(cause) = changed.cause {
+            *self.causes.entry(cause).or_default() += 1;
+        }
+    }
+
+    fn add_slot(&mut self, slot: &SlotEnded) {
+        let count = match slot.outcome {
+            Outcome::Kept => &mut self.kept,
+            Outcome::SourceLimited => &mut self.source_limited,
+            Outcome::Missed => &mut self.missed,
+        };
+        *count += 1;
+        if slot.outcome != Outcome::SourceLimited && slot.required_bps > 0 {
+            self.ratios
+                .push(slot.achieved_bps as f64 / slot.required_bps as f64);
+        }
+        if slot
+            .warned_after_ms
+            .is_some_and(|after| after * 2.0 <= slot.length_ms)
+        {
+            match slot.outcome {
+                Outcome::Missed => self.warned_missed += 1,
+                Outcome::Kept | Outcome::SourceLimited => self.warned_kept += 1,
+            }
+        }
+    }
+
+    /// Nothing was ever required.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Slots that ended.
+    pub fn slots(&self) -> u64 {
+        self.kept + self.source_limited + self.missed
+    }
+
+    /// The ratio of achieved to required rate at the 5th percentile of the slots. `None` if the
+    /// source limited all slots, or if there are none.
+    pub fn p5(&self) -> Option<f64> {
+        let mut sorted = self.ratios.clone();
+        sorted.sort_by(f64::total_cmp);
+        // 5 % of the way from the first to the last.
+        let rank = (sorted.len().checked_sub(1)? + 10) / 20;
+        sorted.get(rank).copied()
+    }
+
+    /// The mean of these ratios.
+    pub fn mean(&self) -> Option<f64> {
+        let count = self.ratios.len();
+        (count > 0).then(|| self.ratios.iter().sum::<f64>() / count as f64)
+    }
+
+    /// The share of slots warned of in time that were missed; `None` without warnings.
+    pub fn precision(&self) -> Option<f64> {
+        share(self.warned_missed, self.warned_missed + self.warned_kept)
+    }
+
+    /// The share of missed slots that were warned of in time; `None` if none was missed.
+    pub fn recall(&self) -> Option<f64> {
+        share(self.warned_missed, self.missed)
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+fn read<T: serde::de::DeserializeOwned>(data: Map<String, Value>) -> serde_json::Result<T> {
+    serde_json::from_value(Value::Object(data))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn slot(achieved: u64, outcome: &str, warned_after: Option<f64>) -> Map<String, Value> {
+        let Value::Object(data) = json!({
+            "slot": 0, "length": 2000.0, "required_bps": 1000, "achieved_bps": achieved,
+            "outcome": outcome, "warned_after": warned_after,
+        }) else {
+            unreachable!("it is an object")
+        };
+        data
+    }
+
+    #[test]
+    fn a_warning_is_in_time_until_half_a_slot_is_over() {
+        let mut promises = Promises::default();
+        for (achieved, outcome, warned) in [
+            (900, "missed", Some(0.0)),
+            (900, "missed", Some(1000.0)),
+            (900, "missed", Some(1000.1)),
+            (900, "missed", None),
+            (1000, "kept", Some(1000.0)),
+            (1000, "kept", Some(1900.0)),
+            (100, "source_limited", None),
+        ] {
+            let data = slot(achieved, outcome, warned);
+            promises.add("slot_ended", data).expect("complete");
+        }
+        assert_eq!(
+            (promises.kept, promises.missed, promises.slots()),
+            (2, 4, 7)
+        );
+        assert_eq!((promises.warned_missed, promises.warned_kept), (2, 1));
+        assert_eq!(promises.precision(), Some(2.0 / 3.0));
+        assert_eq!(promises.recall(), Some(0.5));
+        assert_eq!(promises.p5(), Some(0.9));
+    }
+
+    #[test]
+    fn the_fifth_percentile_leaves_out_what_the_source_limits() {
+        let mut promises = Promises::default();
+        assert_eq!((promises.p5(), promises.mean()), (None, None));
+        let limited = slot(1, "source_limited", None);
+        promises.add("slot_ended", limited).expect("complete");
+        assert_eq!((promises.p5(), promises.recall()), (None, None));
+        for achieved in (1001..=1041).rev() {
+            let data = slot(achieved, "kept", None);
+            promises.add("slot_ended", data).expect("complete");
+        }
+        // 41 values, of which two are 5 %.
+        assert_eq!(promises.p5(), Some(1.003));
+        let mean = promises.mean().expect("there are some");
+        assert!((mean - 1.021).abs() < 1e-12, "{mean}");
+    }
+}

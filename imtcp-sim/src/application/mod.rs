@@ -1,0 +1,122 @@
+//! What the server's application does with its connection.
+
+mod bulk;
+mod datagrams;
+mod periodic;
+mod player;
+
+use crate::scenario::Application;
+use bulk::Bulk;
+use datagrams::Datagrams;
+use imtcp_cc::units::Timestamp;
+use periodic::Periodic;
+use player::Player;
+
+/// The one stream that servers send on: their first unidirectional one (RFC 9000, section 2.1).
+pub(crate) const STREAM: u64 = 3;
+
+/// How far the client is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// Bytes that it has read.
+    pub(crate) read: u64,
+    /// Bytes that it had read when it sent its newest datagram that has come. A socket knows as
+    /// much.
+    pub(crate) acknowledged: u64,
+}
+
+/// A running application. It begins with the first [`Driver::drive`].
+#[derive(Debug)]
+pub(crate) struct Driver(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Bulk(Bulk),
+    Periodic(Periodic),
+    Player(Player),
+    Datagrams(Datagrams),
+}
+
+impl Driver {
+    pub(crate) fn new(application: Application) -> Self {
+        Self(match application {
+            Application::Bulk { size, send_buffer } => Kind::Bulk(Bulk::new(size, send_buffer)),
+            Application::Periodic { rate, period } => Kind::Periodic(Periodic::new(rate, period)),
+            Application::Player {
+                rate,
+                period,
+                buffer,
+            } => Kind::Player(Player::new(rate, period, buffer)),
+            Application::Datagrams { rate, size, period } => {
+                Kind::Datagrams(Datagrams::new(rate, size, period))
+            }
+        })
+    }
+
+    /// Gives the connection the data that is due by now, as much as the connection takes.
+    pub(crate) fn drive(
+        &mut self,
+        now: Timestamp,
+        connection: &mut quiche::Connection,
+        progress: Progress,
+    ) {
+        match &mut self.0 {
+            Kind::Bulk(bulk) => bulk.drive(connection, progress),
+            Kind::Periodic(periodic) => periodic.drive(now, connection),
+            Kind::Player(player) => player.drive(now, connection, progress),
+            Kind::Datagrams(datagrams) => datagrams.drive(now, connection),
+        }
+    }
+
+    /// When the application has something new to give.
+    pub(crate) fn next(&self) -> Option<Timestamp> {
+        match &self.0 {
+            Kind::Bulk(_) => None,
+            Kind::Periodic(periodic) => periodic.next(),
+            Kind::Player(player) => player.next(),
+            Kind::Datagrams(datagrams) => datagrams.next(),
+        }
+    }
+
+    /// How many bytes the application has had to send so far, whether the connection took them or
+    /// not.
+    pub(crate) fn made(&self) -> u64 {
+        match &self.0 {
+            Kind::Bulk(bulk) => bulk.made(),
+            Kind::Periodic(periodic) => periodic.made(),
+            Kind::Player(player) => player.made(),
+            Kind::Datagrams(datagrams) => datagrams.made(),
+        }
+    }
+
+    /// How many bytes the client will have read when the transfer is complete, if it has an end.
+    pub(crate) fn size(&self) -> Option<u64> {
+        match &self.0 {
+            Kind::Bulk(bulk) => bulk.size(),
+            Kind::Periodic(_) | Kind::Player(_) | Kind::Datagrams(_) => None,
+        }
+    }
+}
+
+/// Application data; nobody looks at it.
+static DATA: [u8; 65_536] = [0; 65_536];
+
+/// Writes up to `bytes` on the stream; returns how many the connection took. An error means that
+/// it takes none now.
+fn write(connection: &mut quiche::Connection, bytes: u64, end: bool) -> u64 {
+    let mut written = 0;
+    loop {
+        let left = bytes - written;
+        let length = usize::try_from(left).map_or(DATA.len(), |left| left.min(DATA.len()));
+        let last = end && length as u64 == left;
+        match connection.stream_send(STREAM, &DATA[..length], last) {
+            Ok(taken) => {
+                written += taken as u64;
+                if taken < length || written == bytes {
+                    return written;
+                }
+            }
+            Err(_) => return written,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! `imtcp-sim explain`.
+
+use imtcp_cc::units::{Bandwidth, Timestamp};
+use imtcp_sim::network::{Direction, FlowId, HopSettings, QueueLimit};
+use imtcp_sim::scenario::{Link, Nominal, Scenario};
+use imtcp_sim::traffic::Pattern;
+use std::fmt::Write;
+
+/// Prints what a scenario is made of and what it promises.
+pub fn print(scenario: &Scenario) {
+    println!("{}: {}", scenario.name, scenario.title);
+    println!("{} s of virtual time\n", scenario.duration.as_secs_f64());
+    println!("{}\n", path(scenario));
+    println!("Links, in forward order\n{}\n", links(&scenario.links));
+    if !scenario.traffic.is_empty() {
+        println!("Cross traffic\n{}\n", traffic(scenario));
+    }
+    if !scenario.flows.is_empty() {
+        println!("Flows\n{}\n", flows(scenario));
+        println!("Nominal available bandwidth\n{}", available(scenario));
+    }
+}
+
+fn path(scenario: &Scenario) -> String {
+    let mut path = "servers ".to_owned();
+    for link in &scenario.links {
+        let rate = link.forward.rate.rate_at(Timestamp::ZERO);
+        // Writing into a string cannot fail.
+        let _ = write!(
+            path,
+            "──[{}: {rate}, {:?}]── ",
+            link.name, link.forward.delay
+        );
+    }
+    path + "clients"
+}
+
+fn links(links: &[Link]) -> comfy_table::Table {
+    let mut table = super::table(["link", "direction", "rate", "delay", "queue", "loss"]);
+    for link in links {
+        for (direction, hop) in [("forward", &link.forward), ("reverse", &link.reverse)] {
+            table.add_row(hop_row(&link.name, direction, hop));
+        }
+    }
+    table
+}
+
+fn hop_row(name: &str, direction: &str, hop: &HopSettings) -> [String; 6] {
+    let queue = match hop.queue {
+        QueueLimit::Bytes(bytes) => bytes.to_string(),
+        QueueLimit::Packets(packets) => format!("{packets} packets"),
+    };
+    let loss = hop.loss.map_or("none".to_owned(), |loss| {
+        let burst = loss
+            .burst_packets
+            .map(|burst| format!(" in bursts of {burst}"));
+        format!("{:.2} %{}", loss.share * 100.0, burst.unwrap_or_default())
+    });
+    let rate = over_time(hop.rate.steps().iter().map(|step| (step.at, step.rate)));
+    [
+        name.to_owned(),
+        direction.to_owned(),
+        rate,
+        format!("{:?}", hop.delay),
+        queue,
+        loss,
+    ]
+}
+
+fn over_time(steps: impl Iterator<Item = (Timestamp, Bandwidth)>) -> String {
+    let step = |(at, rate): (Timestamp, Bandwidth)| match at {
+        Timestamp::ZERO => rate.to_string(),
+        at => format!("{} s: {rate}", at.as_secs_f64()),
+    };
+    steps.map(step).collect::<Vec<_>>().join("\n")
+}
+
+fn traffic(scenario: &Scenario) -> comfy_table::Table {
+    let mut table = super::table([
+        "traffic",
+        "link",
+        "direction",
+        "kind",
+        "mean rate",
+        "packets",
+    ]);
+    for traffic in &scenario.traffic {
+        let kind = match traffic.source.pattern {
+            Pattern::Constant => "constant rate",
+            Pattern::Poisson => "Poisson",
+            Pattern::OnOff(_) => "on/off",
+            Pattern::Web(_) => "web pages",
+        };
+        let direction = match traffic.hop.direction {
+            Direction::Forward => "forward",
+            Direction::Reverse => "reverse",
+        };
+        let steps = traffic.source.rate.steps().iter();
+        table.add_row([
+            traffic.name.clone(),
+            scenario.links[traffic.hop.link].name.clone(),
+            direction.to_owned(),
+            kind.to_owned(),
+            over_time(steps.map(|step| (step.at, step.rate))),
+            format!("{:.0} B on average", traffic.source.sizes.mean_bytes()),
+        ]);
+    }
+    table
+}
+
+fn flows(scenario: &Scenario) -> comfy_table::Table {
+    let header = [
+        "flow",
+        "controller",
+        "application",
+        "from, to",
+        "round trip",
+        "BDP",
+    ];
+    let mut table = super::table(header);
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let nominal = Nominal::new(scenario, FlowId(index));
+        let link = |index: usize| scenario.links[index].name.as_str();
+        table.add_row([
+            flow.name.clone(),
+            flow.controller.name().to_owned(),
+            flow.application.to_string(),
+            format!("{}, {}", link(flow.route.first), link(flow.route.last)),
+            format!("{:?}", nominal.round_trip()),
+            format!("{} B", nominal.bandwidth_delay_product()),
+        ]);
+    }
+    table
+}
+
+fn available(scenario: &Scenario) -> comfy_table::Table {
+    let mut table = super::table(["flow", "from", "available", "tight link"]);
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let nominal = Nominal::new(scenario, FlowId(index));
+        for at in [nominal.life().0].into_iter().chain(nominal.steps()) {
+            let (tight, rate) = nominal.available(at);
+            table.add_row([
+                flow.name.clone(),
+                format!("{} s", at.as_secs_f64()),
+                rate.to_string(),
+                scenario.links[tight].name.clone(),
+            ]);
+        }
+    }
+    table
+}

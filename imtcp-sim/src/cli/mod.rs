@@ -1,0 +1,225 @@
+//! The command line.
+
+mod calibrate;
+mod compare;
+mod demo;
+mod explain;
+mod list;
+mod pool;
+mod promises;
+mod run;
+mod seeds;
+mod summary;
+mod survey;
+mod sweep;
+
+use clap::{Args, Parser, Subcommand};
+use imtcp_sim::scenario::Scenario;
+use imtcp_sim::survey::Class;
+use seeds::Seeds;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+/// Real QUIC endpoints over simulated paths in virtual time, with a known truth.
+#[derive(Debug, Parser)]
+#[command(name = "imtcp-sim", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Watch a measurement follow a step in cross traffic, and what it costs.
+    Demo(DemoArguments),
+    /// Run a scenario; write qlogs, CSV series and figures; print the scores.
+    Run(RunArguments),
+    /// Run scenarios with many settings, such as a promise beside more and more rivals, and write
+    /// tables and figures of what became of each.
+    Sweep(SweepArguments),
+    /// Hold a promise's forecasts and warnings against what came of its slots.
+    Calibrate(CalibrateArguments),
+    /// Draw paths that nobody chose, run each with and without measuring and with CUBIC, and show
+    /// where measuring costs most. Fails when it costs more than it may.
+    Survey(SurveyArguments),
+    /// List the built-in scenarios and sweeps.
+    List,
+    /// Show a scenario's topology, round trips, bandwidth-delay product and nominal truth.
+    Explain(ScenarioArguments),
+}
+
+#[derive(Debug, Args)]
+struct DemoArguments {
+    /// The seed of both runs.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Folder for qlogs, series and figures.
+    #[arg(long, value_name = "DIR", default_value = "out/demo")]
+    out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct CalibrateArguments {
+    /// Scenarios whose first measuring flow has a promise; without any, paths and rates are drawn,
+    /// one case for each seed.
+    scenarios: Vec<String>,
+    /// A sweep, of which the cells with a promise that foresees are run; may be given several
+    /// times.
+    #[arg(long = "sweep", value_name = "SWEEP")]
+    sweeps: Vec<String>,
+    /// All seeds from A to B, both included.
+    #[arg(long, value_name = "A..B", default_value = "1..60")]
+    seeds: Seeds,
+    /// Folder for the diagram and the list of forecasts.
+    #[arg(long, value_name = "DIR", default_value = "out/calibration")]
+    out: PathBuf,
+    /// How many runs to make at the same time.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
+}
+
+#[derive(Debug, Args)]
+struct SurveyArguments {
+    /// Kinds of paths; all without any. So far: steps.
+    #[arg(value_parser = class)]
+    classes: Vec<Class>,
+    /// One path of each class for each seed from A to B, both included.
+    #[arg(long, value_name = "A..B", default_value = "1..200")]
+    seeds: Seeds,
+    /// Write everything to this file, as an array with one object per class.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Folder for a CSV file with every path, and the scenarios of those that miss a bar.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// How many times more to run a path that misses goodput or age, with measuring and without,
+    /// begun a millisecond later each time. A miss stands if the means miss by more than chance. 0
+    /// judges the first pair of runs.
+    #[arg(long, default_value_t = 16)]
+    repeats: u32,
+    /// Run each path once more, not measuring and begun a millisecond later: how much differs by
+    /// chance alone.
+    #[arg(long)]
+    placebo: bool,
+    /// How many paths to run at the same time.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
+}
+
+#[derive(Debug, Args)]
+struct ScenarioArguments {
+    /// A TOML file, or the name of a built-in scenario.
+    scenario: String,
+    /// Change a key, such as flow.main.imtcp.stream_packets=8; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    overrides: Vec<(String, String)>,
+}
+
+#[derive(Debug, Args)]
+struct RunArguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+    /// The seed of a single run.
+    #[arg(long, default_value_t = 1, conflicts_with = "seeds")]
+    seed: u64,
+    /// Run all seeds from A to B, both included.
+    #[arg(long, value_name = "A..B")]
+    seeds: Option<Seeds>,
+    /// Folder for qlogs, series and figures [default: out/<scenario>].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Write the results to this file, as an array with one object per seed.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Of which seeds to write qlogs; they are large.
+    #[arg(long, value_enum, default_value_t = QlogOf::First)]
+    qlog: QlogOf,
+    /// How many seeds to run at the same time.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
+}
+
+#[derive(Debug, Args)]
+struct SweepArguments {
+    /// A TOML file, or the name of a built-in sweep.
+    sweep: String,
+    /// Run all seeds from A to B, both included.
+    #[arg(long, value_name = "A..B", default_value = "1..3")]
+    seeds: Seeds,
+    /// Only these points of an axis, such as carrier=imtcp,reno; may be given several times.
+    #[arg(long = "only", value_name = "AXIS=POINT,...", value_parser = key_and_value)]
+    only: Vec<(String, String)>,
+    /// Show changes against this point of an axis instead of the sweep's own.
+    #[arg(long, value_name = "POINT")]
+    baseline: Option<String>,
+    /// Change a key of the scenario; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    overrides: Vec<(String, String)>,
+    /// Folder for tables and figures [default: out/<sweep>].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// How many runs at the same time.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum QlogOf {
+    /// No qlog is written.
+    None,
+    /// The qlog of the first seed is written.
+    First,
+    /// Each seed's qlog is written.
+    All,
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn class(text: &str) -> Result<Class, String> {
+    Class::named(text).ok_or_else(|| {
+        let names: Vec<&str> = Class::ALL.iter().map(|class| class.name()).collect();
+        format!("there is no class `{text}`; known: {}", names.join(", "))
+    })
+}
+
+/// Does what the arguments ask for.
+///
+/// # Errors The reason why it stopped, in words for the user.
+pub fn main() -> Result<(), Box<dyn Error>> {
+    match Cli::parse().command {
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
+        Command::Calibrate(arguments) => calibrate::run(&arguments),
+        Command::Survey(arguments) => survey::run(&arguments),
+        Command::List => {
+            list::print();
+            Ok(())
+        }
+        Command::Explain(arguments) => {
+            explain::print(&load(&arguments)?);
+            Ok(())
+        }
+    }
+}
+
+fn load(arguments: &ScenarioArguments) -> Result<Scenario, Box<dyn Error>> {
+    Ok(Scenario::load(&arguments.scenario, &arguments.overrides)?)
+}
+
+fn create(folder: &Path) -> Result<(), Box<dyn Error>> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| format!("cannot create {}: {error}", folder.display()).into())
+}
+
+/// A table in the one style of this program.
+fn table<const N: usize>(header: [&str; N]) -> comfy_table::Table {
+    let mut table = comfy_table::Table::new();
+    table
+        .load_preset(comfy_table::presets::UTF8_HORIZONTAL_ONLY)
+        .set_header(header);
+    table
+}

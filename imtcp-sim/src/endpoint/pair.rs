@@ -1,0 +1,371 @@
+//! Server and client of a flow.
+
+use super::client::{self, Client, Dial};
+use super::delivery::Delivery;
+use super::host::Host;
+use super::server::Server;
+use super::surroundings::{PairError, Side, Surroundings};
+use super::{CLIENT, Departures, Moment, SERVER, Tap, config, connection_id};
+use crate::application::{Driver, Progress};
+use crate::network::{Datagram, FlowId, Owner, Packet, Stamp};
+use crate::random::Random;
+use crate::scenario::{Controller, Flow, Stack};
+use imtcp_cc::units::{Bytes, Timestamp};
+use std::io::Write;
+use std::sync::Arc;
+
+/// What IPv4 and UDP add to a QUIC datagram.
+const HEADERS: Bytes = Bytes::new(28);
+
+/// Server and client of a flow.
+pub struct Pair {
+    id: FlowId,
+    server_config: quiche::Config,
+    server: Option<Server>,
+    server_host: Host,
+    /// What connects the client, until it has.
+    dial: Option<Dial>,
+    client: Option<Box<dyn Client>>,
+    client_host: Host,
+    paced_by_caller: bool,
+    application: Driver,
+    delivery: Delivery,
+    tap: Arc<Tap>,
+    /// The departures, if they are wanted.
+    departures: Option<Departures>,
+    /// The qlog's writer, until the server has a connection.
+    qlog: Option<Box<dyn Write + Send + Sync>>,
+    /// Datagrams that are being handed over, and when they came.
+    batch: Vec<(Timestamp, Datagram)>,
+    /// Datagrams that the server has sent.
+    sent: u64,
+    /// When the datagram that the client saw last had left the server, and when it came.
+    last_seen: Option<(Timestamp, Timestamp)>,
+    /// Application bytes that the server knows the client has read.
+    acknowledged: u64,
+}
+
+impl Pair {
+    /// A pair that has not begun, in the run with `seed`.
+    ///
+    /// # Errors
+    /// One of the stacks refuses a part of the configuration.
+    pub fn new(id: FlowId, flow: &Flow, seed: u64) -> Result<Self, PairError> {
+        let tap = Arc::new(Tap::default());
+        let server_config = config::server(flow, &tap);
+        let random =
+            |side: &str| Random::for_component(seed, &format!("host.{}.{side}", flow.name));
+        Ok(Self {
+            id,
+            server_config: server_config
+                .map_err(|error| PairError::of(flow, Stack::Quiche, error))?,
+            server: None,
+            server_host: Host::new(flow.host, random("server")),
+            dial: Some(client::prepare(id, flow, seed)?),
+            client: None,
+            client_host: Host::new(flow.receiver.host, random("client")),
+            paced_by_caller: flow.controller == Controller::Bbr2,
+            application: Driver::new(flow.application),
+            delivery: match flow.imtcp.promise() {
+                Some(_) => Delivery::with_course(),
+                None => Delivery::default(),
+            },
+            tap,
+            departures: None,
+            qlog: None,
+            batch: Vec::new(),
+            sent: 0,
+            last_seen: None,
+            acknowledged: 0,
+        })
+    }
+
+    /// The server's connection writes its qlog to `writer`.
+    pub fn set_qlog(&mut self, writer: Box<dyn Write + Send + Sync>) {
+        self.qlog = Some(writer);
+    }
+
+    /// Records from now on when data leaves the server. The record takes the place of a qlog. Has
+    /// to be called before the client connects.
+    pub fn watch_departures(&mut self) {
+        self.departures = Some(Departures::default());
+    }
+
+    /// The client connects.
+    pub fn start(&mut self, around: &mut Surroundings<'_>) {
+        self.set_time(around);
+        self.client = self.dial.take().and_then(|dial| dial(around.moment()));
+        self.serve(Side::Client, around);
+    }
+
+    /// The server closes the connection.
+    pub fn stop(&mut self, around: &mut Surroundings<'_>) {
+        self.set_time(around);
+        if let Some(server) = &mut self.server {
+            // Done means that it is closed already.
+            let _ = server.connection.close(true, 0, b"");
+        }
+        self.serve(Side::Server, around);
+    }
+
+    /// A datagram arrives at one side's machine.
+    pub fn receive(&mut self, side: Side, datagram: Datagram, around: &mut Surroundings<'_>) {
+        match self.host(side).receive(around.now, datagram) {
+            Some(at) if at <= around.now => self.hand_over(side, around),
+            Some(at) => around.outbox.wakes.push((side, at)),
+            None => {}
+        }
+    }
+
+    /// One side takes all that has come, then acts.
+    fn hand_over(&mut self, side: Side, around: &mut Surroundings<'_>) {
+        let now = around.now;
+        let mut batch = std::mem::take(&mut self.batch);
+        self.host(side).handed_over(now, &mut batch);
+        for (came, datagram) in batch.drain(..) {
+            around.now = came;
+            self.set_time(around);
+            let Datagram { mut payload, stamp } = datagram;
+            match side {
+                Side::Server => self.server_receives(&mut payload, stamp, around),
+                Side::Client => self.client_receives(&mut payload, stamp, around),
+            }
+            around.pool.give(payload);
+        }
+        self.batch = batch;
+        around.now = now;
+        self.set_time(around);
+        self.serve(side, around);
+    }
+
+    /// An event that was scheduled for one side fires.
+    pub fn wake(&mut self, side: Side, around: &mut Surroundings<'_>) {
+        let moment = around.moment();
+        if let Some(until) = self.host(side).postpones(moment.now) {
+            around.outbox.wakes.push((side, until));
+            return;
+        }
+        if self.host(side).hands_over(moment.now) {
+            self.hand_over(side, around);
+            return;
+        }
+        let fires = self.host(side).timer_fires(moment.now);
+        if fires && self.host(side).has_more_to_send() {
+            self.set_time(around);
+            self.serve(side, around);
+            return;
+        }
+        if !fires || self.due(side, moment).is_none_or(|due| due > moment.now) {
+            self.arm(side, around);
+            return;
+        }
+        self.set_time(around);
+        match side {
+            Side::Server => {
+                if let Some(server) = &mut self.server {
+                    server.on_time(moment);
+                }
+            }
+            Side::Client => {
+                if let Some(client) = &mut self.client {
+                    client.on_time(moment);
+                }
+            }
+        }
+        self.serve(side, around);
+    }
+
+    /// What reached the client.
+    pub fn delivery(&self) -> &Delivery {
+        &self.delivery
+    }
+
+    /// What the controller said.
+    pub fn tap(&self) -> &Tap {
+        &self.tap
+    }
+
+    /// When data left the server, if that is recorded.
+    pub fn departures(&self) -> Option<&Departures> {
+        self.departures.as_ref()
+    }
+
+    /// The server's connection, once the client's first datagram has arrived.
+    pub fn server(&self) -> Option<&quiche::Connection> {
+        self.server.as_ref().map(|server| &server.connection)
+    }
+
+    fn set_time(&self, around: &Surroundings<'_>) {
+        around.clock.set(around.now);
+        self.tap.set_now(around.now);
+        if let Some(departures) = &self.departures {
+            departures.set_now(around.now);
+        }
+    }
+
+    fn server_receives(&mut self, payload: &mut [u8], stamp: Stamp, around: &mut Surroundings<'_>) {
+        if self.server.is_none() {
+            self.server = self.accept();
+        }
+        self.delivery.acknowledgements += 1;
+        self.acknowledged = self.acknowledged.max(stamp.read);
+        if let Some((sent, received)) = stamp.answers {
+            let held = stamp.sent.saturating_since(received);
+            let round_trip = around.now.saturating_since(sent);
+            self.delivery.round_trip(round_trip.saturating_sub(held));
+        }
+        let info = quiche::RecvInfo {
+            from: CLIENT,
+            to: SERVER,
+        };
+        if let Some(server) = &mut self.server {
+            server.receive(payload, info);
+        }
+    }
+
+    fn accept(&mut self) -> Option<Server> {
+        let id = connection_id(self.id, Side::Server);
+        let accepted = quiche::accept(&id, None, SERVER, CLIENT, &mut self.server_config);
+        let mut connection = accepted.ok()?;
+        if let Some(departures) = self.departures.clone() {
+            let (title, writer) = (String::new(), Box::new(departures));
+            // Packets are of the core.
+            let level = quiche::QlogLevel::Core;
+            connection.set_qlog_with_level(writer, title, String::new(), level);
+        } else if let Some(writer) = self.qlog.take() {
+            let title = "imtcp-sim".to_owned();
+            connection.set_qlog(
+                writer,
+                title,
+                "a simulated server, in virtual time".to_owned(),
+            );
+        }
+        Some(Server::new(connection, self.paced_by_caller))
+    }
+
+    fn client_receives(&mut self, payload: &mut [u8], stamp: Stamp, around: &mut Surroundings<'_>) {
+        let Some(client) = &mut self.client else {
+            return;
+        };
+        client.receive(around.moment(), payload, stamp.number);
+        self.last_seen = Some((stamp.sent, around.now));
+        self.delivery.read(around.now, client.read());
+        if self.delivery.completed.is_none() && self.application.size() == Some(self.delivery.bytes)
+        {
+            self.delivery.completed = Some(around.now);
+        }
+    }
+
+    /// Lets one side send whatever it has, and arms its timer.
+    fn serve(&mut self, side: Side, around: &mut Surroundings<'_>) {
+        if side == Side::Server {
+            self.drive_application(around.now);
+        }
+        let mut free = Some(self.host(side).begins(around.now));
+        while let Some(now) = free {
+            if now > around.now {
+                around.now = now;
+                self.set_time(around);
+            }
+            let Some(payload) = self.next_datagram(side, around) else {
+                break;
+            };
+            let packet = self.packet(side, now, payload);
+            let at = self.host(side).leaves(now, packet.size);
+            around.outbox.packets.push((side.sends(), at, packet));
+            free = self.host(side).sends();
+        }
+        around.now = self.host(side).working_until();
+        self.arm(side, around);
+        if self.host(side).has_more_to_send() {
+            let again = around.now;
+            let again = self.host(side).arm(again, Some(again));
+            around.outbox.wakes.extend(again.map(|at| (side, at)));
+        }
+    }
+
+    fn next_datagram(&mut self, side: Side, around: &mut Surroundings<'_>) -> Option<Vec<u8>> {
+        let moment = around.moment();
+        match side {
+            Side::Server => self.server.as_mut()?.next_datagram(moment, around.pool),
+            Side::Client => client::next_datagram(self.client.as_deref_mut()?, moment, around.pool),
+        }
+    }
+
+    fn drive_application(&mut self, now: Timestamp) {
+        if let Some(server) = &mut self.server
+            && can_send(&server.connection)
+        {
+            let progress = Progress {
+                read: self.delivery.bytes,
+                acknowledged: self.acknowledged,
+            };
+            self.application
+                .drive(now, &mut server.connection, progress);
+            if let Some(departures) = &self.departures {
+                departures.made(self.application.made());
+            }
+        }
+    }
+
+    fn packet(&mut self, side: Side, now: Timestamp, payload: Vec<u8>) -> Packet {
+        let number = self.sent;
+        let answers = match side {
+            Side::Server => {
+                self.sent += 1;
+                None
+            }
+            Side::Client => self.last_seen,
+        };
+        Packet {
+            size: Bytes::from_usize(payload.len()) + HEADERS,
+            owner: Owner::Flow(self.id),
+            datagram: Some(Datagram {
+                payload,
+                stamp: Stamp {
+                    number,
+                    sent: now,
+                    answers,
+                    read: self.delivery.bytes,
+                },
+            }),
+        }
+    }
+
+    /// When one side needs service: its connection, or its application.
+    fn due(&mut self, side: Side, moment: Moment<'_>) -> Option<Timestamp> {
+        match side {
+            Side::Server => {
+                let server = self.server.as_ref()?;
+                let application = self.application.next();
+                let application = application.filter(|_| can_send(&server.connection));
+                [server.due(moment), application]
+                    .into_iter()
+                    .flatten()
+                    .min()
+            }
+            Side::Client => self.client.as_mut()?.due(moment),
+        }
+    }
+
+    fn host(&mut self, side: Side) -> &mut Host {
+        match side {
+            Side::Server => &mut self.server_host,
+            Side::Client => &mut self.client_host,
+        }
+    }
+
+    fn arm(&mut self, side: Side, around: &mut Surroundings<'_>) {
+        let moment = around.moment();
+        let due = self.due(side, moment);
+        if let Some(at) = self.host(side).arm(moment.now, due) {
+            around.outbox.wakes.push((side, at));
+        }
+    }
+}
+
+/// Whether an application may use the connection.
+fn can_send(connection: &quiche::Connection) -> bool {
+    let ended = connection.is_closed() || connection.is_draining();
+    connection.is_established() && !ended && connection.local_error().is_none()
+}

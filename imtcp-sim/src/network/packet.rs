@@ -1,0 +1,59 @@
+//! What travels over a link.
+
+use imtcp_cc::units::{Bytes, Timestamp};
+
+/// Which way along the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From servers to clients: the way of the data.
+    Forward,
+    /// From clients to servers: the way of the acknowledgements.
+    Reverse,
+}
+
+/// A flow's index in the scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowId(pub usize);
+
+/// Whose bytes a packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// Cross traffic; it leaves the path after one hop.
+    Cross,
+    /// A flow with real endpoints.
+    Flow(FlowId),
+}
+
+/// An IP packet.
+#[derive(Debug)]
+pub struct Packet {
+    /// Its size on the link: the IP packet with all headers.
+    pub size: Bytes,
+    /// Its owner.
+    pub owner: Owner,
+    /// What an endpoint gets to see; cross traffic carries nothing.
+    pub datagram: Option<Datagram>,
+}
+
+/// A UDP datagram of a flow, and what the simulator alone knows about it.
+#[derive(Debug)]
+pub struct Datagram {
+    /// The UDP payload.
+    pub payload: Vec<u8>,
+    /// For the simulator's own round-trip times.
+    pub stamp: Stamp,
+}
+
+/// Carried along for round-trip samples that no endpoint had to estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Counts the server's datagrams from 0; meaningless in those of the client.
+    pub number: u64,
+    /// When this datagram left its sender.
+    pub sent: Timestamp,
+    /// In a client's datagram: when the server's datagram that came last had left the server, and
+    /// when it came.
+    pub answers: Option<(Timestamp, Timestamp)>,
+    /// In a client's datagram: application bytes that it had read by then.
+    pub read: u64,
+}

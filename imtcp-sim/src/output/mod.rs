@@ -1,0 +1,63 @@
+//! Writes files: results as JSON, series as CSV, figures as SVG. Reads of a qlog what it says of
+//! padding.
+
+mod comparison;
+mod figure;
+mod qlog;
+mod reliability;
+mod series;
+mod survey;
+mod sweep;
+mod sweep_figures;
+
+pub use comparison::comparison_files;
+pub use figure::figures;
+pub use qlog::{Idle, idle_packets};
+pub use reliability::reliability;
+pub use series::series;
+pub use survey::{survey_files, survey_json};
+pub use sweep::sweep_files;
+
+use crate::result::RunResult;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// A file that cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {file}: {problem}")]
+pub struct OutputError {
+    action: &'static str,
+    file: String,
+    problem: String,
+}
+
+impl OutputError {
+    fn new(file: &Path, problem: impl ToString) -> Self {
+        Self {
+            action: "write",
+            file: file.display().to_string(),
+            problem: problem.to_string(),
+        }
+    }
+
+    fn reading(file: &Path, problem: String) -> Self {
+        Self {
+            action: "read",
+            ..Self::new(file, problem)
+        }
+    }
+}
+
+/// Writes the results as an array with one object per seed.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn json(results: &[RunResult], path: &Path) -> Result<(), OutputError> {
+    let failed = |error: std::io::Error| OutputError::new(path, error);
+    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+    serde_json::to_writer(&mut file, results).map_err(|error| OutputError::new(path, error))?;
+    file.write_all(b"\n")
+        .and_then(|()| file.flush())
+        .map_err(failed)
+}

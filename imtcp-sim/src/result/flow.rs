@@ -1,0 +1,265 @@
+//! What a flow achieved and what it learnt.
+
+use super::measuring::Measuring;
+use super::promise::PromiseResult;
+use super::{rounded, truth};
+use crate::endpoint::{Pair, Said};
+use crate::network::FlowId;
+use crate::record::Snapshot;
+use crate::scenario::Nominal;
+use crate::score::{Reference, Sample, Score, score};
+use crate::simulation::Simulation;
+use imtcp_cc::EstimatorKind;
+use imtcp_cc::event::Event;
+use imtcp_cc::units::Timestamp;
+use serde::Serialize;
+use std::time::Duration;
+
+/// A flow's outcome.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowResult {
+    /// The flow's name.
+    pub name: String,
+    /// The name under which the scenario has it, where that stands for several flows.
+    pub group: Option<String>,
+    /// Its congestion controller.
+    pub controller: &'static str,
+    /// Application bytes that the client read, over the flow's life.
+    pub goodput_bps: u64,
+    /// QUIC packets that the server sent.
+    pub sent_packets: u64,
+    /// UDP payload that the server sent.
+    pub sent_bytes: u64,
+    /// Packets that the server declared lost.
+    pub lost_packets: u64,
+    /// Stream data that the server sent again.
+    pub retransmitted_bytes: u64,
+    /// Round trips on the path, the client's holding time left out.
+    pub rtt_ms: Option<RoundTrips>,
+    /// The default estimator's series.
+    pub estimates: Vec<EstimatePoint>,
+    /// The series of the paper's estimator.
+    pub estimates_classic: Vec<EstimatePoint>,
+    /// How good the default estimator's series is.
+    pub score: Scores,
+    /// How good the series of the paper's estimator is.
+    pub score_classic: Scores,
+    /// When the truth changed by design, in seconds; `settle_s` has one entry for each.
+    pub steps_s: Vec<f64>,
+    /// What the measuring did; nothing for controllers that do not measure.
+    pub measuring: Option<Measuring>,
+    /// What became of what its application requires; nothing where it requires nothing.
+    pub promise: Option<PromiseResult>,
+    /// Datagrams from the client that reached the server: acknowledgements, nearly all.
+    pub acknowledgement_datagrams: u64,
+    /// The time at which a transfer of known size was complete, in seconds.
+    pub completed_s: Option<f64>,
+    /// Why the connection ended before the run did. None if it did not.
+    pub ended: Option<String>,
+    /// What the estimates are measured against.
+    #[serde(skip)]
+    pub reference: Reference,
+    /// Window, round trip and progress over time.
+    #[serde(skip)]
+    pub snapshots: Vec<Snapshot>,
+    /// All that the controller said.
+    #[serde(skip)]
+    pub events: Vec<Said>,
+}
+
+/// Quantiles of round trips.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RoundTrips {
+    /// The shortest, in ms.
+    #[serde(rename = "min")]
+    pub min_ms: f64,
+    /// The median, in ms.
+    #[serde(rename = "p50")]
+    pub p50_ms: f64,
+    /// The 95th percentile, in ms.
+    #[serde(rename = "p95")]
+    pub p95_ms: f64,
+}
+
+/// An estimate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EstimatePoint {
+    /// When it was made, in seconds of virtual time.
+    #[serde(rename = "t")]
+    pub t_s: f64,
+    /// The value.
+    pub available_bps: u64,
+    /// Lower end of its 95 % interval.
+    pub low_bps: u64,
+    /// Upper end of its 95 % interval.
+    pub high_bps: u64,
+    /// It is an average over so many seconds, up to `t_s`.
+    pub window_s: f64,
+    /// The flags that qualify it.
+    pub flags: Vec<&'static str>,
+}
+
+/// Scores as they are written; see [`crate::score`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scores {
+    /// Mean absolute relative error.
+    pub mare: Option<f64>,
+    /// Mean signed relative error.
+    pub bias: Option<f64>,
+    /// Share of estimates whose interval holds the truth.
+    pub coverage95: Option<f64>,
+    /// Seconds to settle after each step; null where it never did.
+    pub settle_s: Vec<Option<f64>>,
+    /// How many estimates these rest on.
+    pub scored: usize,
+    /// The longest time without a new estimate, in seconds.
+    pub longest_gap_s: Option<f64>,
+}
+
+impl From<Score> for Scores {
+    fn from(score: Score) -> Self {
+        Self {
+            mare: score.mare.map(rounded),
+            bias: score.bias.map(rounded),
+            coverage95: score.coverage95.map(rounded),
+            settle_s: score
+                .settle_s
+                .iter()
+                .map(|settle| settle.map(rounded))
+                .collect(),
+            scored: score.scored,
+            longest_gap_s: score.longest_gap_s.map(rounded),
+        }
+    }
+}
+
+impl FlowResult {
+    pub(super) fn of(simulation: &Simulation<'_>, flow: FlowId) -> Self {
+        let settings = &simulation.scenario().flows[flow.0];
+        let pair = &simulation.pairs()[flow.0];
+        let stats = pair.server().map(quiche::Connection::stats);
+        let count = |value: Option<usize>| value.map_or(0, |value| value as u64);
+        let reference = reference(simulation, flow);
+        let events = pair.tap().take();
+        let (statistical, classic) = (
+            series(&events, EstimatorKind::Statistical),
+            series(&events, EstimatorKind::Classic),
+        );
+        let steps = reference.steps.iter();
+        Self {
+            name: settings.name.clone(),
+            group: settings.group.clone(),
+            controller: settings.controller.name(),
+            goodput_bps: goodput(pair, &reference),
+            sent_packets: count(stats.as_ref().map(|stats| stats.sent)),
+            sent_bytes: stats.as_ref().map_or(0, |stats| stats.sent_bytes),
+            lost_packets: count(stats.as_ref().map(|stats| stats.lost)),
+            retransmitted_bytes: stats.as_ref().map_or(0, |stats| stats.stream_retrans_bytes),
+            rtt_ms: round_trips(pair),
+            score: score(&samples(&statistical), &reference).into(),
+            score_classic: score(&samples(&classic), &reference).into(),
+            estimates: statistical.iter().map(point).collect(),
+            estimates_classic: classic.iter().map(point).collect(),
+            steps_s: steps.map(|at| rounded(at.as_secs_f64())).collect(),
+            measuring: Measuring::of(&events),
+            promise: PromiseResult::of(simulation, flow, &events),
+            acknowledgement_datagrams: pair.delivery().acknowledgements,
+            completed_s: pair
+                .delivery()
+                .completed
+                .map(|at| rounded(at.as_secs_f64())),
+            ended: ended(pair, settings.stop),
+            reference,
+            snapshots: simulation.record().of(flow.0).to_vec(),
+            events,
+        }
+    }
+}
+
+fn reference(simulation: &Simulation<'_>, flow: FlowId) -> Reference {
+    let nominal = Nominal::new(simulation.scenario(), flow);
+    let life = nominal.life();
+    let (tight, _) = nominal.available(life.0);
+    /// Truths below this share of the capacity are not compared.
+    const LEAST_SHARE: f64 = 0.01;
+    Reference {
+        truth: truth::available(simulation, flow),
+        life,
+        steps: nominal.steps(),
+        seen_after: simulation.network().delay_since_crossing(flow, tight),
+        least_truth_bps: nominal.capacity(life.0).as_bps_f64() * LEAST_SHARE,
+    }
+}
+
+fn goodput(pair: &Pair, reference: &Reference) -> u64 {
+    let (start, stop) = reference.life;
+    let end = pair.delivery().completed.unwrap_or(stop);
+    let life = end.saturating_since(start).as_nanos().max(1);
+    let bits = u128::from(pair.delivery().bytes) * 8 * 1_000_000_000;
+    u64::try_from(bits / life).unwrap_or(u64::MAX)
+}
+
+fn round_trips(pair: &Pair) -> Option<RoundTrips> {
+    let quantiles = pair.delivery().round_trip_quantiles([0.0, 0.5, 0.95])?;
+    let [min_ms, p50_ms, p95_ms] = quantiles.map(|q: Duration| rounded(q.as_secs_f64() * 1e3));
+    Some(RoundTrips {
+        min_ms,
+        p50_ms,
+        p95_ms,
+    })
+}
+
+fn ended(pair: &Pair, stop: Option<Timestamp>) -> Option<String> {
+    let server = pair.server()?;
+    if server.is_timed_out() {
+        return Some("idle timeout".to_owned());
+    }
+    if stop.is_some() {
+        return None;
+    }
+    let by = |who: &str, error: &quiche::ConnectionError| {
+        let reason = String::from_utf8_lossy(&error.reason);
+        format!(
+            "closed by the {who} with code {:#x} {reason}",
+            error.error_code
+        )
+    };
+    let peer = server.peer_error().map(|error| by("client", error));
+    peer.or_else(|| server.local_error().map(|error| by("server", error)))
+}
+
+/// An estimate with its time in virtual time.
+type Timed = (Timestamp, imtcp_cc::Estimate);
+
+fn series(events: &[Said], wanted: EstimatorKind) -> Vec<Timed> {
+    let estimate = |said: &Said| match said.event {
+        Event::EstimateUpdated {
+            estimator,
+            estimate,
+        } if estimator == wanted => Some((said.virtual_time(estimate.at), estimate)),
+        _ => None,
+    };
+    events.iter().filter_map(estimate).collect()
+}
+
+fn samples(series: &[Timed]) -> Vec<Sample> {
+    let sample = |(at, estimate): &Timed| Sample {
+        at: *at,
+        available_bps: estimate.available.as_bps_f64(),
+        low_bps: estimate.low.as_bps_f64(),
+        high_bps: estimate.high.as_bps_f64(),
+        window: estimate.window,
+    };
+    series.iter().map(sample).collect()
+}
+
+fn point((at, estimate): &Timed) -> EstimatePoint {
+    EstimatePoint {
+        t_s: at.as_secs_f64(),
+        available_bps: estimate.available.as_bps(),
+        low_bps: estimate.low.as_bps(),
+        high_bps: estimate.high.as_bps(),
+        window_s: estimate.window.as_secs_f64(),
+        flags: estimate.flags.names().collect(),
+    }
+}

@@ -1,0 +1,166 @@
+//! `application = { ... }`: what a flow has to send, and when.
+
+use super::error::{Complaint, ScenarioError};
+use super::quantity;
+use super::reader::Entry;
+use imtcp_cc::units::{Bandwidth, Bytes};
+use std::fmt;
+use std::time::Duration;
+
+/// What the server's application sends. Rates and sizes are those of application data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Application {
+    /// As much data as the connection takes, up to a size if there is one.
+    Bulk {
+        /// Where the transfer ends.
+        size: Option<Bytes>,
+        /// The most that may be written and not yet acknowledged, as a socket's send buffer bounds
+        /// it: the flow carries at most this much per round trip.
+        send_buffer: Option<Bytes>,
+    },
+    /// A burst every period on one stream: frames of a live source, or chunks of a stored video.
+    /// What the connection does not take at once waits at the sender.
+    Periodic {
+        /// Mean rate.
+        rate: Bandwidth,
+        /// From one burst to the next.
+        period: Duration,
+    },
+    /// A stored video that a player fetches: the next chunk once the one before has come and the
+    /// player's buffer has room for it.
+    Player {
+        /// Bytes of the video per time of watching.
+        rate: Bandwidth,
+        /// How long a chunk is watched.
+        period: Duration,
+        /// The most that is fetched and not watched, in time of watching; at least a chunk.
+        buffer: Duration,
+    },
+    /// QUIC DATAGRAM frames, evenly spaced or in bursts, never sent again.
+    Datagrams {
+        /// Mean rate.
+        rate: Bandwidth,
+        /// Size of each; the largest that fits into a packet if none is given.
+        size: Option<Bytes>,
+        /// From one burst to the next; none for even spacing.
+        period: Option<Duration>,
+    },
+}
+
+impl fmt::Display for Application {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bulk { size, send_buffer } => {
+                write!(f, "bulk")?;
+                if let Some(size) = size {
+                    write!(f, " of {size}")?;
+                }
+                match send_buffer {
+                    Some(buffer) => write!(f, ", up to {buffer} unacknowledged"),
+                    None => Ok(()),
+                }
+            }
+            Self::Periodic { rate, period } => write!(f, "{rate}, a burst every {period:?}"),
+            Self::Player {
+                rate,
+                period,
+                buffer,
+            } => write!(
+                f,
+                "{rate} of video, fetched in chunks of {period:?} up to {buffer:?} ahead"
+            ),
+            Self::Datagrams { rate, size, period } => {
+                write!(f, "{rate} of datagrams")?;
+                if let Some(size) = size {
+                    write!(f, " of {size}")?;
+                }
+                match period {
+                    Some(period) => write!(f, ", a burst every {period:?}"),
+                    None => write!(f, ", evenly spaced"),
+                }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Bulk,
+    Frames,
+    Chunks,
+    Player,
+    Datagrams,
+}
+
+const KINDS: &[(&str, Kind)] = &[
+    ("bulk", Kind::Bulk),
+    ("frames", Kind::Frames),
+    ("chunks", Kind::Chunks),
+    ("player", Kind::Player),
+    ("datagrams", Kind::Datagrams),
+];
+
+pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
+    let mut section = entry.section()?;
+    let kind = section.required("kind", "\"bulk\"")?.choice(KINDS)?;
+    let bytes = |section: &mut super::Section<'_>, key| {
+        let entry = section.optional(key);
+        entry
+            .map(|entry| entry.quantity(quantity::size))
+            .transpose()
+    };
+    let rate = |section: &mut super::Section<'_>| {
+        let entry = section.required("rate", "\"2 Mbit/s\"")?;
+        entry.quantity(quantity::rate_above_zero)
+    };
+    let application = match kind {
+        Kind::Bulk => Application::Bulk {
+            size: bytes(&mut section, "size")?,
+            send_buffer: bytes(&mut section, "send_buffer")?,
+        },
+        Kind::Frames => {
+            let rate = rate(&mut section)?;
+            let per_second = section
+                .required("per_second", "30")?
+                .number(0.1..=10_000.0)?;
+            Application::Periodic {
+                rate,
+                period: Duration::from_secs_f64(1.0 / per_second),
+            }
+        }
+        Kind::Chunks => Application::Periodic {
+            rate: rate(&mut section)?,
+            period: section
+                .required("period", "\"4 s\"")?
+                .quantity(quantity::span_above_zero)?,
+        },
+        Kind::Player => {
+            let rate = rate(&mut section)?;
+            let period = section.required("period", "\"4 s\"")?;
+            let period = period.quantity(quantity::span_above_zero)?;
+            let entry = section.required("buffer", "\"240 s\"")?;
+            let buffer = entry.quantity(quantity::span)?;
+            if buffer < period {
+                let problem = "the buffer has no room for a chunk";
+                let remedy = "let `buffer` be `period` or more";
+                return Err(entry.reject(Complaint::new(problem, remedy)));
+            }
+            Application::Player {
+                rate,
+                period,
+                buffer,
+            }
+        }
+        Kind::Datagrams => Application::Datagrams {
+            rate: rate(&mut section)?,
+            size: bytes(&mut section, "size")?,
+            period: section
+                .optional("per_second")
+                .map(|entry| entry.number(0.1..=10_000.0))
+                .transpose()?
+                .map(|per_second| Duration::from_secs_f64(1.0 / per_second)),
+        },
+    };
+    section.finish()?;
+    Ok(application)
+}

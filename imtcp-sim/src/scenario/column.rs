@@ -1,0 +1,105 @@
+//! `[[column]]` of a sweep: what its table shows of each cell besides slots.
+
+use super::error::{Complaint, ScenarioError};
+use super::reader::Section;
+
+/// A column of a sweep's table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its heading.
+    pub name: String,
+    /// The flow that it is about, or the name under which the scenario has several. A cell without
+    /// such a flow shows nothing.
+    pub flow: Option<String>,
+    /// The flow with which it is compared in the same run.
+    pub beside: Option<String>,
+    /// What is shown.
+    pub value: Value,
+    /// Whether the change against the sweep's baseline is shown, too.
+    pub change: bool,
+}
+
+/// What can be shown of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Goodput in Mbit/s; the mean of flows that are alike.
+    Goodput,
+    /// Goodput as a multiple of that of another flow of the same run.
+    GoodputRatio,
+    /// Seconds from start to end of a transfer of known size. Of flows that are alike it is the
+    /// mean over those that came to their end.
+    Completion,
+    /// How many packets were lost.
+    Lost,
+    /// How much UDP payload was sent, in MB.
+    Sent,
+    /// Mean one-way delay of cross traffic over the first link that has some, in ms.
+    CrossDelay,
+    /// The share of slots with what is required, in per cent.
+    Kept,
+    /// The mean by which slots have more than is required, in per cent of that.
+    Overshoot,
+    /// The same at the 95th percentile.
+    OvershootP95,
+    /// Seconds from the start or a step until the available bandwidth is known within 20 % and
+    /// stays so. The longest of these times counts.
+    TimeToFind,
+    /// The median of the readings of the path, in per cent of the truth.
+    Reading,
+    /// The mean error of the estimates, in per cent of the truth.
+    Error,
+}
+
+const VALUES: &[(&str, Value)] = &[
+    ("goodput", Value::Goodput),
+    ("goodput ratio", Value::GoodputRatio),
+    ("completion", Value::Completion),
+    ("lost", Value::Lost),
+    ("sent", Value::Sent),
+    ("cross delay", Value::CrossDelay),
+    ("kept", Value::Kept),
+    ("overshoot", Value::Overshoot),
+    ("overshoot p95", Value::OvershootP95),
+    ("time to find", Value::TimeToFind),
+    ("reading", Value::Reading),
+    ("error", Value::Error),
+];
+
+pub(super) fn read(mut section: Section<'_>) -> Result<Column, ScenarioError> {
+    let name = section.required("name", "\"neighbour Mbit/s\"")?.text()?;
+    let value = section.required("value", "\"goodput\"")?;
+    let value = value.choice(VALUES)?;
+    let flow = section.optional("flow");
+    let flow = flow
+        .map(|flow| flow.text().map(str::to_owned))
+        .transpose()?;
+    if flow.is_none() != (value == Value::CrossDelay) {
+        let (problem, remedy) = match flow {
+            None => ("of which flow?", "add flow = \"main\""),
+            Some(_) => ("this is about no flow", "leave `flow` out"),
+        };
+        return Err(section.reject(Complaint::new(problem, remedy)));
+    }
+    let beside = section.optional("beside");
+    let beside = beside
+        .map(|flow| flow.text().map(str::to_owned))
+        .transpose()?;
+    if beside.is_some() != (value == Value::GoodputRatio) {
+        let (problem, remedy) = match beside {
+            None => ("a ratio to which flow?", "add beside = \"reno\""),
+            Some(_) => ("this is about one flow alone", "leave `beside` out"),
+        };
+        return Err(section.reject(Complaint::new(problem, remedy)));
+    }
+    let change = section.optional("change");
+    let change = change.map_or(Ok(false), |change| change.boolean())?;
+    let name = name.to_owned();
+    section.finish()?;
+    Ok(Column {
+        name,
+        flow,
+        beside,
+        value,
+        change,
+    })
+}

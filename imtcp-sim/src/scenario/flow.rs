@@ -1,0 +1,390 @@
+//! `[[flow]]`: a connection with real endpoints.
+
+use super::alike::Alike;
+use super::application::{self, Application};
+use super::error::{Complaint, ScenarioError};
+use super::host::{self, Host};
+use super::link::Link;
+use super::reader::{Entry, Section};
+use super::{life, link_named, promise, quantity};
+use crate::network::Route;
+use imtcp_cc::Window;
+use imtcp_cc::config::{ConfigBuilder, StoreTarget, StoreTimer};
+use imtcp_cc::units::{Bytes, Timestamp};
+use imtcp_cc::{Config, EstimatorKind};
+use std::time::Duration;
+
+/// A connection: a server that sends and a client that acknowledges.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Names its output files and its share of the truth.
+    pub name: String,
+    /// The name under which it was written, where it stands for several: `count` was above 1.
+    pub group: Option<String>,
+    /// The server's congestion controller.
+    pub controller: Controller,
+    /// What the server sends.
+    pub application: Application,
+    /// When the client connects.
+    pub start: Timestamp,
+    /// When the server closes the connection, if before the end.
+    pub stop: Option<Timestamp>,
+    /// The client connects at a random instant of this span after `start`. So flows that are alike
+    /// do not march in step, and seeds differ.
+    pub start_within: Duration,
+    /// The links it crosses.
+    pub route: Route,
+    /// The machine that the server runs on.
+    pub host: Host,
+    /// How the client acknowledges.
+    pub receiver: Receiver,
+    /// Largest UDP payload.
+    pub packet: Bytes,
+    /// Flow-control window of the connection and of its stream.
+    pub flow_control: Bytes,
+    /// The measuring controller's settings; the other controllers ignore them.
+    pub imtcp: Config,
+}
+
+/// A congestion controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controller {
+    /// This project's controller.
+    Imtcp,
+    /// quiche's Reno.
+    Reno,
+    /// quiche's CUBIC.
+    Cubic,
+    /// quiche's BBRv2.
+    Bbr2,
+    /// A controller of the caller's own, by the name under which it is registered with
+    /// [`quiche::cc::register`]. Scenario files cannot name it.
+    Registered(&'static str),
+}
+
+const CONTROLLERS: &[(&str, Controller)] = &[
+    ("imtcp", Controller::Imtcp),
+    ("reno", Controller::Reno),
+    ("cubic", Controller::Cubic),
+    ("bbr2", Controller::Bbr2),
+];
+
+impl Controller {
+    /// Its name in scenarios and results.
+    pub fn name(self) -> &'static str {
+        if let Self::Registered(name) = self {
+            return name;
+        }
+        CONTROLLERS
+            .iter()
+            .find(|(_, controller)| *controller == self)
+            .map_or("", |(name, _)| name)
+    }
+}
+
+/// What the client is, and how it acknowledges once the handshake is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receiver {
+    /// Whose implementation it is.
+    pub stack: Stack,
+    /// After how many datagrams it acknowledges. For quiche alone: other stacks keep a cadence of
+    /// their own.
+    pub acknowledge: Acknowledge,
+    /// The longest an acknowledgement waits; announced as the client's max_ack_delay. For quiche
+    /// alone.
+    pub delay: Duration,
+    /// Whether it offers the acknowledgement-frequency extension
+    /// (draft-ietf-quic-ack-frequency).
+    pub ack_frequency: bool,
+    /// Whether it tells when packets arrived, which the server then asks for
+    /// (draft-ietf-quic-receive-ts). For quiche alone.
+    pub receive_timestamps: bool,
+    /// The machine that the client runs on.
+    pub host: Host,
+}
+
+/// An implementation of QUIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    /// quiche, the servers' own.
+    Quiche,
+    /// quinn-proto.
+    Quinn,
+    /// noq-proto, which grew out of quinn-proto.
+    Noq,
+}
+
+const STACKS: &[(&str, Stack)] = &[
+    ("quiche", Stack::Quiche),
+    ("quinn", Stack::Quinn),
+    ("noq", Stack::Noq),
+];
+
+impl Stack {
+    /// Its name in scenarios.
+    pub fn name(self) -> &'static str {
+        STACKS
+            .iter()
+            .find(|(_, stack)| *stack == self)
+            .map_or("", |(name, _)| name)
+    }
+}
+
+/// What makes a client acknowledge, apart from its timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acknowledge {
+    /// This number of datagrams, at least 1.
+    Every(u32),
+    /// The timer alone.
+    Timer,
+}
+
+pub(super) fn read_all(root: &mut Section<'_>, links: &[Link]) -> Result<Vec<Flow>, ScenarioError> {
+    let written = super::read_named(root, "flow", |name, section| read(name, section, links))?;
+    let flows: Vec<Flow> = written
+        .into_iter()
+        .flat_map(|(flow, alike)| alike.expand(&flow))
+        .collect();
+    let names = flows.iter().map(|flow| &flow.name);
+    let twice = names
+        .enumerate()
+        .find(|(index, name)| flows[..*index].iter().any(|flow| flow.name == **name));
+    if let Some((_, name)) = twice {
+        let problem = format!("`count` makes a second flow named `{name}`");
+        return Err(root.reject(Complaint::new(problem, "rename one of the two")));
+    }
+    Ok(flows)
+}
+
+fn read(
+    name: String,
+    mut section: Section<'_>,
+    links: &[Link],
+) -> Result<(Flow, Alike), ScenarioError> {
+    let controller = section
+        .required("controller", "\"imtcp\"")?
+        .choice(CONTROLLERS)?;
+    let application = section.required("application", "{ kind = \"bulk\" }")?;
+    let application = application::read(&application)?;
+    let (start, stop) = life(&mut section)?;
+    let start_within = section.optional("start_within");
+    let start_within = start_within.map_or(Ok(Duration::ZERO), |e| e.quantity(quantity::span))?;
+    let alike = Alike::read(&mut section, start, stop)?;
+    let route = route(&mut section, links)?;
+    let host = host::read(section.optional("host"))?;
+    let receiver = receiver(section.optional("receiver"))?;
+    let packet = section.optional("packet");
+    let packet = packet.map_or(Ok(Bytes::new(1350)), |entry| entry.quantity(packet_size))?;
+    let window = section.optional("flow_control");
+    let flow_control = window.map_or(Ok(Bytes::new(64_000_000)), |e| e.quantity(quantity::size))?;
+    let imtcp = imtcp(section.optional("imtcp"), round_trip(links, route))?;
+    section.finish()?;
+    let flow = Flow {
+        name,
+        group: None,
+        controller,
+        application,
+        start,
+        stop,
+        start_within,
+        route,
+        host,
+        receiver,
+        packet,
+        flow_control,
+        imtcp,
+    };
+    Ok((flow, alike))
+}
+
+/// Propagation there and back.
+fn round_trip(links: &[Link], route: Route) -> Duration {
+    let links = route.links().map(|index| &links[index]);
+    links
+        .map(|link| link.forward.delay + link.reverse.delay)
+        .sum()
+}
+
+/// `from` and `to`: the first and the last link. Without these keys it is all links.
+fn route(section: &mut Section<'_>, links: &[Link]) -> Result<Route, ScenarioError> {
+    let first = section.optional("from");
+    let first = first.map_or(Ok(0), |entry| link_named(&entry, links))?;
+    let Some(entry) = section.optional("to") else {
+        return Ok(Route {
+            first,
+            last: links.len() - 1,
+        });
+    };
+    let last = link_named(&entry, links)?;
+    if last < first {
+        let problem = "the last link comes before the first";
+        let remedy = "links are listed from the servers to the clients";
+        return Err(entry.reject(Complaint::new(problem, remedy)));
+    }
+    Ok(Route { first, last })
+}
+
+/// `receiver = { stack = "quiche", acknowledge = "every" | 2 | "timer", delay = "25 ms" }`, or
+/// `receiver = { stack = "quinn" | "noq", ack_frequency = true }`.
+fn receiver(entry: Option<Entry<'_>>) -> Result<Receiver, ScenarioError> {
+    let mut receiver = Receiver {
+        stack: Stack::Quiche,
+        acknowledge: Acknowledge::Every(1),
+        delay: Duration::from_millis(25),
+        ack_frequency: false,
+        receive_timestamps: false,
+        host: Host::default(),
+    };
+    let Some(entry) = entry else {
+        return Ok(receiver);
+    };
+    let mut section = entry.section()?;
+    if let Some(entry) = section.optional("stack") {
+        receiver.stack = entry.choice(STACKS)?;
+        // The default is what the stack offers by itself.
+        receiver.ack_frequency = receiver.stack != Stack::Quiche;
+    }
+    if let Some(entry) = section.optional("acknowledge") {
+        for_quiche(&entry, receiver.stack)?;
+        receiver.acknowledge = if entry.is_text() {
+            entry.choice(&[
+                ("every", Acknowledge::Every(1)),
+                ("timer", Acknowledge::Timer),
+            ])?
+        } else {
+            Acknowledge::Every(entry.count(1..=1000)?)
+        };
+    }
+    if let Some(entry) = section.optional("delay") {
+        for_quiche(&entry, receiver.stack)?;
+        receiver.delay = entry.quantity(acknowledgement_delay)?;
+    }
+    if let Some(entry) = section.optional("ack_frequency") {
+        receiver.ack_frequency = entry.boolean()?;
+    }
+    if let Some(entry) = section.optional("receive_timestamps") {
+        for_quiche(&entry, receiver.stack)?;
+        receiver.receive_timestamps = entry.boolean()?;
+    }
+    receiver.host = host::read(section.optional("host"))?;
+    section.finish()?;
+    Ok(receiver)
+}
+
+/// Rejects a key that other stacks have no setting for.
+fn for_quiche(entry: &Entry<'_>, stack: Stack) -> Result<(), ScenarioError> {
+    if stack == Stack::Quiche {
+        return Ok(());
+    }
+    let problem = format!("{} acknowledges in a way of its own", stack.name());
+    let remedy = "leave it out, or write stack = \"quiche\"";
+    Err(entry.reject(Complaint::new(problem, remedy)))
+}
+
+/// The transport parameter counts whole milliseconds below 2^14 (RFC 9000, section 18.2).
+fn acknowledgement_delay(text: &str) -> Result<Duration, Complaint> {
+    let delay = quantity::span_above_zero(text)?;
+    let whole = delay.subsec_nanos().is_multiple_of(1_000_000);
+    if !whole || delay >= Duration::from_millis(1 << 14) {
+        let problem = format!("{text} is no delay that QUIC can announce");
+        return Err(Complaint::new(
+            problem,
+            "whole milliseconds, 1 ms to 16383 ms",
+        ));
+    }
+    Ok(delay)
+}
+
+/// QUIC needs 1200 bytes (RFC 9000, section 14); 1472 is what fits into an Ethernet frame.
+fn packet_size(text: &str) -> Result<Bytes, Complaint> {
+    let size = quantity::size(text)?;
+    if !(1200..=1472).contains(&size.get()) {
+        let problem = format!("{text} is no UDP payload for QUIC here");
+        return Err(Complaint::new(problem, "1200 B to 1472 B"));
+    }
+    Ok(size)
+}
+
+fn imtcp(entry: Option<Entry<'_>>, round_trip: Duration) -> Result<Config, ScenarioError> {
+    let Some(entry) = entry else {
+        return Ok(Config::default());
+    };
+    let mut section = entry.section()?;
+    let mut builder = Config::builder();
+    if let Some(entry) = section.optional("measurement") {
+        builder = builder.measurement(entry.boolean()?);
+    }
+    if let Some(entry) = section.optional("estimator") {
+        builder = builder.estimator(entry.choice(&[
+            ("statistical", EstimatorKind::Statistical),
+            ("classic", EstimatorKind::Classic),
+        ])?);
+    }
+    if let Some(entry) = section.optional("window") {
+        builder =
+            builder.window(entry.choice(&[("cubic", Window::Cubic), ("reno", Window::Reno)])?);
+    }
+    builder = counts(&mut section, builder)?;
+    builder = storing(&mut section, builder)?;
+    builder = promise::read(&mut section, builder, round_trip)?;
+    if let Some(entry) = section.optional("minimum_range") {
+        builder = builder.minimum_range(entry.quantity(quantity::rate)?);
+    }
+    section.finish()?;
+    builder.build().map_err(|error| {
+        let problem = error.to_string();
+        entry.reject(Complaint::new(
+            problem,
+            format!("mend `{}`", error.setting()),
+        ))
+    })
+}
+
+/// The settings that are plain numbers; the builder knows their ranges.
+fn counts(
+    section: &mut Section<'_>,
+    mut builder: ConfigBuilder,
+) -> Result<ConfigBuilder, ScenarioError> {
+    type Setter = fn(ConfigBuilder, u32) -> ConfigBuilder;
+    let setters: [(&'static str, Setter); 4] = [
+        ("stream_packets", ConfigBuilder::stream_packets),
+        ("sub_ranges", ConfigBuilder::sub_ranges),
+        (
+            "measurement_interval_rtts",
+            ConfigBuilder::measurement_interval_rtts,
+        ),
+        (
+            "initial_window_packets",
+            ConfigBuilder::initial_window_packets,
+        ),
+    ];
+    for (key, set) in setters {
+        if let Some(entry) = section.optional(key) {
+            builder = set(builder, entry.count(0..=u32::MAX)?);
+        }
+    }
+    Ok(builder)
+}
+
+/// m and T: "dynamic" or a number, "adaptive" or a time.
+fn storing(
+    section: &mut Section<'_>,
+    mut builder: ConfigBuilder,
+) -> Result<ConfigBuilder, ScenarioError> {
+    if let Some(entry) = section.optional("store_target") {
+        builder = builder.store_target(if entry.is_text() {
+            entry.choice(&[("dynamic", StoreTarget::Dynamic)])?
+        } else {
+            StoreTarget::Fixed(entry.count(0..=u32::MAX)?)
+        });
+    }
+    if let Some(entry) = section.optional("store_timer") {
+        let adaptive = entry.text()? == "adaptive";
+        builder = builder.store_timer(if adaptive {
+            StoreTimer::Adaptive
+        } else {
+            StoreTimer::Fixed(entry.quantity(quantity::span)?)
+        });
+    }
+    Ok(builder)
+}

@@ -1,0 +1,170 @@
+//! `[[link]]`: a hop in each direction.
+
+use super::error::{Complaint, ScenarioError};
+use super::quantity;
+use super::reader::{Entry, Section};
+use crate::network::{HopSettings, LossModel, QueueLimit, Release};
+use crate::profile::{Profile, Step};
+use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
+use std::time::Duration;
+
+/// A link of the path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Traffic and flows refer to the link by this name.
+    pub name: String,
+    /// From the servers to the clients.
+    pub forward: HopSettings,
+    /// From the clients to the servers.
+    pub reverse: HopSettings,
+}
+
+/// The default for the reverse queue. Acknowledgements do not fill it.
+const REVERSE_QUEUE: QueueLimit = QueueLimit::Bytes(Bytes::new(100_000_000));
+
+pub(super) fn read_all(root: &mut Section<'_>) -> Result<Vec<Link>, ScenarioError> {
+    let links = super::read_named(root, "link", read)?;
+    if links.is_empty() {
+        return Err(root.reject(Complaint::new(
+            "there is no link",
+            "add [[link]] with name, rate, delay and queue",
+        )));
+    }
+    Ok(links)
+}
+
+fn read(name: String, mut section: Section<'_>) -> Result<Link, ScenarioError> {
+    let rate = section
+        .required("rate", "\"50 Mbit/s\"")?
+        .quantity(quantity::rate_above_zero)?;
+    let delay = section
+        .required("delay", "\"10 ms\"")?
+        .quantity(quantity::span)?;
+    let queue = section
+        .required("queue", "\"125 KB\"")?
+        .quantity(quantity::queue)?;
+    let loss = section
+        .optional("loss")
+        .map(|entry| loss(&entry))
+        .transpose()?;
+    let steps = steps(&mut section, quantity::rate_above_zero)?;
+    let release = section.optional("release");
+    let release = release
+        .map(|entry| read_release(&entry, rate))
+        .transpose()?;
+    let reverse = section.optional("reverse");
+    let reverse = reverse.map(|entry| entry.section()).transpose()?;
+    let reverse = read_reverse(reverse, rate, delay)?;
+    section.finish()?;
+    let forward = HopSettings {
+        rate: Profile::stepped(rate, &steps),
+        delay,
+        queue,
+        loss,
+        keep_every_acknowledgement: 1,
+        release,
+    };
+    Ok(Link {
+        name,
+        forward,
+        reverse,
+    })
+}
+
+fn read_reverse(
+    section: Option<Section<'_>>,
+    forward_rate: Bandwidth,
+    forward_delay: Duration,
+) -> Result<HopSettings, ScenarioError> {
+    let mut hop = HopSettings {
+        rate: Profile::constant(forward_rate),
+        delay: forward_delay,
+        queue: REVERSE_QUEUE,
+        loss: None,
+        keep_every_acknowledgement: 1,
+        release: None,
+    };
+    let Some(mut section) = section else {
+        return Ok(hop);
+    };
+    let rate = match section.optional("rate") {
+        Some(entry) => entry.quantity(quantity::rate_above_zero)?,
+        None => forward_rate,
+    };
+    hop.rate = Profile::stepped(rate, &steps(&mut section, quantity::rate_above_zero)?);
+    if let Some(entry) = section.optional("delay") {
+        hop.delay = entry.quantity(quantity::span)?;
+    }
+    if let Some(entry) = section.optional("queue") {
+        hop.queue = entry.quantity(quantity::queue)?;
+    }
+    if let Some(entry) = section.optional("loss") {
+        hop.loss = Some(loss(&entry)?);
+    }
+    if let Some(entry) = section.optional("keep_every_acknowledgement") {
+        hop.keep_every_acknowledgement = entry.count(1..=1000)?;
+    }
+    if let Some(entry) = section.optional("release") {
+        hop.release = Some(read_release(&entry, rate)?);
+    }
+    section.finish()?;
+    Ok(hop)
+}
+
+/// `release = { every = "4 ms", packets = 42 }`.
+fn read_release(entry: &Entry<'_>, rate: Bandwidth) -> Result<Release, ScenarioError> {
+    /// Aggregates of packets of this size have to keep up with the transmitter, which never stops.
+    const PACKET: Bytes = Bytes::new(1500);
+    let mut section = entry.section()?;
+    let every = section
+        .required("every", "\"4 ms\"")?
+        .quantity(quantity::span_above_zero)?;
+    let packets = section.required("packets", "42")?.count(1..=10_000)?;
+    section.finish()?;
+    let most = Bandwidth::from_bytes_over(PACKET.times(u64::from(packets)), every);
+    if most.is_some_and(|most| most < rate) {
+        return Err(entry.reject(Complaint::new(
+            format!("{packets} packets of 1500 B in that time are less than the link's rate"),
+            "take larger aggregates, a shorter time, or a lower rate",
+        )));
+    }
+    Ok(Release { every, packets })
+}
+
+fn loss(entry: &Entry<'_>) -> Result<LossModel, ScenarioError> {
+    let mut section = entry.section()?;
+    let share = section
+        .required("rate", "\"1 %\"")?
+        .quantity(quantity::share)?;
+    let burst_packets = section.optional("burst_packets");
+    let burst_packets = burst_packets
+        .map(|entry| entry.number(1.0..=10_000.0))
+        .transpose()?;
+    section.finish()?;
+    Ok(LossModel {
+        share,
+        burst_packets,
+    })
+}
+
+/// `steps = [{ at = "50 s", rate = "30 Mbit/s" }, ...]`.
+pub(super) fn steps(
+    section: &mut Section<'_>,
+    read_rate: impl Fn(&str) -> Result<Bandwidth, Complaint>,
+) -> Result<Vec<Step>, ScenarioError> {
+    let mut steps = Vec::new();
+    for mut step in section.tables("steps")? {
+        let at = step
+            .required("at", "\"50 s\"")?
+            .quantity(quantity::span_above_zero)?;
+        let rate = step
+            .required("rate", "\"30 Mbit/s\"")?
+            .quantity(&read_rate)?;
+        step.finish()?;
+        steps.push(Step {
+            at: Timestamp::from_origin(at),
+            rate,
+        });
+    }
+    Ok(steps)
+}

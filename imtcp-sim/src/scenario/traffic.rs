@@ -1,0 +1,168 @@
+//! `[[traffic]]`: a source of cross traffic on one link, in one direction.
+
+use super::error::{Complaint, ScenarioError};
+use super::link::{Link, steps};
+use super::reader::{Entry, Section};
+use super::{life, link_named, quantity};
+use crate::network::{Direction, HopId};
+use crate::profile::Profile;
+use crate::traffic::{OnOffSettings, Pattern, Periods, Sizes, SourceSettings, WebSettings};
+use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
+
+/// Cross traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traffic {
+    /// Seeds its random stream.
+    pub name: String,
+    /// The hop that it takes. It leaves the path behind that hop.
+    pub hop: HopId,
+    /// What it sends.
+    pub source: SourceSettings,
+}
+
+const KINDS: &[(&str, Kind)] = &[
+    ("cbr", Kind::Constant),
+    ("poisson", Kind::Poisson),
+    ("onoff", Kind::OnOff),
+    ("web", Kind::Web),
+];
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Constant,
+    Poisson,
+    OnOff,
+    Web,
+}
+
+pub(super) fn read_all(
+    root: &mut Section<'_>,
+    links: &[Link],
+) -> Result<Vec<Traffic>, ScenarioError> {
+    super::read_named(root, "traffic", |name, section| read(name, section, links))
+}
+
+fn read(name: String, mut section: Section<'_>, links: &[Link]) -> Result<Traffic, ScenarioError> {
+    let link = link_named(&section.required("link", "\"the-name-of-a-link\"")?, links)?;
+    let direction = match section.optional("direction") {
+        Some(entry) => entry.choice(&[
+            ("forward", Direction::Forward),
+            ("reverse", Direction::Reverse),
+        ])?,
+        None => Direction::Forward,
+    };
+    let kind = section.required("kind", "\"poisson\"")?.choice(KINDS)?;
+    let pattern = match kind {
+        Kind::Constant => Pattern::Constant,
+        Kind::Poisson => Pattern::Poisson,
+        Kind::OnOff => Pattern::OnOff(on_off(&mut section)?),
+        Kind::Web => Pattern::Web(web(&mut section)?),
+    };
+    let rate = section
+        .required("rate", "\"20 Mbit/s\"")?
+        .quantity(quantity::rate)?;
+    let steps = steps(&mut section, quantity::rate)?;
+    let sizes = match section.optional("sizes") {
+        Some(entry) => sizes(&entry)?,
+        None => Sizes::fixed(Bytes::new(1500)),
+    };
+    let (start, stop) = life(&mut section)?;
+    section.finish()?;
+    let stop = stop.unwrap_or(Timestamp::from_nanos(u64::MAX));
+    let source = SourceSettings {
+        rate: Profile::stepped(rate, &steps).within(start, stop),
+        sizes,
+        pattern,
+    };
+    Ok(Traffic {
+        name,
+        hop: HopId { link, direction },
+        source,
+    })
+}
+
+fn on_off(section: &mut Section<'_>) -> Result<OnOffSettings, ScenarioError> {
+    let on = section
+        .required("on", "\"50 ms\"")?
+        .quantity(quantity::span_above_zero)?;
+    let off = section
+        .required("off", "\"50 ms\"")?
+        .quantity(quantity::span_above_zero)?;
+    let kind = match section.optional("periods") {
+        Some(entry) => entry.choice(&[
+            ("constant", Periods::Constant),
+            ("exponential", Periods::Exponential),
+            ("pareto", Periods::Pareto(1.5)),
+        ])?,
+        None => Periods::Constant,
+    };
+    let periods = match kind {
+        Periods::Pareto(usual) => Periods::Pareto(shape(section, usual)?),
+        other => other,
+    };
+    Ok(OnOffSettings { on, off, periods })
+}
+
+fn web(section: &mut Section<'_>) -> Result<WebSettings, ScenarioError> {
+    let objects = section.optional("objects");
+    let object = section.optional("object");
+    let peak = section.optional("peak");
+    Ok(WebSettings {
+        objects: objects.map_or(Ok(8), |entry| entry.count(1..=10_000))?,
+        object: object.map_or(Ok(Bytes::new(12_000)), |entry| {
+            entry.quantity(quantity::size)
+        })?,
+        shape: shape(section, 1.2)?,
+        peak: peak.map_or(Ok(Bandwidth::from_mbps(10)), |entry| {
+            entry.quantity(quantity::rate_above_zero)
+        })?,
+    })
+}
+
+fn shape(section: &mut Section<'_>, usual: f64) -> Result<f64, ScenarioError> {
+    let entry = section.optional("shape");
+    entry.map_or(Ok(usual), |entry| entry.number(1.01..=100.0))
+}
+
+/// `"1200 B"`, `"mix"`, or `[{ size = "40 B", share = "58 %" }, ...]`.
+fn sizes(entry: &Entry<'_>) -> Result<Sizes, ScenarioError> {
+    if entry.is_array() {
+        return shares(entry);
+    }
+    if entry.text()? == "mix" {
+        return Ok(Sizes::mix());
+    }
+    entry.quantity(packet_size).map(Sizes::fixed)
+}
+
+fn shares(entry: &Entry<'_>) -> Result<Sizes, ScenarioError> {
+    let mut shares = Vec::new();
+    for mut section in entry.tables()? {
+        let size = section
+            .required("size", "\"576 B\"")?
+            .quantity(packet_size)?;
+        let share = section
+            .required("share", "\"25 %\"")?
+            .quantity(quantity::share)?;
+        section.finish()?;
+        shares.push((size, share));
+    }
+    let total: f64 = shares.iter().map(|(_, share)| share).sum();
+    if (total - 1.0).abs() > 0.001 {
+        let problem = format!("the shares add up to {:.1} %", total * 100.0);
+        return Err(entry.reject(Complaint::new(problem, "let them add up to 100 %")));
+    }
+    Ok(Sizes::shares(&shares))
+}
+
+/// The size of an IP packet.
+fn packet_size(text: &str) -> Result<Bytes, Complaint> {
+    let size = quantity::size(text)?;
+    if !(28..=65_535).contains(&size.get()) {
+        return Err(Complaint::new(
+            format!("{text} is no size of an IP packet with UDP"),
+            "28 B to 65535 B",
+        ));
+    }
+    Ok(size)
+}

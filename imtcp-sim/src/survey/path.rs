@@ -1,0 +1,100 @@
+//! A path that was drawn.
+
+use crate::scenario::{Scenario, ScenarioError};
+use imtcp_cc::units::Timestamp;
+use serde::Serialize;
+use std::time::Duration;
+
+/// A scenario as a seed drew it. Its first flow, `main`, is the one that is looked at.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// The scenario file, to be run by itself.
+    pub text: String,
+    /// When the path changes.
+    pub steps: Vec<Timestamp>,
+    /// What was drawn, for lists.
+    pub facts: Facts,
+}
+
+/// What was drawn.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Facts {
+    /// The link's rate from the start and from each step on.
+    pub capacity_mbps: Vec<f64>,
+    /// What is left beside inelastic cross traffic, likewise.
+    pub left_mbps: Vec<f64>,
+    /// Propagation there and back.
+    pub rtt_ms: f64,
+    /// The bound of the queue.
+    pub queue_bytes: f64,
+    /// The same in bandwidth-delay products of the beginning.
+    pub queue_bdp: f64,
+    /// What the flow sends, in words.
+    pub sends: String,
+    /// What the flow sends, as scenarios write it.
+    pub application: String,
+    /// The application has always more to send.
+    pub bulk: bool,
+    /// Cross traffic.
+    pub cross: &'static str,
+    /// The other flows' controllers.
+    pub rivals: Vec<&'static str>,
+    /// Whether the client offers the acknowledgement-frequency extension.
+    pub ack_frequency: bool,
+    /// Whether the client tells when packets arrived.
+    pub receive_timestamps: bool,
+    /// The client acknowledges every so many packets.
+    pub acknowledge: u32,
+    /// How long the run lasts.
+    pub duration_s: f64,
+}
+
+impl Facts {
+    /// About how much data of flows the link carries, in megabits.
+    pub(super) fn carried_megabits(&self) -> f64 {
+        let mean = self.left_mbps.iter().sum::<f64>() / self.left_mbps.len() as f64;
+        mean * self.duration_s
+    }
+
+    /// The path, and what the flow sends beside whom, for tables.
+    pub fn in_words(&self) -> [String; 2] {
+        let capacities = self.capacity_mbps.iter().zip(&self.left_mbps);
+        let phases = capacities.map(|(capacity, left)| match self.cross {
+            "none" => format!("{capacity:.1}"),
+            _ => format!("{left:.1}/{capacity:.1}"),
+        });
+        let phases = phases.collect::<Vec<_>>().join(" > ");
+        let path = format!(
+            "{phases} Mbit/s, {}, {:.0} ms, {:.1} BDP",
+            self.cross, self.rtt_ms, self.queue_bdp
+        );
+        let beside = match &self.rivals[..] {
+            [] => String::new(),
+            rivals => format!(" beside {}", rivals.join(" ")),
+        };
+        let extensions = match (self.ack_frequency, self.receive_timestamps) {
+            (false, false) => "",
+            (true, false) => ", ack frequency",
+            (false, true) => ", receive times",
+            (true, true) => ", both extensions",
+        };
+        [path, format!("{}{beside}{extensions}", self.sends)]
+    }
+}
+
+impl Path {
+    /// The scenario with some keys changed.
+    ///
+    /// # Errors
+    /// A key or value is wrong.
+    pub fn scenario(&self, overrides: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
+        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        let overrides: Vec<_> = overrides.iter().map(owned).collect();
+        Scenario::parse("drawn.toml", &self.text, &overrides)
+    }
+
+    /// Propagation there and back.
+    pub fn round_trip(&self) -> Duration {
+        Duration::from_secs_f64(self.facts.rtt_ms / 1e3)
+    }
+}

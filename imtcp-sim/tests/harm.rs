@@ -1,0 +1,82 @@
+//! What measuring may cost: the survey in short, and the traps that are known. `cargo xtask harm`
+//! runs the survey at length, `imtcp-sim sweep hosts` the machines.
+
+use imtcp_sim::result::FlowResult;
+use imtcp_sim::run::RunOptions;
+use imtcp_sim::scenario::Scenario;
+use imtcp_sim::survey::bars::{GOODPUT_EACH, GOODPUT_MEDIAN};
+use imtcp_sim::survey::{Class, Extent, Paired, Tally, compare};
+
+const NOT_MEASURING: (&str, &str) = ("flow.main.imtcp.measurement", "false");
+const CUBIC: (&str, &str) = ("flow.main.controller", "cubic");
+
+fn flow(name: &str, keys: &[(&str, &str)], seed: u64) -> FlowResult {
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    let overrides: Vec<_> = keys.iter().map(owned).collect();
+    let scenario = Scenario::load(name, &overrides).unwrap_or_else(|error| panic!("{error}"));
+    let result = scenario.run(seed, RunOptions::default());
+    let mut result = result.unwrap_or_else(|error| panic!("{name} seed {seed}: {error}"));
+    result.flows.swap_remove(0)
+}
+
+/// Goodput of measuring as a share of that with some keys changed.
+fn share_of(name: &str, changed: (&str, &str), seconds: u32, seed: u64) -> f64 {
+    let seconds = format!("{seconds} s");
+    let length = ("duration", seconds.as_str());
+    let measuring = flow(name, &[length], seed).goodput_bps as f64;
+    measuring / flow(name, &[length, changed], seed).goodput_bps as f64
+}
+
+#[test]
+fn six_paths_that_nobody_chose_lose_nothing_by_measuring() {
+    let one = |seed: u64| -> Paired {
+        let path = Class::Steps.draw(seed).expect("what is drawn is valid");
+        compare(&path, seed, Extent::default())
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"))
+    };
+    let all: Vec<Paired> = [2, 4, 12, 13, 14, 20].map(one).into();
+    let misses = all.iter().filter(|paired| !paired.misses.is_empty());
+    let misses: Vec<_> = misses.map(|paired| (paired.seed, &paired.misses)).collect();
+    assert!(misses.is_empty(), "{misses:?}");
+    let median = Tally::of(&all).of_not_measuring;
+    assert!(median >= GOODPUT_MEDIAN, "{median} at the median");
+}
+
+/// Half of the seeds once delivered 0.7 of 2 Mbit/s, without end.
+#[test]
+fn a_source_keeps_its_rate_where_a_step_leaves_enough_for_it() {
+    for name in ["steps-down-frames", "steps-down-40-15"] {
+        for seed in 1..=6 {
+            let share = share_of(name, NOT_MEASURING, 60, seed);
+            assert!(share >= GOODPUT_EACH, "{name} seed {seed}: {share}");
+        }
+    }
+}
+
+#[test]
+fn the_steps_down_are_told_of_within_a_few_seconds() {
+    for name in ["steps-down-frames", "steps-down-40-15"] {
+        let gap = flow(name, &[], 1).score.longest_gap_s;
+        assert!(
+            gap.is_some_and(|gap| gap < 5.0),
+            "{name}: {gap:?} s of silence"
+        );
+    }
+}
+
+#[test]
+fn ticks_of_a_millisecond_cost_nothing() {
+    for (name, seconds) in [("host-ticks-10", 20), ("host-ticks-100", 8)] {
+        let share = share_of(name, CUBIC, seconds, 1);
+        assert!(share >= 0.98, "{name}: {share} of CUBIC");
+    }
+}
+
+#[test]
+fn bunches_are_no_trains() {
+    for extensions in ["none", "ack-frequency", "receive-times", "both"] {
+        let name = format!("host-path-{extensions}");
+        let share = share_of(&name, NOT_MEASURING, 10, 1);
+        assert!(share >= GOODPUT_EACH, "{name}: {share} of not measuring");
+    }
+}

@@ -1,0 +1,92 @@
+//! Promises on real quiche endpoints: what the controller counts is what arrives.
+
+mod common;
+
+use common::Path;
+use imtcp_cc::Config;
+use imtcp_cc::event::Event;
+use imtcp_cc::promise::{Demand, Outcome, Requirement, SlotReport};
+use imtcp_cc::units::Bandwidth;
+use imtcp_sim::result::RunResult;
+use imtcp_sim::run::RunOptions;
+use std::time::Duration;
+
+const SLOT: Duration = Duration::from_secs(2);
+
+/// A bulk flow over 10 Mbit/s and 40 ms with this promise.
+fn promised(rate: Bandwidth, demand: Demand, traffic: Option<&str>) -> RunResult {
+    let mut path = Path::default()
+        .lasting(31)
+        .flow("main", "imtcp", "{ kind = \"bulk\" }", "");
+    if let Some(lines) = traffic {
+        path = path.traffic(lines);
+    }
+    let mut scenario = path.scenario();
+    let requirement = Requirement::new(rate, SLOT).expect("possible");
+    let config = Config::builder().promise(Some(requirement.demand(demand)));
+    scenario.flows[0].imtcp = config.build().expect("valid");
+    let result = scenario.run(1, RunOptions::default());
+    result.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn reports(result: &RunResult) -> Vec<SlotReport> {
+    let flow = result.flow("main").expect("the flow is in the result");
+    let reports = flow.events.iter().filter_map(|said| match said.event {
+        Event::SlotEnded { report } => Some(report),
+        _ => None,
+    });
+    reports.collect()
+}
+
+#[test]
+fn a_source_that_wants_no_more_gets_the_rate_in_application_data() {
+    let rate = Bandwidth::from_mbps(4);
+    let result = promised(rate, Demand::Exactly, None);
+    let reports = reports(&result);
+    assert!(reports.len() >= 14, "{}", reports.len());
+    for report in &reports {
+        let ratio = report.achieved.as_bps_f64() / rate.as_bps_f64();
+        assert!((1.0..1.06).contains(&ratio), "{report:?}");
+        assert_eq!(report.outcome, Outcome::Kept);
+    }
+    // The client counts over the whole run, the handshake included.
+    let arrived = result.flow("main").expect("there").goodput_bps as f64;
+    let counted = reports
+        .iter()
+        .map(|report| report.achieved.as_bps_f64())
+        .sum::<f64>();
+    let counted = counted / reports.len() as f64;
+    let ratio = arrived / counted;
+    assert!(
+        (0.98..1.02).contains(&ratio),
+        "{arrived} arrived, {counted} counted"
+    );
+}
+
+#[test]
+fn a_promise_that_the_path_cannot_keep_is_called_off_early() {
+    let udp = "name = \"udp\"\nkind = \"poisson\"\nsizes = \"1200 B\"\nrate = \"6 Mbit/s\"";
+    let result = promised(Bandwidth::from_kbps(6_500), Demand::AtLeast, Some(udp));
+    let reports = reports(&result);
+    assert!(reports.len() >= 14, "{}", reports.len());
+    let missed: Vec<&SlotReport> = reports
+        .iter()
+        .filter(|r| r.outcome == Outcome::Missed)
+        .collect();
+    assert!(
+        missed.len() * 10 >= reports.len() * 9,
+        "4 of 10 Mbit/s are left: {reports:?}"
+    );
+    let in_time = missed
+        .iter()
+        .filter(|r| {
+            r.warned
+                .is_some_and(|at| at.saturating_since(r.start) <= SLOT / 2)
+        })
+        .count();
+    assert!(
+        in_time * 10 >= missed.len() * 8,
+        "{in_time} of {} in time",
+        missed.len()
+    );
+}

@@ -1,0 +1,68 @@
+//! A promise on a crowded link, in short; `imtcp-sim sweep d2` does it at length.
+
+use imtcp_sim::result::{PromiseResult, RunResult};
+use imtcp_sim::run::RunOptions;
+use imtcp_sim::scenario::Scenario;
+
+/// Some seconds of d2 with 25 rivals, which alone fill the link.
+fn crowded(controller: &str) -> RunResult {
+    let settings = [
+        ("duration", "7 s"),
+        ("flow.rival.count", "25"),
+        ("flow.main.controller", controller),
+    ];
+    let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let scenario = Scenario::load("d2", &settings).expect("it is built in");
+    let result = scenario.run(2, RunOptions::default());
+    result.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn promise(result: &RunResult) -> &PromiseResult {
+    let main = result.flow("main").expect("there");
+    main.promise.as_ref().expect("it requires something")
+}
+
+#[test]
+fn a_promise_is_kept_where_reno_has_its_fair_share_and_the_rivals_loss_is_told() {
+    let result = crowded("imtcp");
+    let promise = promise(&result);
+    // Periods of 960 ms, from 2 s to 7 s.
+    assert!((4..=5).contains(&promise.all.count), "{promise:?}");
+    assert!(
+        promise.all.kept_share >= 0.75 && promise.all.p5 >= 0.9,
+        "{promise:?}"
+    );
+    let [beside] = promise.by_rivals[..] else {
+        panic!("25 rivals all the time: {promise:?}");
+    };
+    assert_eq!(beside.rivals, 25);
+    // 94.5 Mbit/s of goodput among 26.
+    assert_eq!(beside.fair_bps.expect("rivals") / 10_000, 363);
+    // If one has five times its fair share, each of the others has a sixth less, and less again for
+    // what is lost.
+    let lost = beside.lost_share.expect("rivals");
+    assert!((0.1..0.35).contains(&lost), "{lost}");
+
+    // The client's reading counts: both ways of counting slots agree.
+    let reported = promise.reported.expect("the controller counts slots");
+    assert!(reported.kept + reported.missed >= promise.all.count);
+    let mean = promise
+        .slots
+        .iter()
+        .map(|slot| slot.achieved_bps)
+        .sum::<u64>();
+    let mean = mean / promise.slots.len() as u64;
+    let goodput = result.flow("main").expect("there").goodput_bps;
+    assert!(mean.abs_diff(goodput) < goodput / 5, "{mean} {goodput}");
+}
+
+#[test]
+fn the_same_yardstick_finds_that_reno_does_not_have_it() {
+    let result = crowded("reno");
+    let promise = promise(&result);
+    assert!((4..=5).contains(&promise.all.count), "{promise:?}");
+    assert_eq!(promise.all.kept_share, 0.0, "{promise:?}");
+    assert_eq!(promise.reported, None);
+    // Reno among equals that are capped: about a fair share, not five.
+    assert!((0.1..0.7).contains(&promise.all.mean), "{promise:?}");
+}
