@@ -70,6 +70,7 @@ async fn after_a_migration_who_asks_again_is_led_to_the_new_path() {
     let commands = controller.cmd_sender();
     let first = within(promise(&commands)).await.expect("its controller");
     let port = |promise: &Promise| promise.path().map(|path| path.peer.port());
+    let before = port(&first);
     first.require(a_rate()).expect("nothing speaks against it");
     within(first.reports().next())
         .await
@@ -78,7 +79,7 @@ async fn after_a_migration_who_asks_again_is_led_to_the_new_path() {
     let later = within(async {
         loop {
             let promise = promise(&commands).await.expect("its controller");
-            if port(&promise) != port(&first) {
+            if port(&promise) != before {
                 return promise;
             }
             tokio::task::yield_now().await;
