@@ -1,23 +1,30 @@
 //! A server as a stranger to this project would write it, on tokio-quiche as it is published:
 //! `GET /BYTES` is answered with so many bytes, and what is posted is taken. Every 100 ms it prints
-//! what the controller says of the path, with the code in the README of the library.
+//! what the controller says of the path.
 //!
 //! server ADDRESS:PORT CONTROLLER FOLDER-OF-CERTIFICATES
 
-#[allow(dead_code, reason = "not all that a README shows is needed here")]
+#[allow(dead_code, reason = "this server asks for no rate; what README shows has to compile")]
 mod readme;
+
+use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
 use imtcp_cc::quiche::register;
+use imtcp_tokio_quiche::promise;
 use tokio::net::UdpSocket;
 use tokio_quiche::http3::driver::{
-    InboundFrame, IncomingH3Headers, OutboundFrame, ServerH3Controller, ServerH3Event,
+    InboundFrame, IncomingH3Headers, OutboundFrame, RequestSender, ServerH3Command,
+    ServerH3Controller, ServerH3Event,
 };
 use tokio_quiche::http3::settings::Http3Settings;
 use tokio_quiche::metrics::DefaultMetrics;
+use tokio_quiche::quic::QuicCommand;
 use tokio_quiche::quiche::h3::{Header, NameValue};
 use tokio_quiche::settings::{CertificateKind, Hooks, QuicSettings, TlsCertificatePaths};
 use tokio_quiche::{ConnectionParams, QuicResult, ServerH3Driver, listen};
+
+type Commands = RequestSender<ServerH3Command, QuicCommand>;
 
 const CHUNK: usize = 60_000;
 
@@ -53,8 +60,21 @@ async fn main() -> QuicResult<()> {
     Ok(())
 }
 
+/// The latest estimates, until the connection is gone; nothing under a controller of quiche's.
+async fn print_estimates(commands: Commands) {
+    let Ok(promise) = promise(&commands).await else {
+        return;
+    };
+    while !promise.has_ended() {
+        if let Some(estimate) = promise.estimate() {
+            println!("estimate {}", estimate.available.as_bps());
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
 async fn serve(mut controller: ServerH3Controller) {
-    readme::watch(&controller);
+    tokio::spawn(print_estimates(controller.cmd_sender()));
     while let Some(event) = controller.event_receiver_mut().recv().await {
         if let ServerH3Event::Headers {
             incoming_headers, ..

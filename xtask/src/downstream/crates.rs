@@ -39,6 +39,14 @@ pub fn build(tokio_quiche: &str) -> Result<PathBuf> {
     Ok(workspace::target().join("release"))
 }
 
+/// Tests the package for applications on tokio-quiche. It has a workspace, and so a lock file, of
+/// its own.
+pub fn test_helper() -> Result<()> {
+    let folder = workspace::root().join("imtcp-tokio-quiche");
+    println!("\nThe package in {}", folder.display());
+    workspace::run(workspace::cargo(&folder).args(["test", "--release"]))
+}
+
 /// Where the certificates for tests are.
 pub fn certificates() -> PathBuf {
     workspace::root().join("quiche/tests/data")

@@ -74,6 +74,8 @@ pub struct Arguments {
 enum Part {
     /// Two lines in the manifest and a controller by its name.
     TwoLines,
+    /// The tests and the page of `imtcp-tokio-quiche`, against tokio-quiche 0.20.1.
+    TokioQuiche,
     /// The client's port changes three times during a transfer, in each direction.
     Rebinding,
     /// Twenty connections over loopback.
@@ -96,6 +98,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         [] => Part::value_variants(),
         some => some,
     };
+    if parts == [Part::TokioQuiche] {
+        // It needs none of the programs.
+        return crates::test_helper().map(|()| ExitCode::SUCCESS);
+    }
     let (binaries, clients) = build(arguments)?;
     if parts.iter().any(|part| part.needs_root()) {
         testbed::demand_root("downstream", &binaries)?;
@@ -116,6 +122,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     for part in parts {
         let outcome = match part {
             Part::TwoLines => two_lines(&launcher, &bench),
+            Part::TokioQuiche => crates::test_helper(),
             Part::Rebinding => rebinding::run(&bench, &plan, &mut report),
             Part::Loopback => parts::loopback(&bench, &plan, &mut report),
             Part::Transfer => parts::transfer(&bench, &plan, &mut report),
