@@ -12,12 +12,30 @@ use std::time::Duration;
 impl ImTcp {
     /// The same for this path: the promise's handle tells which one it speaks of.
     #[must_use]
-    pub fn on_path(self, path: PathInfo) -> Self {
+    pub fn on_path(mut self, path: PathInfo) -> Self {
         self.keeper.set_path(path);
         self
     }
 
-    /// The handle of this path's promise, for any thread.
+    /// The same, as another path of a connection that has a promise: it becomes this path's when
+    /// data takes this path. To be said before [`ImTcp::on_path`]. Only one path of a connection may
+    /// be used at a time.
+    #[must_use]
+    pub fn sharing(mut self, promise: &Promise) -> Self {
+        self.keeper.share(promise);
+        self
+    }
+
+    /// The connection's data no longer takes this path. It does again if [`ImTcp::next_release`] is
+    /// asked.
+    pub fn on_path_left(&mut self, now: Timestamp) {
+        let Self {
+            keeper, reporter, ..
+        } = self;
+        keeper.on_path_left(&mut |event| reporter.emit(now, event));
+    }
+
+    /// The handle of the promise of this path's connection, for any thread.
     pub fn promise(&self) -> Promise {
         self.keeper.handle()
     }

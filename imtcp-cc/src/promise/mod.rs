@@ -28,15 +28,15 @@ mod handle;
 mod history;
 mod keeper;
 mod ledger;
-mod published;
 mod readers;
 mod requirement;
 mod running;
-mod sleepers;
+mod seat;
 mod slot_length;
 mod slots;
 mod status;
 mod steering;
+mod threads;
 
 pub use changes::Changes;
 pub use forecast::Outlook;

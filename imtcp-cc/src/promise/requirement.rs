@@ -19,6 +19,7 @@ const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
 pub(super) const FEWEST_ROUND_TRIPS: u32 = 2;
 
 /// Whether more than the required rate is welcome.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Demand {
     /// At least the rate. The bandwidth that the path gives beyond it is used as Reno would
@@ -128,8 +129,8 @@ impl Requirement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RejectedRequirement {
-    /// The path or its connection is gone.
-    PathGone,
+    /// The connection is gone.
+    ConnectionGone,
     /// The rate is not a valid rate, or is far from what any path carries.
     Rate {
         /// The rate as given.
@@ -165,10 +166,9 @@ pub enum RejectedRequirement {
 impl fmt::Display for RejectedRequirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::PathGone => f.write_str(
-                "the path is gone, and nothing can be required of it; ask the connection for the \
-                 promise of the path in use",
-            ),
+            Self::ConnectionGone => {
+                f.write_str("the connection is gone, and nothing can be required of it any more")
+            }
             Self::Rate { given } => write!(
                 f,
                 "a rate of {given} cannot be required; it must be {LOWEST_RATE} to {HIGHEST_RATE}"
