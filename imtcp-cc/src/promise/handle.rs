@@ -63,8 +63,7 @@ impl Shared {
 
     /// The status that was just published is another one than before. Packet path only.
     pub(super) fn tell_status(&self) {
-        self.bulletin.count_change();
-        self.sleepers.wake();
+        self.sleepers.tell(|| self.bulletin.count_change());
     }
 
     /// What was published was of a path that is not in use any more, and so is no longer true.

@@ -19,8 +19,8 @@ const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
 pub(super) const FEWEST_ROUND_TRIPS: u32 = 2;
 
 /// Whether more than the required rate is welcome.
-#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Demand {
     /// At least the rate. The bandwidth that the path gives beyond it is used as Reno would
     /// (k_min = 1, PT II-B.2). This is for sources that can use more, for example a download.

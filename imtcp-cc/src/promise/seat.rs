@@ -120,8 +120,10 @@ impl PromiseSeat {
 
     pub(super) fn report(&self, report: &SlotReport) {
         if self.is_in_charge() {
-            self.shared.reports.push(report_to_words(report));
-            self.shared.sleepers.wake();
+            let Shared {
+                reports, sleepers, ..
+            } = &*self.shared;
+            sleepers.tell(|| reports.push(report_to_words(report)));
         }
     }
 
@@ -148,7 +150,7 @@ impl Drop for PromiseSeat {
 mod tests {
     use super::*;
     use crate::promise::forecast::Outlook;
-    use crate::promise::{Changes, History, Outcome, RejectedRequirement, Status};
+    use crate::promise::{Changes, History, Outcome, RejectedRequirement};
     use crate::units::{Bandwidth, Timestamp};
     use std::time::Duration;
 

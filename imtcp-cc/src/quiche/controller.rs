@@ -26,6 +26,13 @@ pub struct Controller {
     congestion_marks: u64,
 }
 
+/// What the controllers of a connection's paths have in common.
+struct Common {
+    /// Reports of one promise come from all paths, so all have one time.
+    origin: Origin,
+    promise: Promise,
+}
+
 impl Controller {
     pub(super) fn new(
         config: Config,
@@ -37,10 +44,25 @@ impl Controller {
         let packets = u32::try_from(path.initial_window_packets).unwrap_or(u32::MAX);
         let config = config.or_transport(packets, path.initial_rtt);
         let initial_rtt = config.initial_rtt().unwrap_or(path.initial_rtt);
+        let core = ImTcp::new(config, max_datagram, subscriber);
+        let first = Common {
+            origin: Origin(path.now),
+            promise: core.promise(),
+        };
+        let mut is_first = false;
+        let common = path.identity.common.get_or_init(|| {
+            is_first = true;
+            first
+        });
+        let (core, origin) = match common {
+            Some(common) if !is_first => (core.sharing(&common.promise), common.origin),
+            // Or the place is taken by a controller that is none of ours.
+            _ => (core, Origin(path.now)),
+        };
         Self {
             initial_rtt,
-            core: ImTcp::new(config, max_datagram, subscriber).on_path(info),
-            origin: Origin(path.now),
+            core: core.on_path(info),
+            origin,
             congestion_marks: 0,
         }
     }
@@ -50,8 +72,8 @@ impl Controller {
         &self.core
     }
 
-    /// The handle of this path's promise, for any thread. After a migration the new path has a
-    /// controller, and so a handle, of its own.
+    /// The handle of the connection's promise, for any thread. Each path has a controller of its own,
+    /// and all have the same promise: it is carried over when the connection changes its path.
     pub fn promise(&self) -> Promise {
         self.core.promise()
     }
@@ -62,7 +84,7 @@ impl Controller {
         self.origin.timestamp(at)
     }
 
-    /// The origin of the core's timestamps.
+    /// The origin of the core's timestamps: when the connection began.
     pub fn origin(&self) -> Instant {
         self.origin.0
     }
@@ -155,6 +177,13 @@ impl CongestionController for Controller {
     fn on_spurious_loss(&mut self, _now: Instant, space: PacketSpace, packet_number: u64) {
         if space == PacketSpace::Application {
             self.core.on_spurious_loss(packet_number);
+        }
+    }
+
+    fn on_space_discarded(&mut self, now: Instant, space: PacketSpace, _bytes: usize) {
+        // The keys of 1-RTT packets are never discarded: the connection leaves the path.
+        if space == PacketSpace::Application {
+            self.core.on_path_left(self.origin.timestamp(now));
         }
     }
 

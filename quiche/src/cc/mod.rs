@@ -58,6 +58,7 @@ pub use event::ReceiveTime;
 pub use event::Release;
 pub use event::Rtt;
 pub use event::SendContext;
+pub use identity::Common;
 pub use identity::PathIdentity;
 pub use registry::register;
 pub use registry::register_all;

@@ -21,21 +21,21 @@ impl Sleepers {
         }
     }
 
-    /// Wakes all that sleep, after what they wait for is there. Takes no lock of this crate's; what
-    /// a waker does is its runtime's affair.
-    pub(crate) fn wake(&self) {
+    /// Stores something, and wakes all that sleep until it is there. Takes no lock of this crate's;
+    /// what a waker does is its runtime's affair. Packet path only.
+    pub(crate) fn tell(&self, store: impl FnOnce()) {
+        store();
         // The pair of the fence in `poll`: a reader that is not in this list yet, or whose waker is
-        // not there yet, sees what was stored before.
+        // not there yet, sees what was stored.
         fence(Ordering::SeqCst);
         for waker in self.list.load().iter() {
             waker.wake();
         }
     }
 
-    /// Nothing follows.
+    /// Nothing follows. Packet path only.
     pub(crate) fn end(&self) {
-        self.ended.store(true, Ordering::Release);
-        self.wake();
+        self.tell(|| self.ended.store(true, Ordering::Release));
     }
 
     pub(crate) fn has_ended(&self) -> bool {

@@ -76,8 +76,8 @@ fn all_that_sleep_are_woken_once_and_who_left_is_not() {
         assert_eq!(polled, Poll::Pending);
     }
     drop(gone);
-    sleepers.wake();
-    sleepers.wake();
+    sleepers.tell(|| ());
+    sleepers.tell(|| ());
     let woken = counts.map(|count| count.0.load(Ordering::Relaxed));
     assert_eq!(woken, [1, 1, 0]);
     drop((first, second));
