@@ -238,6 +238,12 @@ impl Promise {
         self.shared.sleepers.has_ended()
     }
 
+    /// Whether both are handles of one promise.
+    #[cfg(feature = "quiche")]
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     fn bulletin(&self) -> Bulletin {
         self.shared.bulletin()
     }

@@ -32,6 +32,16 @@ pub enum Demand {
     Exactly,
 }
 
+impl Demand {
+    /// The name of the demand in qlog.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AtLeast => "at_least",
+            Self::Exactly => "exactly",
+        }
+    }
+}
+
 /// A rate of application data over every period of a length: "8 Mbit/s over every 2 s".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Requirement {

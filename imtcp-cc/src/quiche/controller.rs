@@ -11,7 +11,7 @@ use quiche::cc::{
     AckReceived, CongestionController, PacketSent, PacketSpace, PacketsLost, PathContext,
     SendContext,
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// The controller of one path, as quiche sees it. Reach it through
@@ -28,9 +28,21 @@ pub struct Controller {
 
 /// What the controllers of a connection's paths have in common.
 struct Common {
-    /// Reports of one promise come from all paths, so all have one time.
+    /// When the connection began. The reports of its promise come from all paths, so all count time
+    /// from here.
     origin: Origin,
-    promise: Promise,
+    /// Empty until the first controller is built.
+    promise: OnceLock<Promise>,
+}
+
+impl Common {
+    /// `None` if another kind of controller has taken the place.
+    fn of(path: &PathContext) -> Option<&Self> {
+        path.identity.common.get_or_init(|| Self {
+            origin: Origin(path.now),
+            promise: OnceLock::new(),
+        })
+    }
 }
 
 impl Controller {
@@ -45,24 +57,17 @@ impl Controller {
         let config = config.or_transport(packets, path.initial_rtt);
         let initial_rtt = config.initial_rtt().unwrap_or(path.initial_rtt);
         let core = ImTcp::new(config, max_datagram, subscriber);
-        let first = Common {
-            origin: Origin(path.now),
-            promise: core.promise(),
-        };
-        let mut is_first = false;
-        let common = path.identity.common.get_or_init(|| {
-            is_first = true;
-            first
-        });
-        let (core, origin) = match common {
-            Some(common) if !is_first => (core.sharing(&common.promise), common.origin),
-            // Or the place is taken by a controller that is none of ours.
-            _ => (core, Origin(path.now)),
+        let common = Common::of(path);
+        let own = core.promise();
+        let promise = common.map(|common| common.promise.get_or_init(|| own.clone()));
+        let core = match promise {
+            Some(promise) if !promise.is_same(&own) => core.sharing(promise),
+            _ => core,
         };
         Self {
             initial_rtt,
             core: core.on_path(info),
-            origin,
+            origin: common.map_or(Origin(path.now), |common| common.origin),
             congestion_marks: 0,
         }
     }
@@ -87,6 +92,11 @@ impl Controller {
     /// The origin of the core's timestamps: when the connection began.
     pub fn origin(&self) -> Instant {
         self.origin.0
+    }
+
+    /// The same before this path's controller is built, for whoever makes its subscriber then.
+    pub fn origin_of(path: &PathContext) -> Instant {
+        Common::of(path).map_or(path.now, |common| common.origin.0)
     }
 
     #[cfg(feature = "qlog")]
