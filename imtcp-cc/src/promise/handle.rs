@@ -61,19 +61,21 @@ impl Shared {
         words.map_or_else(Bulletin::default, |words| Bulletin::from_words(&words))
     }
 
-    /// The status that was just published is another one than before. Packet path only.
-    pub(super) fn tell_status(&self) {
-        self.sleepers.tell(|| self.bulletin.count_change());
+    /// Packet path only.
+    pub(super) fn publish(&self, bulletin: Bulletin, is_other_status: bool) {
+        let publish = || self.bulletin.publish(bulletin.to_words(), is_other_status);
+        if is_other_status {
+            self.sleepers.tell(publish);
+        } else {
+            publish();
+        }
     }
 
     /// What was published was of a path that is not in use any more, and so is no longer true.
     /// Packet path only.
     pub(super) fn say_nothing_is_known(&self) {
         let was_idle = self.bulletin().status == Status::Idle;
-        self.bulletin.publish(Bulletin::default().to_words());
-        if !was_idle {
-            self.tell_status();
-        }
+        self.publish(Bulletin::default(), !was_idle);
     }
 
     /// The connection is gone. What was measured last stays: it was true at its time. Packet path
@@ -87,7 +89,8 @@ impl Shared {
             capacity,
             ..Bulletin::default()
         };
-        self.bulletin.publish(last.to_words());
+        // Readers are told that it has ended, which says more than that the status is idle.
+        self.publish(last, false);
         self.sleepers.end();
     }
 }

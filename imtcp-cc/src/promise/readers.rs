@@ -203,11 +203,11 @@ mod tests {
             cause: Cause::Crowded,
             shortfall: Bytes::new(7),
         };
-        seat.publish(Bulletin {
+        let warning = Bulletin {
             status,
             ..Bulletin::default()
-        });
-        seat.tell_status();
+        };
+        seat.publish(warning, true);
         assert_eq!(told.recv(), Ok(status));
         drop(seat);
         reader.join().expect("no panic");

@@ -112,9 +112,9 @@ impl PromiseSeat {
         Some(requirement_from_words(words))
     }
 
-    pub(super) fn publish(&self, bulletin: Bulletin) {
+    pub(super) fn publish(&self, bulletin: Bulletin, is_other_status: bool) {
         if self.is_in_charge() {
-            self.shared.bulletin.publish(bulletin.to_words());
+            self.shared.publish(bulletin, is_other_status);
         }
     }
 
@@ -124,13 +124,6 @@ impl PromiseSeat {
                 reports, sleepers, ..
             } = &*self.shared;
             sleepers.tell(|| reports.push(report_to_words(report)));
-        }
-    }
-
-    /// The status that was just published is another one than before.
-    pub(super) fn tell_status(&self) {
-        if self.is_in_charge() {
-            self.shared.tell_status();
         }
     }
 }
@@ -203,10 +196,11 @@ mod tests {
             ceiling: 0.5,
             history: History::default(),
         };
-        seat.publish(Bulletin {
+        let far = Bulletin {
             smoothed_rtt: Some(Duration::from_millis(600)),
             ..Bulletin::default()
-        });
+        };
+        seat.publish(far, false);
         let error = handle
             .require(requirement(3))
             .expect_err("1 s holds no two round trips");
@@ -215,10 +209,11 @@ mod tests {
             handle.can_promise(Bandwidth::from_mbps(1), Duration::from_secs(1)),
             Some(0.0)
         );
-        seat.publish(Bulletin {
+        let known = Bulletin {
             outlook: Some(outlook),
             ..Bulletin::default()
-        });
+        };
+        seat.publish(known, false);
         let error = handle
             .require(requirement(21))
             .expect_err("the ceiling is 20");

@@ -18,15 +18,13 @@ impl<const W: usize> Board<W> {
         }
     }
 
-    /// Replaces the words. Packet path only.
-    pub(crate) fn publish(&self, words: [u64; W]) {
+    /// Replaces the words. If that is a change, who sees it counted sees these words or later ones.
+    /// Packet path only.
+    pub(crate) fn publish(&self, words: [u64; W], is_change: bool) {
         self.latest.publish(words);
-    }
-
-    /// The words that were just published are a change. A reader that sees the count sees these
-    /// words or later ones. Packet path only.
-    pub(crate) fn count_change(&self) {
-        self.changes.fetch_add(1, Ordering::Release);
+        if is_change {
+            self.changes.fetch_add(1, Ordering::Release);
+        }
     }
 
     /// How often there was a change.
