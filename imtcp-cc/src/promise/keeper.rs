@@ -96,7 +96,7 @@ pub(crate) enum Steering {
     LeaveSlowStart,
 }
 
-/// The promise of one path.
+/// Keeps a connection's promise on one path.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     settings: KeeperSettings,
