@@ -6,7 +6,7 @@
 //! what they try grows fast with every access: two words for a publication, two cells for the ring.
 //!
 //! The number of times that a running thread is interrupted is bounded, by [`INTERRUPTIONS`]. A
-//! longer search: `LOOM_MAX_PREEMPTIONS=4 cargo test --release -p imtcp-cc --test models`.
+//! longer search: `LOOM_MAX_PREEMPTIONS=5 cargo test -p imtcp-cc --test models`.
 //!
 //! Each model says which changes of the library make it fail. They were tried.
 
