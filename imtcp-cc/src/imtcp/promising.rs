@@ -35,6 +35,15 @@ impl ImTcp {
         keeper.on_path_left(&mut |event| reporter.emit(now, event));
     }
 
+    /// The connection ends, and with it the promise. Otherwise it ends with the last controller of
+    /// the connection.
+    pub fn on_closed(&mut self, now: Timestamp) {
+        let Self {
+            keeper, reporter, ..
+        } = self;
+        keeper.on_closed(&mut |event| reporter.emit(now, event));
+    }
+
     /// The handle of the promise of this path's connection, for any thread.
     pub fn promise(&self) -> Promise {
         self.keeper.handle()

@@ -112,8 +112,8 @@ impl Shared {
 ///
 /// [`Promise::has_ended`] becomes true, readers give `None`, nothing is in force any more, and
 /// whoever requires something is told [`RejectedRequirement::ConnectionGone`]. The last estimate and
-/// the capacity stay, with their age. With quiche a connection ends when it is dropped, not when it
-/// is told to close.
+/// the capacity stay, with their age. With quiche a connection ends when either side closes it,
+/// or a timeout does, and at the latest when it is dropped.
 ///
 /// The rates of [`Promise::estimate`] and [`Promise::capacity`] are of IP packets. All other rates
 /// are of application data.

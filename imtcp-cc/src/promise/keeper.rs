@@ -184,6 +184,12 @@ impl Keeper {
         self.seat = PromiseSeat::beside(promise, self.settings.requirement);
     }
 
+    /// The connection ends, on whatever path.
+    pub(crate) fn on_closed(&mut self, emit: Emit<'_>) {
+        self.seat.end();
+        self.on_path_left(emit);
+    }
+
     /// Data no longer takes this path. Its promise ends here, and begins on the path that data
     /// takes next.
     pub(crate) fn on_path_left(&mut self, emit: Emit<'_>) {

@@ -75,10 +75,10 @@ impl PromiseSeat {
     /// Data takes this path. True if it took another one before, or this one was left meanwhile:
     /// then the requirement is news again. If not, this costs one load.
     pub(super) fn take_charge(&mut self) -> bool {
-        if self.is_in_charge() {
+        let shared = &self.shared;
+        if self.is_in_charge() || shared.sleepers.has_ended() {
             return false;
         }
-        let shared = &self.shared;
         // Of the path in charge, if nobody told that it was left.
         shared.say_nothing_is_known();
         shared.in_charge.store(self.number, Ordering::Relaxed);
@@ -95,6 +95,14 @@ impl PromiseSeat {
         if self.is_in_charge() {
             self.shared.in_charge.store(0, Ordering::Relaxed);
             self.shared.say_nothing_is_known();
+        }
+    }
+
+    /// The connection ends. No seat is in charge any more.
+    pub(super) fn end(&self) {
+        if !self.shared.sleepers.has_ended() {
+            self.shared.in_charge.store(0, Ordering::Relaxed);
+            self.shared.end();
         }
     }
 
@@ -132,7 +140,7 @@ impl Drop for PromiseSeat {
     /// The controller is gone. With the last of a connection the connection is.
     fn drop(&mut self) {
         if self.shared.seated.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.shared.end();
+            self.end();
         } else {
             self.leave();
         }

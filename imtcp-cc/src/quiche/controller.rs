@@ -197,6 +197,10 @@ impl CongestionController for Controller {
         }
     }
 
+    fn on_closed(&mut self, now: Instant) {
+        self.core.on_closed(self.origin.timestamp(now));
+    }
+
     fn on_max_datagram_size(&mut self, size: usize) {
         self.core.on_max_datagram(Bytes::from_usize(size));
     }

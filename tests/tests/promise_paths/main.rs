@@ -5,6 +5,7 @@ mod world;
 
 use imtcp_cc::promise::{Demand, Promise, RejectedRequirement, Requirement, SlotReport, Status};
 use imtcp_cc::units::Bandwidth;
+use quiche::Connection;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -122,10 +123,10 @@ impl Application {
 
     /// The connection is gone: both threads end, and nobody believes that anything is promised.
     fn sees_the_end(self) {
+        assert!(self.promise.has_ended());
         for thread in self.threads {
             thread.join().expect("it was told");
         }
-        assert!(self.promise.has_ended());
         assert_eq!(self.promise.in_force(), None);
         assert_eq!(self.promise.status(), Status::Idle);
         assert!(
@@ -295,5 +296,38 @@ fn a_connection_that_is_dropped_ends_its_promise() {
     assert!(estimate.is_some());
     world.server = None;
     assert_eq!(application.promise.estimate(), estimate, "it was true");
+    application.sees_the_end();
+}
+
+#[test]
+fn a_connection_that_is_closed_ends_its_promise_at_once() {
+    let (mut world, application, _) = with_promise(Side::Server);
+    let server = world.server.as_mut().expect("it is there");
+    server.close(true, 0, b"").expect("it was open");
+    application.sees_the_end();
+    // What follows until it is dropped does not revive it.
+    let promise = world.promise(Side::Server);
+    world.until("it is closed", |world| {
+        world.server.as_ref().is_some_and(Connection::is_closed)
+    });
+    assert!(promise.has_ended() && promise.in_force().is_none());
+}
+
+#[test]
+fn a_connection_that_the_peer_closes_ends_its_promise_when_it_is_told() {
+    let (mut world, application, _) = with_promise(Side::Server);
+    world.client.close(true, 0, b"").expect("it was open");
+    world.until("the server is told", |world| {
+        world.server.as_ref().is_some_and(Connection::is_draining)
+    });
+    application.sees_the_end();
+}
+
+#[test]
+fn a_connection_that_hears_nothing_ends_its_promise_with_its_timeout() {
+    let (mut world, application, _) = with_promise(Side::Server);
+    world.cut();
+    world.until("it gives up", |_| application.promise.has_ended());
+    assert!(world.server.as_ref().is_some_and(Connection::is_timed_out));
     application.sees_the_end();
 }

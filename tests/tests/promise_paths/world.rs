@@ -51,6 +51,7 @@ pub struct World {
     free_at: [Timestamp; 2],
     on_the_way: BTreeMap<(Timestamp, u64), (Side, RecvInfo, Vec<u8>)>,
     count: u64,
+    is_cut: bool,
 }
 
 impl World {
@@ -73,6 +74,7 @@ impl World {
             free_at: [Timestamp::ZERO; 2],
             on_the_way: BTreeMap::new(),
             count: 0,
+            is_cut: false,
         };
         world.until("the handshake", |world| world.client.is_established());
         for number in 0..4 {
@@ -235,8 +237,16 @@ impl World {
         }
     }
 
+    /// Nothing arrives from now on.
+    pub fn cut(&mut self) {
+        self.is_cut = true;
+    }
+
     /// Over the link to this side.
     fn carry(&mut self, to: Side, info: RecvInfo, datagram: Vec<u8>) {
+        if self.is_cut {
+            return;
+        }
         let free_at = &mut self.free_at[usize::from(to == Side::Client)];
         let departs = self.now.max(*free_at);
         if departs.saturating_since(self.now) > LONGEST_QUEUE {
