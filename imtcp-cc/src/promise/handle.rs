@@ -101,18 +101,19 @@ impl Shared {
 /// # When the connection changes its path
 ///
 /// A promise belongs to the connection. What is required stays required when the client's port or
-/// address changes, and every handle and reader goes on. Until the new path has carried data and its
-/// first acknowledgement is there, nothing is in force: [`Promise::in_force`] is `None`, the status
-/// is [`Status::Idle`], and there is no estimate, because those of the old path say nothing about the
-/// new one. Then the requirement comes into force on the new path, as if it had just been made. It is
-/// not checked against what the new path can carry, because nothing is known of it; the status warns
-/// as always. A slot that was running is dropped without a report. [`Promise::moves`] counts.
+/// address changes, and every handle and reader goes on. Until the new path has carried data and
+/// its first acknowledgement is there, nothing is in force: [`Promise::in_force`] is `None`, the
+/// status is [`Status::Idle`], and there is no estimate, because those of the old path say nothing
+/// about the new one. Then the requirement comes into force on the new path, as if it had just been
+/// made. It is not checked against what the new path can carry, because nothing is known of it; the
+/// status warns as always. A slot that was running is dropped without a report. [`Promise::moves`]
+/// counts.
 ///
 /// # When the connection ends
 ///
 /// [`Promise::has_ended`] becomes true, readers give `None`, nothing is in force any more, and
-/// whoever requires something is told [`RejectedRequirement::ConnectionGone`]. The last estimate and
-/// the capacity stay, with their age. With quiche a connection ends when either side closes it,
+/// whoever requires something is told [`RejectedRequirement::ConnectionGone`]. The last estimate
+/// and the capacity stay, with their age. With quiche a connection ends when either side closes it,
 /// or a timeout does, and at the latest when it is dropped.
 ///
 /// The rates of [`Promise::estimate`] and [`Promise::capacity`] are of IP packets. All other rates
@@ -141,9 +142,9 @@ impl Promise {
     /// evaluation slot begins with this event.
     ///
     /// # Errors
-    /// The connection is gone, or its path is known not to allow the requirement: the period is below
-    /// two round trips, or the rate is above both what is available and the ceiling's share of the
-    /// capacity. The error says what is possible. The previous requirement stays in force.
+    /// The connection is gone, or its path is known not to allow the requirement: the period is
+    /// below two round trips, or the rate is above both what is available and the ceiling's share
+    /// of the capacity. The error says what is possible. The previous requirement stays in force.
     pub fn require(&self, requirement: Requirement) -> Result<(), RejectedRequirement> {
         if self.has_ended() {
             return Err(RejectedRequirement::ConnectionGone);

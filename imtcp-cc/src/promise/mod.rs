@@ -11,9 +11,9 @@
 //!  StatusChanges::next <- bulletin +--- Keeper
 //! ```
 //!
-//! A connection has one promise. Each of its paths has a keeper with a seat, and the seat of the path
-//! that data takes is in charge. When the connection changes its path, the promise is carried over:
-//! [`Promise`] says what that means for whoever holds the handle.
+//! A connection has one promise. Each of its paths has a keeper with a seat, and the seat of the
+//! path that data takes is in charge. When the connection changes its path, the promise is carried
+//! over: [`Promise`] says what that means for whoever holds the handle.
 //!
 //! Time is cut into *evaluation slots* of one period each; for each of them a promise is kept or
 //! not. Evaluation slots are cut into *control slots* of a few round trips. Each control slot has

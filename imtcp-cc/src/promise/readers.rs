@@ -81,8 +81,8 @@ impl StatusChanges {
         }
     }
 
-    /// The status, if it has changed since this reader last took it. A changed shortfall alone is no
-    /// change. Never waits.
+    /// The status, if it has changed since this reader last took it. A changed shortfall alone is
+    /// no change. Never waits.
     pub fn take(&mut self) -> Option<Status> {
         take_change(&self.shared, &mut self.seen)
     }

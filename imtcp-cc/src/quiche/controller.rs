@@ -77,8 +77,8 @@ impl Controller {
         &self.core
     }
 
-    /// The handle of the connection's promise, for any thread. Each path has a controller of its own,
-    /// and all have the same promise: it is carried over when the connection changes its path.
+    /// The handle of the connection's promise, for any thread. Each path has a controller of its
+    /// own, and all have the same promise: it is carried over when the connection changes its path.
     pub fn promise(&self) -> Promise {
         self.core.promise()
     }

@@ -1,7 +1,7 @@
 //! What the room is built of, as loom knows it.
 //!
-//! Atomics, fences, locks and `Arc` are loom's own. Two things are stand-ins, because the crates that
-//! they come from know nothing of loom:
+//! Atomics, fences, locks and `Arc` are loom's own. Two things are stand-ins, because the crates
+//! that they come from know nothing of loom:
 //!
 //! - [`ArcSwap`] orders no more than a pointer with acquire and release does. The real one orders
 //!   more, so what holds here holds there.

@@ -27,8 +27,8 @@
 //! knowing it. No packet is built before its time: what is stored is data, never a datagram, and
 //! the send time that goes into the round trip is the real one.
 //!
-//! Each path has a controller of its own. What those of one connection have in common has a place in
-//! [`PathIdentity::common`].
+//! Each path has a controller of its own. What those of one connection have in common has a place
+//! in [`PathIdentity::common`].
 //!
 //! A controller may also say how often the peer acknowledges, or which packets it acknowledges at
 //! once ([`CongestionController::ack_frequency`], [`CongestionController::immediate_ack`]), if the

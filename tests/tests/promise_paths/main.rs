@@ -89,8 +89,7 @@ impl Application {
         self.statuses.recv().expect("the promise goes on")
     }
 
-    /// The reports that were passed on so far. All of them: each slot ends at a time of its own, and
-    /// the world goes on only when its report is here.
+    /// The report that the other thread is told next.
     fn next_report(&self) -> SlotReport {
         self.reports.recv().expect("the promise goes on")
     }
