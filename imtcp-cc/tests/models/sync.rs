@@ -5,9 +5,9 @@
 //!
 //! - [`ArcSwap`] orders no more than a pointer with acquire and release does. The real one orders
 //!   more, so what holds here holds there.
-//! - [`AtomicWaker`] is loom's, which keeps the documented contract with a lock: who registers first
-//!   and looks then, and who stores first and wakes then, do not miss each other. That the real one
-//!   keeps it is taken for granted.
+//! - [`AtomicWaker`] is loom's, which keeps the documented contract with a lock: who registers
+//!   first and looks then, and who stores first and wakes then, do not miss each other. That the
+//!   real one keeps it is taken for granted.
 
 use loom::sync::atomic::AtomicUsize;
 use std::ops::Deref;
