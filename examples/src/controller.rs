@@ -110,12 +110,13 @@ impl fmt::Debug for TimedFactory {
 impl quiche::cc::Factory for TimedFactory {
     fn build(&self, path: &PathContext) -> Box<dyn CongestionController> {
         let number = self.paths.fetch_add(1, Ordering::Relaxed) + 1;
+        let origin = Controller::origin_of(path);
         let mut listeners = Listeners(Vec::new());
         if let Some(log) = &self.instruments.estimates {
-            listeners.0.push(Arc::new(log.of_path(number, path.now)));
+            listeners.0.push(Arc::new(log.of_path(number, origin)));
         }
         let slots = self.instruments.slots.as_ref();
-        let slots = slots.map(|log| Arc::new(log.of_path(number, path.now)));
+        let slots = slots.map(|log| Arc::new(log.of_path(number, origin)));
         if let Some(slots) = &slots {
             listeners.0.push(Arc::clone(slots) as _);
         }

@@ -149,7 +149,7 @@ impl Config {
         self.window
     }
 
-    /// The requirement for every path from its start; see [`crate::promise`].
+    /// The requirement of every connection from its start; see [`crate::promise`].
     pub fn promise(&self) -> Option<Requirement> {
         self.promise
     }

@@ -110,7 +110,8 @@ pub trait Subscriber: Debug + Send + Sync {
     /// Takes `event`, which happened at `at`.
     fn on_event(&self, at: Timestamp, event: &Event);
 
-    /// The path is gone: its connection was closed, or it moved to another path. No event follows.
+    /// The controller of the path is gone: the connection was dropped, or it has forgotten the path
+    /// after it moved to another one. No event follows.
     fn on_path_gone(&self) {}
 }
 

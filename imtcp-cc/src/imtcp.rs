@@ -66,12 +66,37 @@ impl ImTcp {
 
     /// The same for this path: the promise's handle tells which one it speaks of.
     #[must_use]
-    pub fn on_path(self, path: PathInfo) -> Self {
+    pub fn on_path(mut self, path: PathInfo) -> Self {
         self.promise.set_path(path);
         self
     }
 
-    /// The handle of this path's promise, for any thread.
+    /// The same, as another path of a connection that has a promise: it becomes this path's when
+    /// data takes this path. To be said before [`ImTcp::on_path`]. Only one path of a connection may
+    /// be used at a time.
+    #[must_use]
+    pub fn sharing(mut self, promise: &Promise) -> Self {
+        self.promise.share(promise);
+        self
+    }
+
+    /// The connection's data no longer takes this path. It does again if [`ImTcp::next_release`] is
+    /// asked.
+    pub fn on_path_left(&mut self, now: Timestamp) {
+        let log = &mut self.log;
+        self.promise.on_path_left(&mut |event| log.emit(now, event));
+        self.steering = Steering::default();
+    }
+
+    /// The connection ends, and with it the promise. Otherwise it ends with the last controller of
+    /// the connection.
+    pub fn on_closed(&mut self, now: Timestamp) {
+        let log = &mut self.log;
+        self.promise.on_closed(&mut |event| log.emit(now, event));
+        self.steering = Steering::default();
+    }
+
+    /// The handle of the promise of this path's connection, for any thread.
     pub fn promise(&self) -> Promise {
         self.promise.handle()
     }

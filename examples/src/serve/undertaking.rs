@@ -1,4 +1,4 @@
-//! What is required on a connection, through the handle of the path that it is on.
+//! What is required on a connection, through the handle of its promise.
 
 use crate::slots::SlotLog;
 use crate::timing::Timed;
@@ -11,8 +11,8 @@ use std::sync::Arc;
 pub(super) struct Undertaking {
     requirement: Requirement,
     log: Arc<SlotLog>,
-    /// The path on which it was last tried, and how that went.
-    tried: Option<(u64, Attempt)>,
+    /// How it went when it was last tried.
+    tried: Option<Attempt>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,16 +30,15 @@ impl Undertaking {
         }
     }
 
-    /// Requires the rate where that has not been done, or was rejected and may be possible by now.
-    /// Each path has a promise of its own, so after a migration it begins anew.
+    /// Requires the rate if that has not been done, or was rejected and may be possible by now. Once
+    /// is enough for a connection: the promise goes with it from path to path.
     ///
     /// Before the first acknowledgement a path knows nothing that could speak against it.
     pub(super) fn follow(&mut self, connection: &Connection) {
         let Some(timed) = connection.congestion_controller::<Timed>() else {
             return;
         };
-        let path = timed.number();
-        let before = self.tried.and_then(|(on, how)| (on == path).then_some(how));
+        let before = self.tried;
         if before == Some(Attempt::Required) || !timed.is_acknowledged() {
             return;
         }
@@ -50,14 +49,14 @@ impl Undertaking {
             Ok(()) => Attempt::Required,
             Err(_) if before.is_some() => Attempt::Rejected,
             Err(why) => {
-                self.tell(connection, path, &why);
+                self.tell(connection, timed.number(), &why);
                 Attempt::Rejected
             }
         };
         if attempt == Attempt::Required && before.is_some() {
             eprintln!("{}: the promise is possible now", connection.trace_id());
         }
-        self.tried = Some((path, attempt));
+        self.tried = Some(attempt);
     }
 
     fn tell(&self, connection: &Connection, path: u64, why: &RejectedRequirement) {

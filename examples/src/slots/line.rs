@@ -57,7 +57,8 @@ impl Line {
         let (cause, shortfall) = match status {
             Status::AtRisk { cause, shortfall } => (cause.name(), Some(shortfall.get())),
             Status::Broken { shortfall } => ("", Some(shortfall.get())),
-            Status::Idle | Status::Kept => ("", None),
+            // Idle or kept.
+            _ => ("", None),
         };
         Self {
             event: "status",

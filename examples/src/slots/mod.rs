@@ -7,7 +7,7 @@ pub use totals::SlotTotals;
 
 use anyhow::{Context, Result};
 use imtcp_cc::event::{Event, Subscriber};
-use imtcp_cc::promise::{Demand, Promise, RejectedRequirement, Requirement, SlotReport};
+use imtcp_cc::promise::{Promise, RejectedRequirement, Requirement, SlotReport};
 use imtcp_cc::units::Timestamp;
 use line::{HEADER, Line};
 use std::fmt;
@@ -131,9 +131,9 @@ pub(crate) struct PathSlots {
 }
 
 impl PathSlots {
-    /// The handle of this path's promise, to be asked for forecasts.
+    /// The handle of the connection's promise, to be asked for forecasts.
     pub(crate) fn attach(&self, handle: Promise) {
-        // A path has one.
+        // A connection has one.
         let _ = self.handle.set(handle);
     }
 
@@ -170,10 +170,7 @@ impl PathSlots {
         let (_, next) = self.forecasts();
         Line {
             event: "required",
-            what: match requirement.wanted() {
-                Demand::AtLeast => "at_least",
-                Demand::Exactly => "exactly",
-            },
+            what: requirement.wanted().name(),
             required_bps: Some(requirement.rate().as_bps()),
             can_promise: next,
             ..Line::default()

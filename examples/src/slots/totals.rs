@@ -34,7 +34,8 @@ impl SlotTotals {
         match report.outcome {
             Outcome::Kept => self.kept += 1,
             Outcome::SourceLimited => self.source_limited += 1,
-            Outcome::Missed => self.missed += 1,
+            // Missed.
+            _ => self.missed += 1,
         }
         let length = report.end.saturating_since(report.start);
         if notice(report).is_some_and(|notice| notice >= length / 2) {

@@ -124,6 +124,10 @@ impl CongestionController for Timed {
         self.controller.on_space_discarded(now, space, bytes);
     }
 
+    fn on_closed(&mut self, now: Instant) {
+        self.controller.on_closed(now);
+    }
+
     fn on_max_datagram_size(&mut self, size: usize) {
         self.controller.on_max_datagram_size(size);
     }

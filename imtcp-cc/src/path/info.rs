@@ -32,6 +32,7 @@ impl PathInfo {
 
 /// An end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Role {
     /// The end that opened it.
     Client,

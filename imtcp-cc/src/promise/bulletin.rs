@@ -1,5 +1,5 @@
 //! The facts that the packet path tells the application's threads, encoded as words for
-//! [`super::published`].
+//! [`super::threads`].
 
 use super::changes::{CHANGES_WORDS, Changes};
 use super::forecast::Outlook;

@@ -8,9 +8,10 @@ mod foresight;
 mod slot_by_slot;
 
 use super::changes::Changes;
-use super::handle::{Promise, PromiseSeat};
+use super::handle::Promise;
 use super::history::History;
 use super::requirement::{Demand, Requirement};
+use super::seat::PromiseSeat;
 use super::slot_length::{SlotLength, SlotLengthRule};
 use super::slots::{ControlSlot, EvaluationSlot, Shortfalls};
 use super::status::Status;
@@ -103,7 +104,7 @@ impl PathState {
     }
 }
 
-/// The promise of one path.
+/// Keeps a connection's promise on one path.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     settings: KeeperSettings,
@@ -180,8 +181,29 @@ impl Keeper {
     }
 
     /// The path that the handle speaks of.
-    pub(crate) fn set_path(&self, path: PathInfo) {
+    pub(crate) fn set_path(&mut self, path: PathInfo) {
         self.seat.set_path(path);
+    }
+
+    /// This path's promise is one with that of the connection's other paths.
+    pub(crate) fn share(&mut self, promise: &Promise) {
+        self.seat = PromiseSeat::beside(promise, self.settings.requirement);
+    }
+
+    /// The connection ends, on whatever path.
+    pub(crate) fn on_closed(&mut self, emit: Emit<'_>) {
+        self.seat.end();
+        self.on_path_left(emit);
+    }
+
+    /// Data no longer takes this path. Its promise ends here, and begins on the path that data
+    /// takes next.
+    pub(crate) fn on_path_left(&mut self, emit: Emit<'_>) {
+        self.seat.leave();
+        self.waiting_since = None;
+        if self.requirement.is_some() {
+            self.begin(None, self.latest, emit);
+        }
     }
 
     pub(crate) fn handle(&self) -> Promise {
@@ -191,6 +213,9 @@ impl Keeper {
     /// Tells that data waits to be sent.
     pub(crate) fn on_waiting(&mut self, now: Timestamp, emit: Emit<'_>) {
         self.latest = now;
+        if self.seat.take_charge() {
+            self.index = self.seat.reported();
+        }
         self.waiting_since.get_or_insert(now);
         self.look_into_silence(now, emit);
     }
@@ -250,6 +275,10 @@ impl Keeper {
             // The mailbox is still as it was made.
             return;
         }
+        self.begin(requirement, now, emit);
+    }
+
+    fn begin(&mut self, requirement: Option<Requirement>, now: Timestamp, emit: Emit<'_>) {
         self.requirement = requirement;
         self.evaluation = None;
         self.control = None;

@@ -5,6 +5,9 @@
 //! the ledger admits a promise only if all promises on that path fit together. A ledger is plain
 //! data: an application with several threads keeps it behind a lock of its own, away from the
 //! packet path.
+//!
+//! A grant belongs to a path, and a promise to a connection. When a connection has moved
+//! ([`super::Promise::moves`]), its grant is given back, and another is asked for on the new path.
 
 use super::requirement::Requirement;
 use crate::units::Bandwidth;

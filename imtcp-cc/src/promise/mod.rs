@@ -11,6 +11,10 @@
 //!  StatusChanges::next <- bulletin +--- Keeper
 //! ```
 //!
+//! A connection has one promise. Each of its paths has a keeper with a seat, and the seat of the
+//! path that data takes is in charge. When the connection changes its path, the promise is carried
+//! over: [`Promise`] says what that means for whoever holds the handle.
+//!
 //! Time is cut into *evaluation slots* of one period each; for each of them a promise is kept or
 //! not. Evaluation slots are cut into *control slots* of a few round trips. Each control slot has
 //! a target that makes up for the one before. With every acknowledgement the slope k of congestion
@@ -28,15 +32,15 @@ mod handle;
 mod history;
 mod keeper;
 mod ledger;
-mod published;
 mod readers;
 mod requirement;
 mod running;
-mod sleepers;
+mod seat;
 mod slot_length;
 mod slots;
 mod status;
 mod steering;
+mod threads;
 
 pub use changes::Changes;
 pub use forecast::Outlook;

@@ -1,11 +1,11 @@
 //! Readers of what a promise tells, to be polled or awaited.
 
+use super::bulletin::report_from_words;
 use super::handle::Shared;
-use super::sleepers::Sleeper;
 use super::status::{SlotReport, Status};
+use super::threads::{Place, Sleeper};
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 /// A reader for reports of ended slots, oldest first. It may be polled at any interval, or awaited
@@ -14,16 +14,14 @@ use std::task::{Context, Poll};
 pub struct SlotReports {
     shared: Arc<Shared>,
     sleeper: Sleeper,
-    next: u64,
-    missed: u64,
+    place: Place,
 }
 
 impl SlotReports {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         Self {
             sleeper: shared.sleepers.join(),
-            next: shared.reported(),
-            missed: 0,
+            place: Place::at_end_of(&shared.reports),
             shared,
         }
     }
@@ -31,21 +29,8 @@ impl SlotReports {
     /// Takes the oldest report that this reader has not taken. `None` until the next slot ends.
     /// Never waits.
     pub fn take(&mut self) -> Option<SlotReport> {
-        loop {
-            let oldest = self.shared.oldest_report();
-            if self.next >= self.shared.reported() {
-                return None;
-            }
-            self.missed += oldest.saturating_sub(self.next);
-            self.next = self.next.max(oldest);
-            let number = self.next;
-            self.next += 1;
-            match self.shared.read_report(number) {
-                Some(report) => return Some(report),
-                // The report was overwritten meanwhile.
-                None => self.missed += 1,
-            }
-        }
+        let words = self.place.take(&self.shared.reports)?;
+        Some(report_from_words(words))
     }
 
     /// The next report, as soon as there is one. `None` once the promise has ended and all reports
@@ -56,22 +41,16 @@ impl SlotReports {
 
     /// The same for futures and streams that are written by hand.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<SlotReport>> {
-        if let Some(report) = self.take() {
-            return Poll::Ready(Some(report));
-        }
-        self.sleeper.sleep(context.waker());
-        // No report follows the end, so the end has to be looked for first.
-        let has_ended = self.shared.ended.load(Ordering::Acquire);
-        match self.take() {
-            None if !has_ended => Poll::Pending,
-            last => Poll::Ready(last),
-        }
+        let (reports, place) = (&self.shared.reports, &mut self.place);
+        let sleepers = &self.shared.sleepers;
+        let polled = sleepers.poll(&self.sleeper, context, || place.take(reports));
+        polled.map(|words| words.map(report_from_words))
     }
 
     /// The number of reports that were overwritten before this reader took them. A reader that
     /// falls behind by more than 127 reports loses the oldest.
     pub fn missed(&self) -> u64 {
-        self.missed
+        self.place.missed()
     }
 }
 
@@ -79,8 +58,8 @@ impl Clone for SlotReports {
     fn clone(&self) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
-            sleeper: self.sleeper.join(),
-            ..*self
+            sleeper: self.shared.sleepers.join(),
+            place: self.place,
         }
     }
 }
@@ -97,20 +76,15 @@ impl StatusChanges {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         Self {
             sleeper: shared.sleepers.join(),
-            seen: shared.status_changes.load(Ordering::Acquire),
+            seen: shared.bulletin.changes(),
             shared,
         }
     }
 
-    /// The status, if it has changed since this reader last took it. A changed shortfall alone is no
-    /// change. Never waits.
+    /// The status, if it has changed since this reader last took it. A changed shortfall alone is
+    /// no change. Never waits.
     pub fn take(&mut self) -> Option<Status> {
-        let changes = self.shared.status_changes.load(Ordering::Acquire);
-        if changes == self.seen {
-            return None;
-        }
-        self.seen = changes;
-        Some(self.shared.bulletin().status)
+        take_change(&self.shared, &mut self.seen)
     }
 
     /// The status as soon as it changes: the early warning that a promise will rather not be kept.
@@ -121,20 +95,26 @@ impl StatusChanges {
 
     /// The same for futures and streams that are written by hand.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Status>> {
-        self.sleeper.sleep(context.waker());
-        let has_ended = self.shared.ended.load(Ordering::Acquire);
-        match self.take() {
-            None if !has_ended => Poll::Pending,
-            last => Poll::Ready(last),
-        }
+        let (shared, seen) = (&self.shared, &mut self.seen);
+        let take = || take_change(shared, seen);
+        shared.sleepers.poll(&self.sleeper, context, take)
     }
+}
+
+fn take_change(shared: &Shared, seen: &mut u64) -> Option<Status> {
+    let changes = shared.bulletin.changes();
+    if changes == *seen {
+        return None;
+    }
+    *seen = changes;
+    Some(shared.bulletin().status)
 }
 
 impl Clone for StatusChanges {
     fn clone(&self) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
-            sleeper: self.sleeper.join(),
+            sleeper: self.shared.sleepers.join(),
             seen: self.seen,
         }
     }
@@ -143,7 +123,7 @@ impl Clone for StatusChanges {
 #[cfg(test)]
 mod tests {
     use super::super::bulletin::Bulletin;
-    use super::super::handle::PromiseSeat;
+    use super::super::seat::PromiseSeat;
     use super::super::{Cause, Outcome};
     use super::*;
     use crate::units::{Bandwidth, Bytes, Timestamp};
@@ -223,11 +203,11 @@ mod tests {
             cause: Cause::Crowded,
             shortfall: Bytes::new(7),
         };
-        seat.publish(Bulletin {
+        let warning = Bulletin {
             status,
             ..Bulletin::default()
-        });
-        seat.tell_status();
+        };
+        seat.publish(warning, true);
         assert_eq!(told.recv(), Ok(status));
         drop(seat);
         reader.join().expect("no panic");

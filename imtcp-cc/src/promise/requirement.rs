@@ -20,6 +20,7 @@ pub(super) const FEWEST_ROUND_TRIPS: u32 = 2;
 
 /// Whether more than the required rate is welcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Demand {
     /// At least the rate. The bandwidth that the path gives beyond it is used as Reno would
     /// (k_min = 1, PT II-B.2). This is for sources that can use more, for example a download.
@@ -29,6 +30,16 @@ pub enum Demand {
     /// for sources that produce data at the rate, for example live video. Neighbours keep the
     /// bandwidth that the source does not need.
     Exactly,
+}
+
+impl Demand {
+    /// The name of the demand in qlog.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AtLeast => "at_least",
+            Self::Exactly => "exactly",
+        }
+    }
 }
 
 /// A rate of application data over every period of a length: "8 Mbit/s over every 2 s".
@@ -128,8 +139,8 @@ impl Requirement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RejectedRequirement {
-    /// The path or its connection is gone.
-    PathGone,
+    /// The connection is gone.
+    ConnectionGone,
     /// The rate is not a valid rate, or is far from what any path carries.
     Rate {
         /// The rate as given.
@@ -165,10 +176,9 @@ pub enum RejectedRequirement {
 impl fmt::Display for RejectedRequirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::PathGone => f.write_str(
-                "the path is gone, and nothing can be required of it; ask the connection for the \
-                 promise of the path in use",
-            ),
+            Self::ConnectionGone => {
+                f.write_str("the connection is gone, and nothing can be required of it any more")
+            }
             Self::Rate { given } => write!(
                 f,
                 "a rate of {given} cannot be required; it must be {LOWEST_RATE} to {HIGHEST_RATE}"

@@ -16,6 +16,7 @@ use super::requirement::FEWEST_ROUND_TRIPS;
 
 /// How the length of control slots follows from the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SlotLengthRule {
     /// The length is as far as the path usually goes between two congestion events, cut so that
     /// whole slots fill the evaluation slot.

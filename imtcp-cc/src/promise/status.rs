@@ -5,8 +5,10 @@ use std::fmt;
 
 /// The status of the present evaluation slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Status {
-    /// Nothing is required.
+    /// No promise is in force: nothing is required, or the connection has just changed its path, or
+    /// it is gone ([`super::Promise`] says more).
     #[default]
     Idle,
     /// The slot will be kept, as far as can be foreseen.
@@ -45,6 +47,7 @@ impl Status {
 
 /// Why a promise is at risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Cause {
     /// Others leave less than is needed, and the bandwidth taken from them has not been enough.
     Crowded,
@@ -77,6 +80,7 @@ impl fmt::Display for Cause {
 
 /// How an evaluation slot ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Outcome {
     /// The required rate was achieved.
     Kept,
@@ -105,8 +109,8 @@ impl Outcome {
 /// An evaluation slot that has ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlotReport {
-    /// The number of the slot. It counts from 0 when the controller began, and a change of the
-    /// requirement does not reset it.
+    /// The number of the slot. It counts from 0 when the connection began, and neither a change of
+    /// the requirement nor one of the path resets it.
     pub index: u64,
     /// When the slot began.
     pub start: Timestamp,

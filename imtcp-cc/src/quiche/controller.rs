@@ -11,7 +11,7 @@ use quiche::cc::{
     AckReceived, CongestionController, PacketSent, PacketSpace, PacketsLost, PathContext,
     SendContext,
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// The controller of one path, as quiche sees it. Reach it through
@@ -31,6 +31,25 @@ pub struct Controller {
 /// Room for the packets of one acknowledgement.
 const MOST_ACKED: usize = 128;
 
+/// What the controllers of a connection's paths have in common.
+struct Common {
+    /// When the connection began. The reports of its promise come from all paths, so all count time
+    /// from here.
+    origin: Origin,
+    /// Empty until the first controller is built.
+    promise: OnceLock<Promise>,
+}
+
+impl Common {
+    /// `None` if another kind of controller has taken the place.
+    fn of(path: &PathContext) -> Option<&Self> {
+        path.identity.common.get_or_init(|| Self {
+            origin: Origin(path.now),
+            promise: OnceLock::new(),
+        })
+    }
+}
+
 impl Controller {
     pub(super) fn new(
         config: Config,
@@ -42,10 +61,18 @@ impl Controller {
         let packets = u32::try_from(path.initial_window_packets).unwrap_or(u32::MAX);
         let config = config.or_transport(packets, path.initial_rtt);
         let initial_rtt = config.initial_rtt().unwrap_or(path.initial_rtt);
+        let core = ImTcp::new(config, max_datagram, subscriber);
+        let common = Common::of(path);
+        let own = core.promise();
+        let promise = common.map(|common| common.promise.get_or_init(|| own.clone()));
+        let core = match promise {
+            Some(promise) if !promise.is_same(&own) => core.sharing(promise),
+            _ => core,
+        };
         Self {
             initial_rtt,
-            core: ImTcp::new(config, max_datagram, subscriber).on_path(info),
-            origin: Origin(path.now),
+            core: core.on_path(info),
+            origin: common.map_or(Origin(path.now), |common| common.origin),
             congestion_marks: 0,
             acked: Vec::with_capacity(MOST_ACKED),
         }
@@ -56,8 +83,8 @@ impl Controller {
         &self.core
     }
 
-    /// The handle of this path's promise, for any thread. After a migration the new path has a
-    /// controller, and so a handle, of its own.
+    /// The handle of the connection's promise, for any thread. Each path has a controller of its
+    /// own, and all have the same promise: it is carried over when the connection changes its path.
     pub fn promise(&self) -> Promise {
         self.core.promise()
     }
@@ -68,9 +95,14 @@ impl Controller {
         self.origin.timestamp(at)
     }
 
-    /// The origin of the core's timestamps.
+    /// The origin of the core's timestamps: when the connection began.
     pub fn origin(&self) -> Instant {
         self.origin.0
+    }
+
+    /// The same before this path's controller is built, for whoever makes its subscriber then.
+    pub fn origin_of(path: &PathContext) -> Instant {
+        Common::of(path).map_or(path.now, |common| common.origin.0)
     }
 
     #[cfg(feature = "qlog")]
@@ -163,6 +195,17 @@ impl CongestionController for Controller {
         if space == PacketSpace::Application {
             self.core.on_spurious_loss(packet_number);
         }
+    }
+
+    fn on_space_discarded(&mut self, now: Instant, space: PacketSpace, _bytes: usize) {
+        // The keys of 1-RTT packets are never discarded: the connection leaves the path.
+        if space == PacketSpace::Application {
+            self.core.on_path_left(self.origin.timestamp(now));
+        }
+    }
+
+    fn on_closed(&mut self, now: Instant) {
+        self.core.on_closed(self.origin.timestamp(now));
     }
 
     fn on_max_datagram_size(&mut self, size: usize) {

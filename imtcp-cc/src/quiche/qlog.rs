@@ -3,7 +3,7 @@
 use super::Controller;
 use crate::estimate::Estimate;
 use crate::event::Event;
-use crate::promise::{Demand, SlotReport, Status};
+use crate::promise::{SlotReport, Status};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -92,10 +92,7 @@ fn record(event: &Event) -> (&'static str, Value) {
                     json!({
                         "rate_bps": requirement.rate().as_bps(),
                         "per": requirement.per().as_secs_f64() * 1e3,
-                        "demand": match requirement.wanted() {
-                            Demand::AtLeast => "at_least",
-                            Demand::Exactly => "exactly",
-                        },
+                        "demand": requirement.wanted().name(),
                     })
                 },
             ),

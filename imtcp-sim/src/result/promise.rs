@@ -301,8 +301,9 @@ fn reported(events: &[Said]) -> Option<Reported> {
         };
         match report.outcome {
             Outcome::Kept => counts.kept += 1,
-            Outcome::Missed => counts.missed += 1,
             Outcome::SourceLimited => counts.source_limited += 1,
+            // Missed.
+            _ => counts.missed += 1,
         }
     }
     (counts.kept + counts.missed + counts.source_limited > 0).then_some(counts)

@@ -62,6 +62,11 @@ pub trait CongestionController: Debug + Send + Sync + Any {
     /// neither be acknowledged nor lost.
     fn on_space_discarded(&mut self, _now: Instant, _space: PacketSpace, _bytes: usize) {}
 
+    /// The connection ends: the application closes it, or an error or a timeout does, or the peer
+    /// has. No application data is sent any more. The controller stays until the connection is
+    /// dropped, and may be told more than once.
+    fn on_closed(&mut self, _now: Instant) {}
+
     /// The path takes datagrams of this size from now on.
     fn on_max_datagram_size(&mut self, size: usize);
 

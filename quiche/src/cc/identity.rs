@@ -1,8 +1,11 @@
 //! Whose path a controller is for.
 
+use std::any::Any;
+use std::fmt;
 use std::net::Ipv6Addr;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::OnceLock;
 
 use crate::recovery::RecoveryConfig;
 
@@ -17,6 +20,37 @@ pub struct PathIdentity {
     pub local: SocketAddr,
     /// The address of the other end.
     pub peer: SocketAddr,
+    /// What the controllers of the connection's paths have in common.
+    pub common: Common,
+}
+
+/// A place for what the controllers of one connection have in common. It is empty until one of them
+/// puts something there, and lasts as long as the connection or whoever has a clone.
+#[derive(Clone, Default)]
+pub struct Common(Arc<OnceLock<Box<dyn Any + Send + Sync>>>);
+
+impl Common {
+    /// What is there; `make` puts something there if the place is empty. `None` if a controller of
+    /// another kind has put something else there.
+    pub fn get_or_init<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<&T> {
+        let held = self.0.get_or_init(|| Box::new(make()));
+        held.downcast_ref()
+    }
+}
+
+/// Two are equal when they are the same place.
+impl PartialEq for Common {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Common {}
+
+impl fmt::Debug for Common {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Common")
+    }
 }
 
 impl Default for PathIdentity {
@@ -28,6 +62,7 @@ impl Default for PathIdentity {
             is_server: false,
             local: nowhere,
             peer: nowhere,
+            common: Common::default(),
         }
     }
 }

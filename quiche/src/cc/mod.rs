@@ -28,6 +28,9 @@
 //! knowing it. No packet is built before its time: what is stored is data, never a datagram, and
 //! the send time that goes into the round trip is the real one.
 //!
+//! Each path has a controller of its own. What those of one connection have in common has a place
+//! in [`PathIdentity::common`].
+//!
 //! A controller may also say how often the peer acknowledges, or which packets it acknowledges at
 //! once ([`CongestionController::ack_frequency`], [`CongestionController::immediate_ack`]), if the
 //! peer understands draft-ietf-quic-ack-frequency-14.
@@ -59,6 +62,7 @@ pub use event::ReceiveTime;
 pub use event::Release;
 pub use event::Rtt;
 pub use event::SendContext;
+pub use identity::Common;
 pub use identity::PathIdentity;
 pub use registry::register;
 pub use registry::register_all;

@@ -72,17 +72,15 @@ impl Keeper {
         if is_news {
             emit(Event::PromiseStatusChanged { status });
         }
-        self.seat.publish(Bulletin {
+        let bulletin = Bulletin {
             smoothed_rtt: Some(path.smoothed),
             capacity: path.capacity,
             requirement: self.requirement,
             estimate: path.estimate,
             outlook,
             status,
-        });
-        if is_news {
-            self.seat.tell_status();
-        }
+        };
+        self.seat.publish(bulletin, is_news);
     }
 
     fn foresee(&self, path: &PathState, outlook: Option<&Outlook>) -> Status {

@@ -12,8 +12,18 @@ use crate::cc::CongestionController;
 use crate::cc::ReceiveTime;
 use crate::frame::EcnCounts;
 use crate::packet::Epoch;
+use crate::path::PathMap;
 use crate::recovery::Recovery;
 use crate::recovery::RecoveryOps;
+
+impl PathMap {
+    /// The connection ends, on all its paths.
+    pub(crate) fn on_closed(&mut self, now: Instant) {
+        for (_, path) in self.iter_mut() {
+            path.recovery.on_closed(now);
+        }
+    }
+}
 
 impl Recovery {
     /// What the next packet may carry.
@@ -55,6 +65,13 @@ impl Recovery {
     pub(crate) fn on_path_failed(&mut self, now: Instant) {
         if let Self::Plugin(plugin) = self {
             plugin.leave_path(Epoch::Application, now);
+        }
+    }
+
+    /// The connection ends.
+    fn on_closed(&mut self, now: Instant) {
+        if let Self::Plugin(plugin) = self {
+            plugin.controller.on_closed(now);
         }
     }
 
