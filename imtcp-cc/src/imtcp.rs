@@ -72,8 +72,8 @@ impl ImTcp {
     }
 
     /// The same, as another path of a connection that has a promise: it becomes this path's when
-    /// data takes this path. To be said before [`ImTcp::on_path`]. Only one path of a connection may
-    /// be used at a time.
+    /// data takes this path. To be said before [`ImTcp::on_path`]. Only one path of a connection
+    /// may be used at a time.
     #[must_use]
     pub fn sharing(mut self, promise: &Promise) -> Self {
         self.promise.share(promise);
@@ -177,8 +177,11 @@ impl ImTcp {
         if known.path.rtt.is_some() {
             self.scheduler.on_sent(now, packet, size, &known);
             let log = &mut self.log;
-            self.measuring
-                .on_sent(now, &mut |event| log.emit(now, event));
+            let emit = &mut |event| log.emit(now, event);
+            self.measuring.on_sent(now, emit);
+            if !packet.released {
+                self.promise.on_timeout_probe(now, emit);
+            }
         } else if packet.released {
             self.measuring.on_first_flight(now, packet.number, size);
         }

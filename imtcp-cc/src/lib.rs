@@ -12,8 +12,8 @@
 //! - [`ImTcp`]: the controller of one path. A transport asks it when the next packet may leave, and
 //!   tells it what happened. With the feature `quiche` a `quiche::Factory` builds one per path, and
 //!   `quiche::register` makes it known by name.
-//! - [`promise::Promise`]: the handle of a connection, for any thread of the application. It asks for
-//!   a rate, and answers with estimates, warnings and reports.
+//! - [`promise::Promise`]: the handle of a connection, for any thread of the application. It asks
+//!   for a rate, and answers with estimates, warnings and reports.
 //!
 //! ```
 //! use imtcp_cc::promise::Requirement;

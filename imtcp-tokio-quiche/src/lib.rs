@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio_quiche::http3::driver::RequestSender;
 use tokio_quiche::quic::{QuicCommand, QuicheConnection};
 
-/// The handle of the path that a connection uses now, through the command sender of its HTTP/3
+/// The handle of a connection's promise, through the command sender of its HTTP/3
 /// controller: `controller.cmd_sender()`, of a server or of a client.
 ///
 /// The command leaves with the call, and not only when the future is awaited. The connection's task
@@ -33,7 +33,7 @@ where
     async { given.await.unwrap_or(Err(NoPromise::ConnectionGone)) }
 }
 
-/// The handle of the path that a connection uses now, for an `ApplicationOverQuic`, which has the
+/// The handle of a connection's promise, for an `ApplicationOverQuic`, which has the
 /// connection in each of its methods.
 ///
 /// # Errors

@@ -30,8 +30,8 @@ impl Undertaking {
         }
     }
 
-    /// Requires the rate if that has not been done, or was rejected and may be possible by now. Once
-    /// is enough for a connection: the promise goes with it from path to path.
+    /// Requires the rate if that has not been done, or was rejected and may be possible by now.
+    /// Once is enough for a connection: the promise goes with it from path to path.
     ///
     /// Before the first acknowledgement a path knows nothing that could speak against it.
     pub(super) fn follow(&mut self, connection: &Connection) {

@@ -213,6 +213,7 @@ fn status_to_words(status: Status) -> [u64; STATUS_WORDS] {
                 Cause::Ceiling => 4,
                 Cause::Window => 5,
                 Cause::RoundTrip => 6,
+                Cause::Silence => 7,
             };
             [cause, shortfall.get()]
         }
@@ -228,7 +229,8 @@ fn status_from_words([kind, shortfall]: [u64; STATUS_WORDS]) -> Status {
         3 => Cause::Crowded,
         4 => Cause::Ceiling,
         5 => Cause::Window,
-        _ => Cause::RoundTrip,
+        6 => Cause::RoundTrip,
+        _ => Cause::Silence,
     };
     Status::AtRisk { cause, shortfall }
 }
@@ -311,7 +313,12 @@ mod tests {
             },
         };
         assert_eq!(Bulletin::from_words(&full.to_words()), full);
-        for cause in [Cause::Crowded, Cause::Window, Cause::RoundTrip] {
+        for cause in [
+            Cause::Crowded,
+            Cause::Window,
+            Cause::RoundTrip,
+            Cause::Silence,
+        ] {
             let status = Status::AtRisk {
                 cause,
                 shortfall: Bytes::new(7),

@@ -207,7 +207,8 @@ impl Promise {
     }
 
     /// The probability, 0 to 1, that `rate` would be achieved over the next `per` if it were
-    /// required now. `None` while nothing is known of the path.
+    /// required now. `None` while nothing is known of the path, or nothing that was sent is
+    /// acknowledged.
     pub fn can_promise(&self, rate: Bandwidth, per: Duration) -> Option<f64> {
         let bulletin = self.bulletin();
         if bulletin.smoothed_rtt.is_some_and(|rtt| per < rtt * 2) {

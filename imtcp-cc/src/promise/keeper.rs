@@ -143,6 +143,14 @@ pub(crate) struct Keeper {
     waiting_since: Option<Timestamp>,
 }
 
+/// Whether what was sent is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answers {
+    Come,
+    /// Nobody knows whether the path carries anything.
+    Fail,
+}
+
 /// What a slot needed when it began; the arguments of [`History::add`].
 #[derive(Clone, Copy, Debug)]
 struct Need {
@@ -217,7 +225,15 @@ impl Keeper {
             self.index = self.seat.reported();
         }
         self.waiting_since.get_or_insert(now);
-        self.look_into_silence(now, emit);
+        // After a pause of the application's nothing was to be answered.
+        self.look_into_silence(now, Answers::Come, emit);
+    }
+
+    /// A probe left because nothing comes back (RFC 9002, section 6.2). While the window is full
+    /// nobody asks whether a packet may leave, so the silence shows here alone.
+    pub(crate) fn on_timeout_probe(&mut self, now: Timestamp, emit: Emit<'_>) {
+        self.latest = now;
+        self.look_into_silence(now, Answers::Fail, emit);
     }
 
     /// Tells that all waiting data was sent, at the latest time that the keeper has seen.
@@ -253,7 +269,7 @@ impl Keeper {
         });
         self.credit(path, goodput);
         if path.now >= self.next_look {
-            self.look(path, emit);
+            self.look(path, Answers::Come, emit);
         }
         let Some(requirement) = self.requirement else {
             return Steering::default();

@@ -58,6 +58,9 @@ pub enum Cause {
     Window,
     /// The round trip is now so long that the period no longer holds two of them.
     RoundTrip,
+    /// Nothing that was sent is acknowledged, not even probes after a timeout. If this lasts as
+    /// long again as it has lasted, too little time is left.
+    Silence,
 }
 
 impl Cause {
@@ -68,6 +71,7 @@ impl Cause {
             Self::Ceiling => "ceiling",
             Self::Window => "window",
             Self::RoundTrip => "round_trip",
+            Self::Silence => "silence",
         }
     }
 }

@@ -348,8 +348,8 @@ impl Probing {
         }
     }
 
-    /// True once when all echoes of the measurement are in (`is_settled`), or are not to be expected
-    /// any more.
+    /// True once when all echoes of the measurement are in (`is_settled`), or are not to be
+    /// expected any more.
     pub(crate) fn take_settled(
         &mut self,
         now: Timestamp,

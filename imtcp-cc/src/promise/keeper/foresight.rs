@@ -6,7 +6,7 @@ use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
 use super::super::running::{Course, is_at_risk};
 use super::super::slots::EvaluationSlot;
 use super::super::status::{Cause, Status};
-use super::{Keeper, PathState};
+use super::{Answers, Keeper, PathState};
 use crate::event::{Emit, Event};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
@@ -50,20 +50,23 @@ impl Keeper {
 
     /// Looks at the forecast if acknowledgements stopped. While they come there is a look every
     /// half round trip. If none has come for two round trips, none of the data in flight arrives,
-    /// and the application is told so.
-    pub(super) fn look_into_silence(&mut self, now: Timestamp, emit: Emit<'_>) {
-        let Some(path) = self.last_path else { return };
-        if self.requirement.is_some() && now >= self.next_look + path.smoothed * SILENT_ROUND_TRIPS
-        {
-            self.look(&PathState { now, ..path }, emit);
+    /// and the application is told so. Slots whose time is over end.
+    pub(super) fn look_into_silence(&mut self, now: Timestamp, answers: Answers, emit: Emit<'_>) {
+        let (Some(path), Some(requirement)) = (self.last_path, self.requirement) else {
+            return;
+        };
+        if now >= self.next_look + path.smoothed * SILENT_ROUND_TRIPS {
+            let path = PathState { now, ..path };
+            self.follow_slots(&path, &requirement, emit);
+            self.look(&path, answers, emit);
         }
     }
 
     /// Looks at the forecast, and tells the application.
-    pub(super) fn look(&mut self, path: &PathState, emit: Emit<'_>) {
+    pub(super) fn look(&mut self, path: &PathState, answers: Answers, emit: Emit<'_>) {
         self.next_look = path.now + (path.smoothed / 2).max(SHORTEST_LOOK);
         let outlook = self.outlook(path);
-        let status = self.foresee(path, outlook.as_ref());
+        let status = self.foresee(path, outlook.as_ref(), answers);
         let is_news = !same_kind(status, self.status);
         self.status = status;
         if status.is_warning() {
@@ -77,13 +80,13 @@ impl Keeper {
             capacity: path.capacity,
             requirement: self.requirement,
             estimate: path.estimate,
-            outlook,
+            outlook: outlook.filter(|_| answers == Answers::Come),
             status,
         };
         self.seat.publish(bulletin, is_news);
     }
 
-    fn foresee(&self, path: &PathState, outlook: Option<&Outlook>) -> Status {
+    fn foresee(&self, path: &PathState, outlook: Option<&Outlook>, answers: Answers) -> Status {
         let (Some(requirement), Some(slot)) = (self.requirement, self.evaluation) else {
             return Status::Idle;
         };
@@ -96,9 +99,22 @@ impl Keeper {
             // While nothing is known of the path, nothing speaks against the promise.
             return Status::Kept;
         };
+        let silence = match answers {
+            Answers::Come => Duration::ZERO,
+            Answers::Fail => path.now.saturating_since(self.last_ack.unwrap_or(path.now)),
+        };
+        // A silence lasts as long again as it has lasted, as far as anybody can tell.
+        let left = left.saturating_sub(silence);
         let needed = Bandwidth::from_bytes_over(missing, left).unwrap_or(Bandwidth::MAX);
         if outlook.capacity.is_some_and(|capacity| needed > capacity) {
-            return Status::Broken { shortfall: missing };
+            let shortfall = missing;
+            return match answers {
+                Answers::Come => Status::Broken { shortfall },
+                Answers::Fail => Status::AtRisk {
+                    cause: Cause::Silence,
+                    shortfall,
+                },
+            };
         }
         let share = left.as_secs_f64() / requirement.per().as_secs_f64();
         let course = Course {
@@ -115,8 +131,12 @@ impl Keeper {
             return Status::Kept;
         }
         let likely = outlook.available.min(needed).bytes_in(left);
+        let cause = match answers {
+            Answers::Come => self.cause(path, &requirement, needed, outlook),
+            Answers::Fail => Cause::Silence,
+        };
         Status::AtRisk {
-            cause: self.cause(path, &requirement, needed, outlook),
+            cause,
             shortfall: missing.saturating_sub(likely),
         }
     }
