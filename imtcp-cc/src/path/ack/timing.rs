@@ -10,8 +10,8 @@
 //! - *A beat*: gaps between acknowledgements are all alike, while the packets that they cover are
 //!   not. A link that serves data would need twice the time for twice the bytes. So this is the
 //!   beat of another link, which sends one acknowledgement after the other.
-//! - *A contradiction*, found elsewhere ([`crate::path::capacity`]): by capacity and echoes together,
-//!   others would send more than the link carries.
+//! - *A contradiction*, found elsewhere ([`crate::path::capacity`]): by capacity and echoes
+//!   together, others would send more than the link carries.
 //!
 //! After such a sign times are read coarsely: over gaps so long that the effect of the way back on
 //! their ends is small.
