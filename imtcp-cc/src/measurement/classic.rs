@@ -1,8 +1,8 @@
 //! The paper's estimator: steps 3 to 6 of IM 3.2 over a completed measurement.
 //!
 //! ```text
-//! record -> trend of each stream -> choice of a -> fit in I_a   -> last values -> next range, narrow
-//!                                             \-> out of range -> last values emptied, wider
+//! record -> trend of each stream -> choice of a -> fit in I_a   -> last values -> narrower range
+//!                                             \-> out of range -> no last values -> wider range
 //! ```
 
 use super::choice::{Choice, choose, early_stop};

@@ -5,8 +5,8 @@
 //! times the gap. The part that was not ours was somebody else's. Its average over time is the
 //! others' traffic, and the capacity less that traffic is available. The estimator assumes nothing
 //! about the traffic's pattern. The queueing that the earlier packet met proves for each gap that
-//! the link was busy ([`crate::path::ack::EchoGap`]). The later packet's own delay is not used for this,
-//! because it would choose the gaps by their outcome.
+//! the link was busy ([`crate::path::ack::EchoGap`]). The later packet's own delay is not used for
+//! this, because it would choose the gaps by their outcome.
 
 mod change;
 mod peak;
