@@ -321,7 +321,7 @@ mod tests {
     fn a_measurement_that_never_lets_go_delays_each_packet_by_the_allowance_and_no_more() {
         let times = departures(Release::Hold, &backlog(false));
         assert_eq!(times[0], 1010);
-        // One a millisecond ever after, though nothing was ever let go.
+        // From then on one packet leaves per millisecond, although measuring never releases any.
         assert!((988..=992).contains(&times.len()), "{}", times.len());
         let far = Release::At(at_ms(1_000_000));
         assert_eq!(departures(far, &backlog(false)), times);
