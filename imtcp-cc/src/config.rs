@@ -66,8 +66,8 @@ impl Config {
         }
     }
 
-    /// Whether the controller forms probe streams and trains. If not, no packet is held back, and
-    /// estimates rest on passing packets alone. True unless set.
+    /// Whether the controller forms probe streams and trains. If not, no packet is held back for
+    /// measuring, and estimates rest on passing packets alone. True unless set.
     pub fn measurement(&self) -> bool {
         self.measurement
     }
