@@ -179,10 +179,11 @@ impl Config {
     }
 
     /// The longest time for which measuring may hold back a packet that could leave without
-    /// measuring; 0 to 1 s, and 10 ms unless set. On a short path the bound is lower: half of the
-    /// least round trip, after the time is taken off that the tight link needs to send a packet.
-    /// With 0 no packet is held back, and the estimates rest on passing packets alone. This setting
-    /// also bounds the store timer (T of IM 3.4.2).
+    /// measuring; 0 to 1 s, and 10 ms unless set. With 0 no packet is held back, and the estimates
+    /// rest on passing packets alone. This setting also bounds the store timer (T of IM 3.4.2).
+    ///
+    /// On a short path the bound is lower. It is then half of (least round trip minus M / C), where
+    /// M is the packet size and C the capacity of the tight link.
     pub fn longest_hold(&self) -> Duration {
         self.longest_hold
     }

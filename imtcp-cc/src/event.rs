@@ -38,7 +38,7 @@ pub enum Event {
         measurement: u64,
         /// The number of the stream; 1 is the fastest.
         stream: u32,
-        /// How many packets of the stream did leave.
+        /// The number of packets of the stream that had left.
         sent: u32,
     },
     /// All echoes of a stream came in, and its trend was judged.
@@ -51,7 +51,8 @@ pub enum Event {
         /// stream cannot tell.
         trend: i8,
     },
-    /// A measurement ended with a result of the paper's algorithm.
+    /// A measurement ended: its echoes came in, or the missing ones are not expected any more. If
+    /// the paper's estimator found a value, [`Event::EstimateUpdated`] follows.
     MeasurementCompleted {
         /// The number of the measurement.
         measurement: u64,
@@ -64,14 +65,15 @@ pub enum Event {
     },
     /// There is a new estimate.
     EstimateUpdated {
-        /// The estimator that made it.
+        /// The estimator that made the estimate.
         estimator: EstimatorKind,
         /// The estimate.
         estimate: Estimate,
     },
-    /// The latest estimate is out of date, and there is no new one. This is told when no estimate
-    /// was made for 0.5 s. If packets were acknowledged for 0.75 s without an estimate, the
-    /// estimators start anew, unless the echoes of this path cannot be read at all.
+    /// The latest estimate is out of date, and there is no new one. This is reported when no
+    /// estimate was made for 0.5 s, and again from time to time while this lasts. If packets were
+    /// acknowledged for 0.75 s without an estimate, the estimators start anew, unless the echoes of
+    /// this path cannot be read at all.
     EstimateWithdrawn {
         /// The estimator whose estimate is withdrawn.
         estimator: EstimatorKind,
