@@ -1,4 +1,5 @@
-//! The settings of the controller: built once, checked once, read-only afterwards.
+//! The settings of the controller. They are checked when they are built, and do not change
+//! afterwards.
 
 use crate::estimate::EstimatorKind;
 use crate::measurement::MeasuringSettings;
@@ -12,11 +13,12 @@ use std::time::Duration;
 
 /// Header and protection of a 1-RTT packet that carries one STREAM frame (RFC 9000,
 /// sections 17.3.1 and 19.8; RFC 9001, section 5.3): flags 1, connection ID up to 20, packet
-/// number 2, tag 16; type 1, stream ID 2, offset 4, length 2. Below 1 GiB this is never less than
-/// the real overhead, so a promise rather delivers too much than too little.
+/// number 2, tag 16; type 1, stream ID 2, offset 4, length 2. For streams below 1 GiB this is
+/// never less than the real overhead, so a promise delivers too much rather than too little.
 const PACKET_OVERHEAD: Bytes = Bytes::new(48);
 
-/// A delay that nobody sees in a picture: half of the time of a frame at 50 frames a second.
+/// The default of [`Config::longest_hold`]: half of the time of a video frame at 50 frames a
+/// second. Nobody sees such a delay.
 const LONGEST_HOLD: Duration = Duration::from_millis(10);
 
 /// A checked configuration. Build one with [`Config::builder`].
@@ -43,18 +45,19 @@ pub struct Config {
 }
 
 impl Config {
-    /// Starts from the defaults: measuring, statistical estimator, N = 5, k = 4, dynamic m,
-    /// adaptive T, at most one measurement per RTT, a CUBIC window.
+    /// Starts from the defaults: the statistical estimator, streams of 5 packets, 4 sub-ranges, a
+    /// dynamic store target, an adaptive store timer, at most one measurement per RTT, and a CUBIC
+    /// window.
     pub fn builder() -> ConfigBuilder {
         ConfigBuilder::default()
     }
 
-    /// The defaults without probing: the same controller, as a baseline for comparisons.
+    /// The defaults without probing: the same controller as a baseline for comparisons.
     pub fn without_measurement() -> Self {
         Self::default().not_measuring()
     }
 
-    /// The same without measuring.
+    /// The same configuration without probing.
     #[must_use]
     pub fn not_measuring(self) -> Self {
         Self {
@@ -63,74 +66,81 @@ impl Config {
         }
     }
 
-    /// Whether probe streams are formed at all. If not, the controller is the same without
-    /// probing.
+    /// Whether the controller forms probe streams and trains. If not, no packet is held back for
+    /// measuring, and estimates rest on passing packets alone. True unless set.
     pub fn measurement(&self) -> bool {
         self.measurement
     }
 
-    /// The estimator whose search range decides the rates of the streams. Both estimators always
-    /// run.
+    /// The estimator that drives: its estimates are told, and its search range decides the rates of
+    /// the streams. Both estimators always run. [`EstimatorKind::Statistical`] unless set.
     pub fn estimator(&self) -> EstimatorKind {
         self.estimator
     }
 
-    /// N, the number of packets of a stream (IM 3.2.3).
+    /// The number of packets of a stream (N of IM 3.2.3); 3 to 64, and 5 unless set.
     pub fn stream_packets(&self) -> u32 {
         self.stream_packets
     }
 
-    /// k, the number of sub-ranges, and so the largest number of streams of a measurement
-    /// (IM 3.2.2).
+    /// The number of sub-ranges, which is also the largest number of streams of a measurement (k of
+    /// IM 3.2.2); 2 to 16, and 4 unless set.
     pub fn sub_ranges(&self) -> u32 {
         self.sub_ranges
     }
 
-    /// m, the number of packets that start a stream.
+    /// The number of ready packets that starts a stream (m of IM 3.4.1).
+    /// [`StoreTarget::Dynamic`] unless set; a fixed target is 2 to `stream_packets`.
     pub fn store_target(&self) -> StoreTarget {
         self.store_target
     }
 
-    /// T, the longest time that packets wait for a stream to fill.
+    /// The longest time that packets wait for a stream to fill (T of IM 3.4.2).
+    /// [`StoreTimer::Adaptive`] unless set; a fixed timer is above 0 and at most 1 s.
     pub fn store_timer(&self) -> StoreTimer {
         self.store_timer
     }
 
-    /// The shortest distance between the starts of two measurements, in smoothed RTTs.
+    /// The shortest time between the starts of two measurements, in smoothed RTTs (IM 3.3); 1 to
+    /// 1000, and 1 unless set.
     pub fn measurement_interval_rtts(&self) -> u32 {
         self.measurement_interval_rtts
     }
 
-    /// B_m, the least width of the search range, in IP-layer bits per second (IM 3.2.6).
+    /// The least width of the search range, in IP-layer bits per second (B_m of IM 3.2.6). With
+    /// zero, the default, the library chooses a width that follows the estimate
+    /// (docs/ALGORITHM.md).
     pub fn minimum_range(&self) -> Bandwidth {
         self.minimum_range
     }
 
-    /// What IP and UDP add to each QUIC datagram on the wire: 28 bytes over IPv4, 48 over IPv6.
+    /// The bytes that IP and UDP headers add to each QUIC datagram: 28 over IPv4, 48 over IPv6. At
+    /// most 200, and 28 unless set.
     pub fn header_overhead(&self) -> Bytes {
         self.header_overhead
     }
 
-    /// Whether the controller makes requests about acknowledgements to a peer that understands
-    /// them (draft-ietf-quic-ack-frequency-14): for sparse acknowledgements, and for immediate
-    /// ones of the packets that measure.
+    /// Whether the controller asks the peer for sparse acknowledgements, and for immediate ones of
+    /// the packets that measure (draft-ietf-quic-ack-frequency-14). It asks only peers that
+    /// understand such requests. True unless set.
     pub fn ack_frequency(&self) -> bool {
         self.ack_frequency
     }
 
-    /// The initial congestion window in full datagrams. If it is not set, it is the transport's
-    /// (`initial_congestion_window_packets` of quiche and tokio-quiche), or else 10 (RFC 9002,
-    /// section 7.2).
+    /// The initial congestion window in full datagrams; 2 to 100. If it is not set, it is the
+    /// transport's (`initial_congestion_window_packets` of quiche and tokio-quiche), or else 10
+    /// (RFC 9002, section 7.2).
     pub fn initial_window_packets(&self) -> u32 {
         self.initial_window_packets
             .unwrap_or(DEFAULT_INITIAL_WINDOW)
     }
 
-    /// The round trip that is assumed before it is measured. If it is not set, it is the
-    /// transport's.
+    /// The round trip that is assumed before the first measured one; above 0. If it is not set, it
+    /// is the transport's (RFC 9002, section 6.2.2).
     ///
-    /// The first flight leaves at once whatever this value is. Only the rate that qlog shows
-    /// meanwhile follows from it. quiche's own timers take its `initial_rtt`.
+    /// The value has little effect. The first flight leaves at once in any case, and only the rate
+    /// that qlog shows until the first round trip follows from it. quiche's timers use the
+    /// `initial_rtt` of `quiche::Config`.
     pub fn initial_rtt(&self) -> Option<Duration> {
         self.initial_rtt
     }
@@ -144,38 +154,42 @@ impl Config {
         self
     }
 
-    /// The law that the congestion window follows.
+    /// The law that the congestion window follows. [`Window::Cubic`] unless set.
     pub fn window(&self) -> Window {
         self.window
     }
 
-    /// The requirement of every connection from its start; see [`crate::promise`].
+    /// The requirement that every connection has from its start; none unless set. See
+    /// [`crate::promise`].
     pub fn promise(&self) -> Option<Requirement> {
         self.promise
     }
 
-    /// The largest share of the path's capacity up to which a promise takes from others; above 0,
-    /// at most 1. The bandwidth that is available without taking may be used in any case.
+    /// The largest share of the path's capacity up to which a promise takes bandwidth from others;
+    /// above 0 and at most 1, and 0.5 unless set. The bandwidth that is available without taking
+    /// may be used in any case.
     pub fn promise_ceiling(&self) -> f64 {
         self.promise_ceiling
     }
 
-    /// How the length of a promise's control slots follows the path.
+    /// The rule for the length of a promise's control slots (s of PT II-A).
+    /// [`SlotLengthRule::LossIntervals`] unless set.
     pub fn slot_length(&self) -> SlotLengthRule {
         self.slot_length
     }
 
-    /// The longest time for which measuring may hold a packet back that could leave without
-    /// measuring. 10 ms unless set. It is never more than half of the least round trip of the
-    /// path, less the time that the path's tight link takes to send a packet. With zero nothing is
-    /// ever held back, and the estimates rest on passing packets alone. This setting also bounds
-    /// the paper's T (IM 3.4.2).
+    /// The longest time for which measuring may hold back a packet that could leave without
+    /// measuring; 0 to 1 s, and 10 ms unless set. With 0 no packet is held back, and the estimates
+    /// rest on passing packets alone. This setting also bounds the store timer (T of IM 3.4.2).
+    ///
+    /// On a short path the bound is lower. It is then half of (least round trip minus M / C), where
+    /// M is the packet size and C the capacity of the tight link.
     pub fn longest_hold(&self) -> Duration {
         self.longest_hold
     }
 
-    /// The part of each packet's UDP payload that counts as headers when application data is
-    /// counted.
+    /// The bytes of each packet's UDP payload that count as headers when application data is
+    /// counted; at most 400, and 48 unless set.
     pub fn packet_overhead(&self) -> Bytes {
         self.packet_overhead
     }
@@ -219,7 +233,7 @@ impl Default for Config {
     }
 }
 
-/// Collects settings; [`ConfigBuilder::build`] checks them.
+/// Collects settings. [`ConfigBuilder::build`] checks them.
 #[derive(Clone, Debug)]
 pub struct ConfigBuilder {
     config: Config,
@@ -276,13 +290,13 @@ impl ConfigBuilder {
         stream_packets: u32,
         /// See [`Config::sub_ranges`]; 2 to 16.
         sub_ranges: u32,
-        /// See [`Config::store_target`]; a fixed target is 2 to N.
+        /// See [`Config::store_target`]; a fixed target is 2 to `stream_packets`.
         store_target: StoreTarget,
         /// See [`Config::store_timer`]; a fixed timer is above 0 and at most 1 s.
         store_timer: StoreTimer,
         /// See [`Config::measurement_interval_rtts`]; 1 to 1000.
         measurement_interval_rtts: u32,
-        /// See [`Config::minimum_range`]; zero lets the rule of ALGORITHM.md choose.
+        /// See [`Config::minimum_range`]; zero lets the library choose.
         minimum_range: Bandwidth,
         /// See [`Config::header_overhead`]; at most 200 bytes.
         header_overhead: Bytes,
@@ -290,7 +304,7 @@ impl ConfigBuilder {
         window: Window,
         /// See [`Config::promise`].
         promise: Option<Requirement>,
-        /// See [`Config::promise_ceiling`]; above 0, at most 1.
+        /// See [`Config::promise_ceiling`]; above 0 and at most 1.
         promise_ceiling: f64,
         /// See [`Config::slot_length`].
         slot_length: SlotLengthRule,
@@ -319,7 +333,8 @@ impl ConfigBuilder {
     /// Checks every setting.
     ///
     /// # Errors
-    /// Names the first setting that is out of its range, the value, and the range.
+    /// If a setting is out of its range, the error names the setting, its value and the range. It
+    /// names the first such setting.
     pub fn build(self) -> Result<Config, ConfigError> {
         let c = self.config;
         within("stream_packets", c.stream_packets, 3, 64)?;

@@ -1,14 +1,17 @@
-//! What promise and window tell each other: the promise steers the window, and sees it.
+//! What the promise and the window tell each other. The promise steers the window, and sees its
+//! size and phase.
 
 use crate::units::{Bandwidth, Bytes};
 use std::fmt;
 
-/// The congestion window as others see it.
+/// The congestion window as the other rooms see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WindowView {
+    /// The congestion window, in bytes of UDP payload.
     pub(crate) size: Bytes,
     pub(crate) phase: Phase,
-    /// It was filled of late, for all that our own pacing holds back.
+    /// Whether the window was filled lately. Packets that the controller's own pacing held back
+    /// count as filling it.
     pub(crate) is_used: bool,
 }
 
@@ -16,46 +19,49 @@ pub(crate) struct WindowView {
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub(crate) struct Steering {
     pub(crate) order: WindowOrder,
-    /// The rate at which a source that wants no more may send, in packets per second.
+    /// The highest rate at which to send, in packets per second; set if the source wants no more
+    /// than its required rate.
     pub(crate) packets_per_second: Option<f64>,
-    /// How many packets may be gathered for a train of such a source.
+    /// The largest number of packets that may be gathered for a train of such a source.
     pub(crate) gathered_packets: Option<f64>,
 }
 
 impl Steering {
-    /// The rate above which nothing is to be sent, in UDP payload of full datagrams of this size.
+    /// The highest rate at which to send, in bits of UDP payload per second, if all datagrams have
+    /// this size.
     pub(crate) fn bound_on_rate(&self, datagram: Bytes) -> Option<Bandwidth> {
         let packets = self.packets_per_second?;
         Some(Bandwidth::from_bps_f64(packets * datagram.as_bits_f64()))
     }
 }
 
-/// How the window moves.
+/// The order that a promise gives to the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum WindowOrder {
     /// The window follows its own law.
     #[default]
     Free,
-    /// In congestion avoidance the window grows by this many bytes per round trip. It shrinks if
-    /// the number is negative.
+    /// In congestion avoidance the window grows by this many bytes of UDP payload per round trip.
+    /// It shrinks if the number is negative.
     Slope { bytes_per_round_trip: i64 },
-    /// The window has reached the size that the requirement needs, and more is not wanted.
+    /// The window leaves slow start, because it has reached the size that the requirement needs.
     LeaveSlowStart,
 }
 
-/// The states of RFC 9002, section 7.3.
+/// The phase of a window law (RFC 9002, section 7.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// The window grows by what is acknowledged.
+    /// The window grows by the bytes that are acknowledged (RFC 9002, section 7.3.1).
     SlowStart,
-    /// The window probes for more, as its law has it.
+    /// The window grows slowly, by the rule of its law (RFC 9002, section 7.3.3).
     CongestionAvoidance,
-    /// The window was reduced, and no packet sent since has been acknowledged.
+    /// The window was reduced, and no packet sent since has been acknowledged (RFC 9002,
+    /// section 7.3.2).
     Recovery,
 }
 
 impl Phase {
-    /// The name, as qlog has it.
+    /// The name of the phase in qlog.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SlowStart => "slow_start",

@@ -1,10 +1,10 @@
-//! What a measurement says: a value with its uncertainty, and how far it can be trusted.
+//! The result of a measurement: a value, its uncertainty, and flags that qualify it.
 
 use crate::units::{Bandwidth, Timestamp};
 use std::fmt;
 use std::time::Duration;
 
-/// Which estimator made an estimate.
+/// The estimator that made an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EstimatorKind {
     /// The paper's estimator: trends, choice of a sub-range, two-line fit (IM 3.2).
@@ -26,21 +26,21 @@ impl fmt::Display for EstimatorKind {
 /// The ratio of the delivered rate to an estimate from which on delivery refutes the estimate.
 const CLEARLY: f64 = 1.25;
 
-/// The available bandwidth of the path as last measured: the rate that this connection could
-/// carry. It is the tight link's capacity less everybody else's traffic (RFC 5136, section 2.3.5,
-/// but the connection's own traffic does not count as used).
+/// The available bandwidth of the path, as last measured. It is the rate that this connection could
+/// carry: the tight link's capacity less the traffic of all others. RFC 5136, section 2.3.5,
+/// defines it, but there the connection's own traffic counts as used, and here it does not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// When the estimate was made: the arrival of the last echo that went into it.
     pub at: Timestamp,
-    /// A, the available bandwidth, in bits of IP packets per second (RFC 5136, section 2.3: IP
-    /// layer with headers; see [`crate::Config::header_overhead`]).
+    /// The available bandwidth, in bits of IP packets per second, headers included (A of IM 3.2;
+    /// RFC 5136, section 2.3; see [`crate::Config::header_overhead`]).
     pub available: Bandwidth,
-    /// Lower end of the 95 % interval of A, in bits of IP packets per second.
+    /// The lower end of the 95 % interval of `available`, in bits of IP packets per second.
     pub low: Bandwidth,
-    /// Upper end of the 95 % interval of A, in bits of IP packets per second.
+    /// The upper end of the 95 % interval of `available`, in bits of IP packets per second.
     pub high: Bandwidth,
-    /// The time over which the value is an average, ending one propagation delay before `at`.
+    /// The time over which the value is an average. It ends one propagation delay before `at`.
     pub window: Duration,
     /// Circumstances that qualify the estimate.
     pub flags: Flags,
@@ -52,9 +52,10 @@ impl Estimate {
         now.saturating_since(self.at)
     }
 
-    /// The estimate, corrected by delivery. `delivered` is the rate that got through in the
-    /// estimate's time, and so was available. If this rate clearly exceeds the value, the value is
-    /// refuted and raised. A smaller excess is chance, which the interval covers.
+    /// The estimate, corrected by delivery. `delivered` is the rate that got through in the time of
+    /// the estimate, so at least this rate was available. If it exceeds the value by more than
+    /// [`CLEARLY`], the value is raised to it. A smaller excess is chance, which the interval
+    /// covers.
     #[must_use]
     pub(crate) fn at_least(mut self, delivered: Bandwidth) -> Self {
         if delivered > self.available.scaled(CLEARLY) {

@@ -1,4 +1,4 @@
-//! Events say what happened, in the past tense, for reports, qlog and tests.
+//! Events say what happened. They serve reports, qlog and tests.
 
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::promise::{Requirement, SlotReport, Status};
@@ -11,13 +11,14 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A measurement began: k streams over this search range (IM 3.2).
+    /// A measurement began. It sends up to [`crate::Config::sub_ranges`] streams over this search
+    /// range (IM 3.2).
     MeasurementStarted {
         /// The number of the measurement; the first is 1.
         measurement: u64,
-        /// B_l, the lower end of the search range, in IP-layer bits per second.
+        /// The lower end of the search range, in IP-layer bits per second (B_l of IM 3.2.1).
         low: Bandwidth,
-        /// B_u, the upper end of the search range, in IP-layer bits per second.
+        /// The upper end of the search range, in IP-layer bits per second (B_u of IM 3.2.1).
         high: Bandwidth,
     },
     /// The first packet of a stream left the control unit.
@@ -28,7 +29,7 @@ pub enum Event {
         stream: u32,
         /// How long the first packet waited for the stream to fill.
         waited: Duration,
-        /// T, the longest time that the first packet was allowed to wait (IM 3.4.2).
+        /// The longest time that the first packet was allowed to wait (T of IM 3.4.2).
         limit: Duration,
     },
     /// A stream ended before its last packet: data or window ran out.
@@ -37,7 +38,7 @@ pub enum Event {
         measurement: u64,
         /// The number of the stream; 1 is the fastest.
         stream: u32,
-        /// How many packets of the stream did leave.
+        /// The number of packets of the stream that had left.
         sent: u32,
     },
     /// All echoes of a stream came in, and its trend was judged.
@@ -46,36 +47,41 @@ pub enum Event {
         measurement: u64,
         /// The number of the stream; 1 is the fastest.
         stream: u32,
-        /// T_i, the trend of the delay: +1 increasing, -1 not increasing, 0 cannot tell
-        /// (IM 3.2.3).
+        /// The trend of the delay (T_i of IM 3.2.3): +1 increasing, -1 not increasing, 0 if the
+        /// stream cannot tell.
         trend: i8,
     },
-    /// A measurement ended with a result of the paper's algorithm.
+    /// A measurement ended: its echoes came in, or the missing ones are not expected any more. If
+    /// the paper's estimator found a value, [`Event::EstimateUpdated`] follows.
     MeasurementCompleted {
         /// The number of the measurement.
         measurement: u64,
     },
-    /// A measurement ended without a result (loss, lost streams).
+    /// A measurement ended without a result, because packets were lost or streams could not be
+    /// sent.
     MeasurementAbandoned {
         /// The number of the measurement.
         measurement: u64,
     },
     /// There is a new estimate.
     EstimateUpdated {
-        /// The estimator that made it.
+        /// The estimator that made the estimate.
         estimator: EstimatorKind,
         /// The estimate.
         estimate: Estimate,
     },
-    /// Nothing can be told of the path: there was no estimate for the better part of a second. If
-    /// packets were acknowledged all the while, the estimator starts anew.
+    /// The latest estimate is out of date, and there is no new one. This is reported when no
+    /// estimate was made for 0.5 s, and again from time to time while this lasts. If packets were
+    /// acknowledged for 0.75 s without an estimate, the estimators start anew, unless the echoes of
+    /// this path cannot be read at all.
     EstimateWithdrawn {
         /// The estimator whose estimate is withdrawn.
         estimator: EstimatorKind,
     },
     /// The capacity of the tight link was learnt or revised.
     CapacityUpdated {
-        /// C, the capacity of the tight link, in IP-layer bits per second.
+        /// The capacity of the tight link, in IP-layer bits per second (C of RFC 5136,
+        /// section 2.3).
         capacity: Bandwidth,
     },
     /// A requirement came into force, was changed, or was withdrawn.
@@ -85,9 +91,10 @@ pub enum Event {
     },
     /// A control slot of a promise began.
     ControlSlotStarted {
-        /// g_i, the target of the control slot, in bits of application data per second (PT II-A).
+        /// The target of the control slot, in bits of application data per second (g_i of
+        /// PT II-A).
         target: Bandwidth,
-        /// s, the length of the control slot in round trips (PT II-A).
+        /// The length of the control slot in round trips (s of PT II-A).
         round_trips: u32,
     },
     /// The status of the promise changed. A changed shortfall alone is not reported.
@@ -102,12 +109,12 @@ pub enum Event {
     },
 }
 
-/// Takes the events of one moment.
+/// Takes the events of one moment, in order.
 pub(crate) type Emit<'a> = &'a mut dyn FnMut(Event);
 
-/// Receives events. It is called on the packet path: be quick, and do not block.
+/// Receives events. It is called on the packet path, so it must be quick and must not block.
 pub trait Subscriber: Debug + Send + Sync {
-    /// Takes `event`, which happened at `at`.
+    /// Takes `event`, which happened at `at`, in the controller's time.
     fn on_event(&self, at: Timestamp, event: &Event);
 
     /// The controller of the path is gone: the connection was dropped, or it has forgotten the path
@@ -122,7 +129,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Takes the events recorded so far, in order.
+    /// The events recorded since the last call, in order.
     pub fn take(&self) -> Vec<(Timestamp, Event)> {
         let mut events = self
             .events

@@ -1,5 +1,4 @@
-//! The controller: five rooms in a row, and what passes from one to the next. It owns no
-//! arithmetic.
+//! The controller of one path. It connects five rooms in a row and owns no arithmetic.
 //!
 //! ```text
 //!   acknowledgement -> path -> measuring -> promise -> window -> scheduler -> release
@@ -21,7 +20,8 @@ use crate::units::{Bandwidth, Bytes, Timestamp};
 use crate::window::CongestionWindow;
 use std::sync::Arc;
 
-/// The controller of one path.
+/// The controller of one path. A transport asks it when the next packet may leave, and tells it
+/// what happened.
 #[derive(Debug)]
 pub struct ImTcp {
     path: Path,
@@ -33,7 +33,8 @@ pub struct ImTcp {
     log: Log,
 }
 
-/// What the scheduler is told. A function of `&self` would borrow the scheduler as well.
+/// The scheduler's view of the other rooms. It is a macro, because a function of `&self` would
+/// borrow the scheduler as well.
 macro_rules! known {
     ($core:expr) => {
         Known {
@@ -46,7 +47,8 @@ macro_rules! known {
 }
 
 impl ImTcp {
-    /// A controller for a path whose full datagrams are `max_datagram` bytes of UDP payload.
+    /// A controller for a path whose full datagrams are `max_datagram` bytes of UDP payload. The
+    /// subscriber, if there is one, hears every [`Event`].
     pub fn new(
         config: Config,
         max_datagram: Bytes,
@@ -64,7 +66,7 @@ impl ImTcp {
         }
     }
 
-    /// The same for this path: the promise's handle tells which one it speaks of.
+    /// The same controller with the identity of its path, which [`Promise`] then tells.
     #[must_use]
     pub fn on_path(mut self, path: PathInfo) -> Self {
         self.promise.set_path(path);
@@ -101,18 +103,19 @@ impl ImTcp {
         self.promise.handle()
     }
 
-    /// The congestion window, in bytes of UDP payload.
+    /// The congestion window, in bytes of UDP payload (RFC 9002, section 7).
     pub fn cwnd(&self) -> Bytes {
         self.window.size()
     }
 
-    /// The slow-start threshold in bytes of UDP payload, once there is one.
+    /// The slow-start threshold in bytes of UDP payload (RFC 9002, section 7.3); `None` before the
+    /// first congestion.
     pub fn ssthresh(&self) -> Option<Bytes> {
         self.window.slow_start_threshold()
     }
 
-    /// The rate at which packets leave on average, in bits per second of UDP payload; `None` before
-    /// the first round trip.
+    /// The mean rate at which packets leave, in bits of UDP payload per second (RFC 9002,
+    /// section 7.7); `None` before the first round trip.
     pub fn pacing_rate(&self) -> Option<Bandwidth> {
         let known = known!(self);
         known.path.rtt.map(|rtt| known.pacing_rate(&rtt))
@@ -129,33 +132,36 @@ impl ImTcp {
         self.measuring.latest(estimator)
     }
 
-    /// The IP-layer capacity of the tight link in bits per second, once known.
+    /// The capacity of the tight link, in IP-layer bits per second (RFC 5136, section 2.3); `None`
+    /// while it is not known.
     pub fn capacity(&self) -> Option<Bandwidth> {
         self.path.view().capacity
     }
 
-    /// What the window law does.
+    /// The phase of the window law (RFC 9002, section 7.3).
     pub fn phase(&self) -> Phase {
         self.window.phase()
     }
 
-    /// What the control unit does, in the paper's words.
+    /// The state of the control unit, by the name that the paper gives it (IM 3.3):
+    /// `"store_packet"`, `"pass_packet"`, `"send_stream"` or `"empty_buffer"`.
     pub fn control_unit_state(&self) -> &'static str {
         self.scheduler.state_name()
     }
 
-    /// Keeps events for [`ImTcp::take_logged_event`] from now on.
+    /// Keeps events for [`ImTcp::take_logged_event`] from now on. It keeps the latest 256 events
+    /// and drops older ones.
     pub fn keep_log(&mut self) {
         self.log.keep();
     }
 
-    /// The oldest event kept.
+    /// The oldest kept event and its time; `None` if there is none.
     pub fn take_logged_event(&mut self) -> Option<(Timestamp, Event)> {
         self.log.take()
     }
 
-    /// May the next packet leave? Asking changes nothing that another question at the same time
-    /// would see.
+    /// Says whether the next packet may leave. The same question at the same time gets the same
+    /// answer.
     pub fn next_release(&mut self, now: Timestamp, request: &SendRequest) -> Release {
         if !request.queued.is_zero() {
             let log = &mut self.log;
@@ -169,7 +175,7 @@ impl ImTcp {
         answer
     }
 
-    /// A 1-RTT packet that counts as in flight left.
+    /// A 1-RTT packet that counts as in flight (RFC 9002, section 2) left at `now`.
     pub fn on_packet_sent(&mut self, now: Timestamp, packet: &SentPacket) {
         let size = self.path.on_sent(now, packet);
         self.window.on_sent(packet);
@@ -212,7 +218,7 @@ impl ImTcp {
         self.follow_steps(now);
     }
 
-    /// Packets were declared lost.
+    /// Packets were declared lost; `lost` are their numbers.
     pub fn on_loss(&mut self, now: Timestamp, info: &LossInfo, lost: impl Iterator<Item = u64>) {
         for number in lost {
             self.measuring.on_lost(now, number);
@@ -231,21 +237,21 @@ impl ImTcp {
         self.window.on_spurious_loss(number);
     }
 
-    /// The peer reported packets marked by a congested router (RFC 9002, section 7.1); the newest
-    /// of them left at `newest_sent`.
+    /// The peer reported packets that a congested router had marked (RFC 9002, section 7.1). The
+    /// newest of them left at `newest_sent`.
     pub fn on_congestion_experienced(&mut self, now: Timestamp, newest_sent: Timestamp) {
         if self.window.on_mark(now, newest_sent) {
             self.promise.on_congestion();
         }
     }
 
-    /// The path carries datagrams of another size.
+    /// The size of the path's full datagrams changed, in bytes of UDP payload.
     pub fn on_max_datagram(&mut self, max_datagram: Bytes) {
         self.path.on_max_datagram(max_datagram);
         self.window.on_max_datagram(max_datagram);
     }
 
-    /// The window allows more than the application has.
+    /// The application has less data than the window allows.
     pub fn on_application_limited(&mut self) {
         self.promise.on_drained();
         self.scheduler.on_drained();
@@ -256,19 +262,21 @@ impl ImTcp {
         self.scheduler.on_peer_acks(peer);
     }
 
-    /// Whether the packet that [`ImTcp::next_release`] has just let go asks for an acknowledgement
-    /// of its own. Asked once for each.
+    /// Whether the packet that [`ImTcp::next_release`] has just released asks for an
+    /// acknowledgement of its own (IMMEDIATE_ACK of draft-ietf-quic-ack-frequency-14). Call it
+    /// once for each packet.
     pub fn immediate_ack(&mut self) -> bool {
         self.scheduler.immediate_ack(self.path.view())
     }
 
-    /// How the peer shall acknowledge from now on; `None` for no change.
+    /// A request for the way in which the peer acknowledges from now on
+    /// (draft-ietf-quic-ack-frequency-14); `None` if nothing changes.
     pub fn ack_request(&mut self, now: Timestamp) -> Option<AckRequest> {
         let known = known!(self);
         self.scheduler.ack_request(now, &known)
     }
 
-    /// Tells record and subscribers what the scheduler did.
+    /// Passes the scheduler's steps to the record of the measurement and to the subscribers.
     fn follow_steps(&mut self, now: Timestamp) {
         while let Some(step) = self.scheduler.take_step() {
             self.measuring.on_step(&step);

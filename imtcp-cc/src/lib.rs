@@ -1,14 +1,15 @@
 //! A congestion controller for QUIC that knows how much bandwidth its path has left, and that gives
 //! an application the rate it asks for, or says in time that it will not.
 //!
-//! It measures inline: packets of the application are spaced so that their acknowledgements tell
-//! the available bandwidth, and no packet is added. The algorithms come from ImTCP (Man, Hasegawa
-//! and Murata, 2005) and its family; docs/ALGORITHM.md says where each equation is computed. In a
-//! comment "IM 3.2.3" means section 3.2.3 of the paper that this page lists as IM.
+//! It measures inline: it spaces packets of the application so that their acknowledgements tell the
+//! available bandwidth, and it adds no packet. The algorithms come from ImTCP (Man, Hasegawa and
+//! Murata, 2005) and its family. `docs/ALGORITHM.md` says where each equation is computed, and
+//! lists the papers with short names. A comment that says "IM 3.2.3" means section 3.2.3 of the
+//! paper IM.
 //!
 //! # The three types to know
 //!
-//! - [`Config`]: what a controller shall do. It is checked once, when it is built.
+//! - [`Config`]: the settings of a controller. They are checked once, when it is built.
 //! - [`ImTcp`]: the controller of one path. A transport asks it when the next packet may leave, and
 //!   tells it what happened. With the feature `quiche` a `quiche::Factory` builds one per path, and
 //!   `quiche::register` makes it known by name.

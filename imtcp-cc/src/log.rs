@@ -1,11 +1,11 @@
-//! Where events go: to the subscriber, and into a log for who fetches them now and then.
+//! Passes events to the subscriber, and keeps them in a log that can be fetched later.
 
 use crate::event::{Event, Subscriber};
 use crate::units::Timestamp;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Events kept for a log that fetches them now and then; older ones are dropped.
+/// The largest number of events that the log keeps. Older events are dropped.
 const CAPACITY: usize = 256;
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Log {
             .get_or_insert_with(|| VecDeque::with_capacity(CAPACITY));
     }
 
-    /// The oldest event kept.
+    /// The oldest kept event.
     pub(crate) fn take(&mut self) -> Option<(Timestamp, Event)> {
         self.kept.as_mut()?.pop_front()
     }

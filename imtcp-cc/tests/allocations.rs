@@ -1,5 +1,5 @@
-//! After start-up the core asks for no memory: not for an acknowledgement, a packet, a release, a
-//! loss or a change of the peer's habits, whatever it measures meanwhile.
+//! After start-up the core allocates no memory, whatever it measures: neither for acknowledgements
+//! and packets, nor for releases, losses or a change in how the peer acknowledges.
 
 mod support;
 
@@ -15,7 +15,7 @@ use std::time::Duration;
 use support::{DATAGRAM, Path, Run};
 
 thread_local! {
-    /// Allocations of this thread; every test has its own.
+    /// The number of allocations of this thread. Each test runs in a thread of its own.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -23,11 +23,11 @@ fn allocations() -> u64 {
     ALLOCATIONS.get()
 }
 
-/// The system's allocator, which counts the requests of each thread.
+/// The system's allocator with a counter of requests for each thread.
 struct Counting;
 
 fn count() {
-    // A thread that ends has no counter any more, and nothing to prove.
+    // A thread that is ending has no counter any more, and needs none.
     let _ = ALLOCATIONS.try_with(|counter| counter.set(counter.get() + 1));
 }
 
@@ -35,22 +35,22 @@ fn count() {
     unsafe_code,
     reason = "the trait is unsafe to implement; every call is handed on as it came"
 )]
-// SAFETY: the system's allocator keeps the contract; counting touches no memory of its own.
+// SAFETY: the system's allocator keeps the contract. Counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller's promises are handed on.
+        // SAFETY: the caller keeps the same contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are handed on.
+        // SAFETY: the caller keeps the same contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: the caller's promises are handed on.
+        // SAFETY: the caller keeps the same contract.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -58,7 +58,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Counts what happens, so that a phase in which nothing happens is not taken for a thrifty one.
+/// Counts events, to make sure that something happened in a phase without allocations.
 #[derive(Debug, Default)]
 struct Listener {
     judged: AtomicU64,
@@ -96,8 +96,8 @@ impl Subscriber for Listener {
     }
 }
 
-/// By then slow start is over, so that more packets are never out at once than were before: the
-/// room for packets that are out doubles when it is full, up to a bound.
+/// The start-up. After it slow start is over, so the number of packets in flight has had its
+/// maximum. The memory for packets in flight doubles when it is full, up to a bound.
 const WARM_UP: Duration = Duration::from_secs(5);
 const WATCHED: Duration = Duration::from_secs(10);
 const SEED: u64 = 11;
@@ -107,11 +107,11 @@ const SEED: u64 = 11;
 enum Source {
     /// More than the link can carry.
     Bulk,
-    /// 10 Mbit/s, in writes of some packets.
+    /// 10 Mbit/s, in writes of a few packets each.
     Periodic,
 }
 
-/// A run with its start-up behind it.
+/// A run after its start-up.
 struct Watch {
     run: Run,
     listener: Arc<Listener>,
@@ -173,15 +173,16 @@ fn path(cross_mbps: u64, ack_every: u32) -> Path {
     }
 }
 
-/// Streams, trains, reports and conclusions go on; a bulk source also fills the queue, and loses.
-/// By default a full window is only watched, so no streams are expected of it.
+/// Watches a run on each path. Streams, trains, reports and conclusions go on meanwhile. A bulk
+/// source also fills the queue and loses packets. The default estimator only watches a full window,
+/// so no streams are expected of it then.
 fn watch_all_paths(estimator: EstimatorKind, source: Source) {
     let mut expected = vec!["slots ended"];
     if source == Source::Periodic || estimator == EstimatorKind::Classic {
         expected.extend(["streams judged", "classic estimates"]);
     }
     if estimator == EstimatorKind::Statistical {
-        // The paper's own driver sends no trains, and may never learn the capacity.
+        // If the paper's estimator drives, no trains are sent, and the capacity may never be known.
         expected.push("statistical estimates");
     }
     if source == Source::Bulk && estimator == EstimatorKind::Classic {

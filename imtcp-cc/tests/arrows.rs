@@ -1,20 +1,20 @@
-//! No room of the library knows another one that ARCHITECTURE.md does not let it know.
+//! Each room of the library imports only the rooms that ARCHITECTURE.md lets it know.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The heading in ARCHITECTURE.md below which the table stands.
+/// The heading of the table in ARCHITECTURE.md.
 const HEADING: &str = "## Who may know whom";
 
-/// Rooms that no table restricts: the crate's root names all of them.
+/// Files that may name every room: the root of the crate names all of them.
 const ROOT: &str = "lib";
 
 fn library() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The names between backticks, without what marks folders and files.
+/// The names between backticks, without the marks of folders and files.
 fn names(cell: &str) -> BTreeSet<String> {
     let quoted = cell.split('`').skip(1).step_by(2);
     quoted
@@ -26,7 +26,7 @@ fn names(cell: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Each room with those that it may know.
+/// Each room with the rooms that it may know.
 fn arrows() -> BTreeMap<String, BTreeSet<String>> {
     let path = library().join("../ARCHITECTURE.md");
     let text = fs::read_to_string(path).expect("ARCHITECTURE.md");
@@ -128,7 +128,7 @@ fn no_room_knows_another_against_the_arrows() {
 #[test]
 fn the_rooms_of_the_pipe_have_no_circle() {
     let arrows = arrows();
-    // Events carry the promise's own words, and configurations are told to each room.
+    // Events carry types of the promise, and the configuration holds settings of several rooms.
     let pipe = [
         "path",
         "measurement",

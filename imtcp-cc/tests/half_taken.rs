@@ -1,4 +1,4 @@
-//! A name of the two is taken: the other one stays free.
+//! If one of the two controller names is taken, registration fails and the other stays free.
 #![cfg(feature = "quiche")]
 
 use imtcp_cc::Config;
@@ -6,7 +6,7 @@ use imtcp_cc::quiche::{Factory, NAME, NAME_WITHOUT_MEASUREMENT, register};
 use quiche::cc::{RegisterError, registered};
 use std::sync::Arc;
 
-/// A process of its own: names are those of the whole process.
+/// This test has a process of its own, because names are registered for the whole process.
 #[test]
 fn registering_never_half_succeeds() {
     let other = Arc::new(Factory::new(Config::default()));

@@ -1,5 +1,5 @@
-//! A peer that lies about delays and times: it may spoil its own measurement, but neither crash nor
-//! stall the sender, nor make it believe in more than it has seen.
+//! A peer that lies about delays and times. It may spoil its own measurement. It cannot crash or
+//! stall the sender, and it cannot make the sender believe in more than was delivered.
 
 mod support;
 
@@ -23,8 +23,8 @@ fn path() -> Path {
     }
 }
 
-/// 20 s of a bulk transfer, then 10 s of a source of 4 Mbit/s; returns the largest capacity and the
-/// largest estimate.
+/// Runs a bulk transfer for 20 s and then a source of 4 Mbit/s for 10 s. Returns the largest
+/// capacity and the largest estimate.
 fn run(says: Says, seed: u64) -> (Bandwidth, Bandwidth) {
     let mut run = Run::new(
         ImTcp::new(

@@ -1,4 +1,4 @@
-//! Controllers by name: named once for the process, by any part of it.
+//! Controllers that are chosen by name. Any part of the process may register a name, once.
 #![cfg(feature = "quiche")]
 
 use imtcp_cc::Config;
@@ -16,7 +16,7 @@ fn taken(name: &str) -> Result<(), RegisterError> {
     Err(RegisterError::Taken(name.to_owned()))
 }
 
-/// One test: the names are those of the whole process.
+/// This file has a single test, because names are registered for the whole process.
 #[test]
 fn the_same_twice_is_no_error_and_another_one_is() {
     register(with_window(20)).expect("free names");

@@ -1,4 +1,4 @@
-//! Promises in a closed loop: the core, a link, and a source.
+//! Promises in a closed loop of the core, a link and a source.
 
 mod support;
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 use support::promised::{TWO_SECONDS, bulk, kept, path, require, with_source};
 use support::{Climb, DATAGRAM, Path, Run};
 
-/// Application data in a full datagram of the harness, as the promise counts it.
+/// The bytes of application data in a full datagram of the harness, as the promise counts them.
 const GOODPUT: u64 = DATAGRAM - 48;
 
 fn ratios(reports: &[SlotReport]) -> Vec<f64> {
@@ -41,7 +41,8 @@ fn exactly_the_rate_is_taken_of_a_path_that_has_plenty() {
         "{ratios:?}"
     );
     assert_eq!(run.tally.lost, 0);
-    // 8 Mbit/s of goodput over 40 ms, twice: half of the window still carries the rate.
+    // 8 Mbit/s of goodput need this window over 40 ms. The promise keeps twice as much, so that
+    // half of the window still carries the rate.
     let needed = 8e6 / 8.0 * 0.04 * DATAGRAM as f64 / GOODPUT as f64;
     windows.sort_by(f64::total_cmp);
     let median = windows[windows.len() / 2] / needed;
@@ -121,7 +122,8 @@ fn at_least_the_rate_leaves_the_rest_to_reno() {
     assert!(promised.reports.iter().all(|r| r.outcome == Outcome::Kept));
 }
 
-/// Losses that halve the window and say nothing of congestion: Reno cannot hold the rate.
+/// Packets are lost without congestion. Each loss halves the window of Reno, which cannot hold the
+/// rate.
 #[test]
 fn a_lossy_path_with_room_gives_the_rate_that_reno_misses() {
     let lossy = Path {
@@ -171,7 +173,7 @@ fn what_the_path_cannot_carry_is_said_in_the_first_half_of_the_slot() {
 
 #[test]
 fn a_source_slower_than_its_promise_breaks_nothing_and_the_path_is_known_all_the_same() {
-    // 30 frames a second of 8 kB: 2 Mbit/s, where 5 are promised and 50 would go.
+    // 30 frames of 8 kB a second make 2 Mbit/s. The promise is 5 Mbit/s, and the path carries 50.
     let requirement = require(5.0, Demand::Exactly);
     let outcomes = with_source(
         path(50),
@@ -203,15 +205,15 @@ fn a_source_slower_than_its_promise_breaks_nothing_and_the_path_is_known_all_the
         .can_promise(Bandwidth::from_mbps(60), TWO_SECONDS)
         .expect("known");
     assert!(cannot < 0.01, "{cannot}");
-    // Nine tenths of 50 Mbit/s over two seconds are 11 MB; less headers.
+    // Nine tenths of 50 Mbit/s over two seconds are 11 MB, from which headers are taken off.
     let bytes = handle.bytes_within(TWO_SECONDS, 0.9).expect("known").get();
     assert!((6_000_000..12_500_000).contains(&bytes), "{bytes}");
 }
 
 #[test]
 fn chunks_are_not_sent_faster_than_promised() {
-    // 4 s of video at 3.3 Mbit/s at once, every 4 s: paced at the promise of 4, they take most of
-    // the time.
+    // Every 4 s the source writes 4 s of video at 3.3 Mbit/s. Paced at the promised 4 Mbit/s, such
+    // a chunk takes most of the 4 s.
     let requirement = require(4.0, Demand::Exactly);
     let outcomes = with_source(
         path(40),
@@ -249,7 +251,7 @@ fn the_control_slot_rests_on_a_steady_path() {
     assert!(most - least <= 2, "{settled:?}");
 }
 
-/// What is asked for from another thread, amid the run, is there at the next acknowledgement.
+/// A requirement that another thread sets during the run is in force at the next acknowledgement.
 #[test]
 fn a_handle_is_used_from_another_thread_while_packets_flow() {
     let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);
@@ -294,15 +296,15 @@ fn slots_from_loss_to_loss_keep_more_than_halved_and_doubled_ones() {
     assert!(ours * 10 >= all * 9, "{ours} of {all}");
 }
 
-/// Whatever path, rate and period: the window never closes, nothing stalls, and slots follow each
-/// other without a gap.
+/// On any path, with any rate and period, the window never closes, nothing stalls, and slots follow
+/// each other without a gap.
 mod whatever_the_path {
     use super::*;
     use proptest::prelude::*;
 
-    /// Never below the minimum of RFC 9002, section 7.2, never faster than slow start, and faster
-    /// than Reno only up to the most that was ever in reach, so many `times` as the window is what
-    /// is sent.
+    /// Checks how the window moved. It is never below the minimum of RFC 9002, section 7.2, and
+    /// never grows faster than in slow start. It grows faster than Reno's only up to `times` the
+    /// largest bandwidth-delay product that was ever in reach.
     fn within_the_ceiling(climbs: &[Climb], times: u64) -> Result<(), TestCaseError> {
         let (mut reach, mut round_trip) = (Bandwidth::ZERO, Duration::ZERO);
         for climb in climbs {
@@ -313,7 +315,7 @@ mod whatever_the_path {
             prop_assert!(growth <= climb.acked + Bytes::new(1), "{climb:?}");
             let reno = DATAGRAM * climb.acked.get() / climb.before.get() + 1;
             if growth > Bytes::new(reno) {
-                // On the wire, while the window is payload.
+                // The reach counts bytes on the wire, and the window counts payload.
                 let most = reach.bytes_in(round_trip).times(times) + Bytes::new(DATAGRAM);
                 prop_assert!(climb.after <= most, "{climb:?}, reach {reach}");
             }
@@ -362,8 +364,8 @@ mod whatever_the_path {
                 run.climbs = Some(Vec::new());
                 run.write_at(Duration::ZERO, 1 << 40);
             });
-            // Of a source that wants no more half of the window is spare, and its packets are
-            // paced.
+            // A source that wants no more than its rate has a window of twice the size it uses.
+            // Its packets are paced.
             let times = if exactly { 2 } else { 1 };
             within_the_ceiling(outcomes.run.climbs.as_deref().unwrap_or_default(), times)?;
             prop_assert!(outcomes.run.tally.delivered > 0);

@@ -1,4 +1,4 @@
-//! What must hold whatever the path, the loss, the acknowledgements and the application do.
+//! Properties that hold for any path, any loss, any acknowledgements and any application.
 
 mod support;
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use support::{DATAGRAM, Path, Run};
 
-/// No packet is stored for longer than this, whatever T says (`probing.rs`).
+/// The longest time for which a packet is stored, whatever the store timer says (`probing.rs`).
 const LONGEST_STORE: Duration = Duration::from_millis(200);
 
 fn any_config() -> impl Strategy<Value = Config> {
@@ -79,7 +79,8 @@ fn any_path() -> impl Strategy<Value = Path> {
             |((mbps, delay_ms, queue_ms, load), (loss, ack_loss, ack_every))| Path {
                 capacity: Bandwidth::from_mbps(mbps),
                 delay: Duration::from_millis(delay_ms),
-                // Room for four packets at least: below that no window of two gets through.
+                // The queue has room for at least four packets. With less, not even a window of two
+                // packets gets through.
                 queue: Duration::from_millis(queue_ms)
                     + 4 * Bandwidth::from_mbps(mbps).time_for(Bytes::new(DATAGRAM)),
                 cross: Bandwidth::from_mbps(mbps).scaled(load as f64 / 100.0),
@@ -90,7 +91,7 @@ fn any_path() -> impl Strategy<Value = Path> {
         )
 }
 
-/// Writes of the application: pause before it in milliseconds, bytes.
+/// The writes of the application. Each is a pause in milliseconds and then a number of bytes.
 fn any_writes() -> impl Strategy<Value = Vec<(u64, u64)>> {
     proptest::collection::vec((0u64..=80, 1u64..=60_000), 1..40)
 }
@@ -180,7 +181,7 @@ enum Call {
     Limited,
 }
 
-/// Small numbers, so that calls meet each other's packets, and now and then huge ones.
+/// Mostly small numbers, so that calls speak of the same packets, and now and then huge ones.
 fn any_number() -> impl Strategy<Value = u64> {
     prop_oneof![8 => 0u64..200, 1 => any::<u64>(), 1 => Just(u64::MAX)]
 }

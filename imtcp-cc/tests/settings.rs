@@ -1,4 +1,4 @@
-//! quiche's own settings reach the controller, unless it has settings of its own.
+//! Settings of quiche reach the controller, unless its own configuration sets the same.
 #![cfg(feature = "quiche")]
 
 use imtcp_cc::Config;
@@ -35,6 +35,6 @@ fn a_window_of_the_controllers_own_wins() {
 #[test]
 fn until_a_round_trip_is_measured_the_rate_follows_from_quiches() {
     let controller = Factory::new(Config::default()).build(&path(10));
-    // 12 000 bytes in 100 ms.
+    // The initial window, 12 000 bytes, in the initial round trip of 100 ms.
     assert_eq!(controller.pacing_rate(), Some(960_000));
 }

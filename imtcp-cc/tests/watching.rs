@@ -1,5 +1,5 @@
-//! A transfer that its window limits is only watched: each of its packets leaves as it would
-//! without measuring.
+//! A transfer that its window limits is only watched. Each of its packets leaves at the same time
+//! as without measuring.
 
 mod support;
 
@@ -8,7 +8,8 @@ use imtcp_cc::{Config, ImTcp};
 use std::time::Duration;
 use support::{DATAGRAM, Path, Run};
 
-/// 25 packets of a window's worth of delay, and a queue of as many: losses now and then.
+/// A path whose bandwidth-delay product is 25 packets, with a queue of as many. Packets are lost
+/// now and then.
 fn path() -> Path {
     Path {
         capacity: Bandwidth::from_mbps(20),
@@ -21,7 +22,8 @@ fn path() -> Path {
     }
 }
 
-/// When the packets of a bulk transfer leave, and what is known of the path at its end.
+/// The times at which the packets of a bulk transfer leave, and what is known of the path at its
+/// end.
 fn transfer(config: Config, takes_what_fits: bool) -> (Vec<Timestamp>, Option<Bandwidth>) {
     let mut run = Run::new(ImTcp::new(config, Bytes::new(DATAGRAM), None), path(), 7);
     run.takes_what_fits = takes_what_fits;
@@ -32,8 +34,8 @@ fn transfer(config: Config, takes_what_fits: bool) -> (Vec<Timestamp>, Option<Ba
     (run.tally.releases, estimate)
 }
 
-/// Only that the window was full of late tells it in the second case: no more is waiting than the
-/// window has room for.
+/// In the second case no more data waits than the window has room for. Only the fact that the
+/// window was full lately shows that it is the limit.
 #[test]
 fn bulk_leaves_as_without_measuring_whatever_the_transport_takes() {
     for takes_what_fits in [false, true] {

@@ -1,4 +1,5 @@
-//! The window as a user sees it: which law it follows, and what takes a reduction back.
+//! The congestion window as a user sees it: the law that it follows, and the events that undo a
+//! reduction.
 
 use imtcp_cc::transport::{AckInfo, Acked, AckedPacket, LossInfo, RoundTrip, SentPacket};
 use imtcp_cc::units::{Bytes, Timestamp};
@@ -13,7 +14,7 @@ fn at(millis: u64) -> Timestamp {
     Timestamp::from_origin(Duration::from_millis(millis))
 }
 
-/// Ten packets in flight, sent at 0 ms.
+/// A controller with ten packets in flight, all sent at 0 ms.
 fn started(config: Config) -> ImTcp {
     let mut core = ImTcp::new(config, DATAGRAM, None);
     for number in 0..10 {
@@ -104,7 +105,7 @@ fn losses_of_another_congestion_and_marks_are_not_undone() {
     let mut core = started(Config::default());
     lose(&mut core, 0..1, 40, 0);
     send(&mut core, 10, 41);
-    // Sent after the reduction: another congestion.
+    // A packet that was sent after the reduction is new congestion.
     lose(&mut core, 10..11, 90, 41);
     let twice_reduced = core.cwnd();
     core.on_spurious_loss(0);

@@ -1,9 +1,9 @@
-//! Step 4 of IM 3.2: which sub-range holds the available bandwidth?
+//! Step 4 of IM 3.2: finds the sub-range that holds the available bandwidth.
 
 use super::MAX_SUB_RANGES;
 use super::trend::Trend;
 
-/// a of IM 3.2.4: the place of the available bandwidth A in the search range.
+/// The place of the available bandwidth A in the search range (a of IM 3.2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// a = 0: A is above the search range.

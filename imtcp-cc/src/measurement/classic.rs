@@ -1,8 +1,8 @@
 //! The paper's estimator: steps 3 to 6 of IM 3.2 over a completed measurement.
 //!
 //! ```text
-//! record -> trend of each stream -> choice of a -> fit in I_a   -> last values -> narrow range
-//!                                             \-> out of range -> none, wide range
+//! record -> trend of each stream -> choice of a -> fit in I_a   -> last values -> narrower range
+//!                                             \-> out of range -> no last values -> wider range
 //! ```
 
 use super::choice::{Choice, choose, early_stop};
@@ -19,11 +19,11 @@ use crate::units::Bandwidth;
 /// The result of a measurement (IM 3.2.4 to 3.2.6).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// a, the place of the available bandwidth in the search range (IM 3.2.4).
+    /// The place of the available bandwidth in the search range (a of IM 3.2.4).
     pub choice: Choice,
-    /// A, the available bandwidth, with its interval (IM 3.2.5, 3.2.6).
+    /// The available bandwidth with its interval (A of IM 3.2.5 and 3.2.6).
     pub estimate: Estimate,
-    /// (B'_l, B'_u), the next search range (IM 3.2.6). The capacity does not bound it yet.
+    /// The next search range (B'_l to B'_u of IM 3.2.6). The capacity does not bound it yet.
     pub next_range: SearchRange,
 }
 
@@ -38,8 +38,8 @@ pub struct ClassicEstimator {
 }
 
 impl ClassicEstimator {
-    /// An estimator with B_m = `minimum_range`, the least width of the search range; zero stands
-    /// for the rule of [`default_minimum_range`].
+    /// An estimator whose search range is at least `minimum_range` wide (B_m of IM 3.2.6). With
+    /// zero the rule of [`default_minimum_range`] applies.
     pub fn new(minimum_range: Bandwidth) -> Self {
         Self {
             minimum_range,
@@ -49,7 +49,7 @@ impl ClassicEstimator {
         }
     }
 
-    /// T_i, the trend of one stream (IM 3.2.3).
+    /// The trend of one stream (T_i of IM 3.2.3).
     pub fn judge(&self, record: &MeasurementRecord, stream: u32) -> Trend {
         record
             .stream(stream)
@@ -105,8 +105,8 @@ impl ClassicEstimator {
         })
     }
 
-    /// T_1 to T_k, the trends of all streams. Streams left out by the early stop count as not
-    /// increasing (IM 3.2.3).
+    /// The trends of all streams (T_1 to T_k of IM 3.2.3). Streams that the early stop left out
+    /// count as not increasing.
     fn trends(&self, record: &MeasurementRecord) -> [Trend; MAX_SUB_RANGES as usize] {
         let mut trends = [Trend::CannotTell(Doubt::Incomplete); MAX_SUB_RANGES as usize];
         for (i, stream) in record.streams().iter().enumerate().take(trends.len()) {
@@ -191,10 +191,11 @@ impl ClassicEstimator {
     }
 }
 
-/// B_m, the least width of the search range, if none is configured: A / (N - 1). With delayed
-/// acknowledgements the number of remaining pairs takes the place of N - 1. One packet of cross
-/// traffic more or less during a stream changes the rate that the stream sees by about that much,
-/// so chance alone would soon lead out of a narrower range.
+/// The least width of the search range if none is configured (B_m of IM 3.2.6): A / (N - 1), where
+/// A is the value and N the number of packets of a stream. With delayed acknowledgements the number
+/// of remaining pairs takes the place of N - 1. One packet of cross traffic more or less during a
+/// stream changes the rate that the stream sees by about that much, so chance alone would soon lead
+/// out of a narrower range.
 pub fn default_minimum_range(value: Bandwidth, pairs: usize) -> Bandwidth {
     let pairs = u64::try_from(pairs.max(1)).unwrap_or(u64::MAX);
     Bandwidth::from_bps(value.as_bps() / pairs)

@@ -28,7 +28,7 @@ use crate::units::Bandwidth;
 /// What the two lines say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// A, the highest send rate on line (i), in bits per second.
+    /// The available bandwidth: the highest send rate on line (i), in bits per second (A).
     Knee(Bandwidth),
     /// No pair lies on line (i): the available bandwidth is below all send rates.
     NoLineOne,

@@ -42,7 +42,7 @@ impl LastValues {
         self.next = 0;
     }
 
-    /// q, the number of stored values (IM 3.2.6).
+    /// The number of stored values (q of IM 3.2.6).
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.count
@@ -54,8 +54,8 @@ impl LastValues {
         self.count == 0
     }
 
-    /// S, the standard deviation of the stored values with divisor q - 1, in bits per second;
-    /// `None` below two values.
+    /// The standard deviation of the stored values with divisor q - 1, in bits per second (S of
+    /// IM 3.2.6); `None` below two values.
     ///
     /// The paper calls S the variance, but then `1.96 S / sqrt(q)` is neither a bandwidth nor a
     /// 95 % interval of a mean.
@@ -70,7 +70,7 @@ impl LastValues {
         Some(libm::sqrt(squares / (q - 1.0)))
     }
 
-    /// 1.96 S / sqrt(q) of IM 3.2.6, half of the 95 % interval of the mean, in bits per second.
+    /// Half of the 95 % interval of the mean in bits per second, 1.96 S / sqrt(q) of IM 3.2.6.
     /// `None` below two values, which have no S.
     pub fn half_width(&self) -> Option<Bandwidth> {
         let deviation = self.standard_deviation()?;

@@ -1,4 +1,4 @@
-//! Feeds the estimators, and says what they found.
+//! Feeds the estimators and reports what they find.
 
 use super::bootstrap::Bootstrap;
 use super::classic::ClassicEstimator;
@@ -16,36 +16,37 @@ use crate::transport::AckInfo;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// Deliveries are averaged over this time at least: several pictures of a video, or several bursts
-/// of acknowledgements.
+/// The shortest time over which the delivered rate is averaged. It holds several frames of a video,
+/// or several bursts of acknowledgements.
 const SHORTEST_LOOK: Duration = Duration::from_millis(250);
 
-/// And over so many round trips, lest acknowledgements that were held up on their way back, and
-/// then came together, look like a rate.
+/// The same in round trips. Over a shorter time, acknowledgements that were held up on their way
+/// back and then came together would look like a high rate.
 const LOOK_ROUND_TRIPS: u32 = 4;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MeasuringSettings {
-    /// Whose estimates the application reads, and whose ranges are searched.
+    /// The driving estimator: the application reads its estimates, and its ranges are searched.
     pub(crate) driver: EstimatorKind,
-    /// N.
+    /// The number of packets of a stream (N of IM 3.2.3).
     pub(crate) stream_packets: u32,
-    /// k.
+    /// The number of sub-ranges of a search range (k of IM 3.2.2).
     pub(crate) sub_ranges: u32,
-    /// B_m, the least width of the search range; zero for a rule.
+    /// The least width of the search range, in IP-layer bits per second (B_m of IM 3.2.6); zero to
+    /// derive it from the estimate.
     pub(crate) minimum_range: Bandwidth,
 }
 
 /// What the measurement found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Findings {
-    /// What was last known, for want of anything newer.
+    /// The driving estimator's latest estimate, even if it is out of date.
     pub(crate) estimate: Option<Estimate>,
-    /// The tight link was busy practically all the time of late.
+    /// Whether the tight link was busy practically all the time lately.
     pub(crate) is_link_covered: bool,
 }
 
-/// The estimators and what they rest on.
+/// The two estimators and their inputs.
 #[derive(Debug)]
 pub(crate) struct Measuring {
     settings: MeasuringSettings,
@@ -53,7 +54,7 @@ pub(crate) struct Measuring {
     classic: ClassicEstimator,
     statistical: StatisticalEstimator,
     record: MeasurementRecord,
-    /// A measurement runs: its echoes are awaited.
+    /// Whether a measurement runs and its echoes are awaited.
     is_running: bool,
     delivered: Delivered,
     reports: Reports,
@@ -93,12 +94,12 @@ impl Measuring {
         self.reports.latest(estimator)
     }
 
-    /// A packet of the first flight left, before there was any echo.
+    /// A packet of the first flight left, before the first echo.
     pub(crate) fn on_first_flight(&mut self, now: Timestamp, number: u64, size: Bytes) {
         self.bootstrap.on_sent(number, size, now);
     }
 
-    /// A packet left: who has told nothing for long says so.
+    /// A packet left. If there was no estimate for long, the last one is withdrawn.
     pub(crate) fn on_sent(&mut self, now: Timestamp, emit: Emit<'_>) {
         if self.reports.on_sent(now) {
             self.withdraw(emit);
@@ -133,8 +134,8 @@ impl Measuring {
         }
     }
 
-    /// Takes what an acknowledgement told of the path. True if the streams of the measurement that
-    /// are still to come need not be sent.
+    /// Takes what an acknowledgement told of the path. True if the remaining streams of the
+    /// measurement are not needed (IM 3.2.3).
     pub(crate) fn on_heard(&mut self, heard: &Heard<'_>, emit: Emit<'_>) -> bool {
         if heard.has_restarted {
             self.statistical = StatisticalEstimator::new(self.settings.minimum_range);
@@ -176,7 +177,7 @@ impl Measuring {
         self.classic.may_stop_early(&self.record)
     }
 
-    /// Returns the stream that is complete with this packet, if one is.
+    /// Returns the stream that this packet completes, if it completes one.
     fn take_arrival(&mut self, number: u64, arrival: Arrival) -> Option<u32> {
         if !self.is_running {
             return None;
@@ -194,7 +195,7 @@ impl Measuring {
         }
     }
 
-    /// A packet was declared lost: no echo of it is awaited.
+    /// A packet was declared lost. Its echo is not awaited any more.
     pub(crate) fn on_lost(&mut self, now: Timestamp, number: u64) {
         let arrival = Arrival {
             at: now,
@@ -203,35 +204,35 @@ impl Measuring {
         let _ = self.take_arrival(number, arrival);
     }
 
-    /// The path could not carry what was sent.
+    /// Packets were lost, so the path could not carry all that was sent.
     pub(crate) fn on_congestion(&mut self, now: Timestamp) {
         self.statistical.on_congestion(now);
     }
 
-    /// Whether the sender now sends less than it may.
+    /// Sets whether the sender sends less than its window allows.
     pub(crate) fn set_application_limited(&mut self, limited: bool) {
         self.statistical.set_application_limited(limited);
     }
 
-    /// Whether all echoes of the measurement are in.
+    /// Whether all echoes of the measurement have come.
     pub(crate) fn is_settled(&self) -> bool {
         self.record.is_settled()
     }
 
-    /// The measurement is over.
+    /// The measurement is over, and its result is reported.
     pub(crate) fn conclude(&mut self, now: Timestamp, emit: Emit<'_>) {
         let measurement = self.record.measurement();
         emit(Event::MeasurementCompleted { measurement });
         if let Some(outcome) = self.classic.on_measurement(&self.record) {
             let mut estimate = outcome.estimate;
-            // The peer's clock puts an arrival up to some round trips ahead of ours.
+            // An arrival by the peer's clock may lie some round trips ahead of this clock.
             estimate.at = estimate.at.min(now);
             self.tell(now, EstimatorKind::Classic, estimate, emit);
         }
     }
 
-    /// After an acknowledgement: an estimate, or the word that there is none. True if all that is
-    /// believed of the path has told nothing for so long that it is given up.
+    /// Reports an estimate after an acknowledgement, or withdraws the last one. True if there was
+    /// no estimate for so long that everything learnt of the path is given up.
     pub(crate) fn report(
         &mut self,
         now: Timestamp,
@@ -262,8 +263,9 @@ impl Measuring {
         }
         if let Some(estimate) = self.statistical.report(now) {
             let estimate = match self.just_delivered(estimate.window, smoothed_rtt) {
-                // What was delivered in its time was available. More than the capacity says that
-                // the capacity is wrong, which is its own affair.
+                // The rate that was delivered in the estimate's time was available. The capacity
+                // bounds the correction. If more than the capacity was delivered, the capacity is
+                // wrong, and its own estimator corrects it.
                 Some(rate) => estimate.at_least(rate.min(capacity.unwrap_or(rate))),
                 None => estimate,
             };
@@ -279,13 +281,15 @@ impl Measuring {
         });
     }
 
-    /// Says so where the driving estimator has nothing to tell. True if it starts anew.
+    /// Withdraws the estimate if the driving estimator has told none for long. True if the
+    /// estimators start anew.
     fn break_silence(&mut self, now: Timestamp, timing: EchoTiming, emit: Emit<'_>) -> bool {
         let starts_anew = match self.reports.on_ack(now) {
             Silence::None => return false,
-            // What was learnt before the pause may still be true.
+            // The results from before the pause may still be true.
             Silence::Paused => false,
-            // Where echoes tell nothing, what gets through is looked at for ten seconds.
+            // If echoes cannot be read, the estimate comes from the rates delivered in ten seconds,
+            // which takes longer.
             Silence::Failed => timing != EchoTiming::Foreign,
         };
         if starts_anew {
@@ -304,7 +308,7 @@ impl Measuring {
         });
     }
 
-    /// Where the next measurement looks.
+    /// The range that the next measurement searches; `None` while nothing is known of the path.
     pub(crate) fn next_range(&self, view: &PathView) -> Option<SearchRange> {
         let bound = view.capacity;
         let driver: &dyn Estimator = match self.settings.driver {
@@ -320,7 +324,8 @@ impl Measuring {
             .or(above)
     }
 
-    /// The paper's first range on top of what was just delivered, (r, 2 r): IM 3.2.1.
+    /// The range (r, 2 r), where r is the rate that was just delivered. It is the first range of
+    /// IM 3.2.1 for a rough value of 2 r.
     fn range_above_delivered(&self, view: &PathView) -> Option<SearchRange> {
         let round_trip = view.rtt?.smoothed;
         let rate = self.just_delivered(Duration::ZERO, round_trip)?;
@@ -333,7 +338,7 @@ impl Measuring {
     }
 }
 
-/// The range, unless what was just delivered is above the whole of it.
+/// The range, or `above` if that lies wholly above it: delivery then refutes the range.
 fn unrefuted(range: SearchRange, above: Option<SearchRange>) -> SearchRange {
     above
         .filter(|above| above.low() > range.high())

@@ -11,18 +11,18 @@ pub const ROUNDING: TimeDelta = TimeDelta::from_nanos(2);
 /// Two packets of a stream whose echoes both carry their own time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// S_j - S_(j-1), the gap between the departures, in nanoseconds.
+    /// The gap between the departures in nanoseconds, S_j - S_(j-1).
     pub send_gap: TimeDelta,
-    /// R_j - R_(j-1), the gap between the echoes, in nanoseconds; negative if the echoes changed
+    /// The gap between the echoes in nanoseconds, R_j - R_(j-1); negative if the echoes changed
     /// places.
     pub echo_gap: TimeDelta,
-    /// M, the bytes that left in the send gap: the second packet, and with
+    /// The bytes that left in the send gap (M): the second packet, and with
     /// [`EchoCadence::EverySecond`] also the packet between.
     pub size: Bytes,
 }
 
 impl Pair {
-    /// D_j - D_(j-1) of IM 3.2.3, the rise of the delay in nanoseconds. A rise that rounding could
+    /// The rise of the delay in nanoseconds, D_j - D_(j-1) of IM 3.2.3. A rise that rounding could
     /// have made counts as zero.
     pub fn delay_rise(&self) -> TimeDelta {
         let rise = self.echo_gap - self.send_gap;
@@ -33,13 +33,13 @@ impl Pair {
         }
     }
 
-    /// M / (S_j - S_(j-1)) of IM 3.2.5, the send rate. `None` if the packets did not leave one
+    /// The send rate, M / (S_j - S_(j-1)) of IM 3.2.5. `None` if the packets did not leave one
     /// after the other.
     pub fn send_rate(&self) -> Option<Bandwidth> {
         Bandwidth::from_bytes_over(self.size, self.send_gap.to_duration()?)
     }
 
-    /// M / (R_j - R_(j-1)) of IM 3.2.5, the arrival rate. `None` if the echoes came together or
+    /// The arrival rate, M / (R_j - R_(j-1)) of IM 3.2.5. `None` if the echoes came together or
     /// changed places.
     pub fn arrival_rate(&self) -> Option<Bandwidth> {
         Bandwidth::from_bytes_over(self.size, self.echo_gap.to_duration()?)

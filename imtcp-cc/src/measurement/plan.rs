@@ -1,4 +1,4 @@
-//! When the packets of a stream are to leave (IM 3.2.3).
+//! The planned times at which the packets of a stream leave (IM 3.2.3).
 
 use super::MAX_STREAM_PACKETS;
 use super::range::{SearchRange, SubRange};
@@ -45,7 +45,7 @@ impl StreamPlan {
         plan
     }
 
-    /// N, the number of packets of the stream (IM 3.2.3).
+    /// The number of packets of the stream (N of IM 3.2.3).
     pub fn packets(&self) -> u32 {
         self.packets
     }
@@ -63,8 +63,8 @@ impl StreamPlan {
         self.rates.low.saturating_add(Bandwidth::from_bps(up))
     }
 
-    /// S_ij - S_i1, the time at which packet j = 1..N leaves, counted from the first packet
-    /// (IM 3.2.3). `None` for other `j`.
+    /// The time at which packet j = 1..N leaves, counted from the first packet (S_ij - S_i1 of
+    /// IM 3.2.3). `None` for other `j`.
     pub fn offset(&self, j: u32) -> Option<Duration> {
         (1..=self.packets)
             .contains(&j)
@@ -72,8 +72,8 @@ impl StreamPlan {
     }
 }
 
-/// M / rate, the gap to the next packet, rounded to nanoseconds. It is at least one, so that no
-/// two packets share a time.
+/// The gap to the next packet, M / rate with the packet size M, rounded to nanoseconds. It is at
+/// least 1 ns, so that no two packets share a time.
 fn gap_ns(size: Bytes, rate: Bandwidth) -> u64 {
     let bits = u128::from(size.get().min(LARGEST_PACKET)) * 8;
     let rate = u128::from(rate.as_bps().max(1));

@@ -16,19 +16,19 @@ const NARROWEST: u64 = 64;
 /// IM 3.2.1 reaches down to half the rough value.
 const WIDEST_FACTOR: u64 = 2;
 
-/// I = (B_l, B_u), the search range of IM 3.2, with `LOWEST_RATE <= B_l < B_u` by construction.
+/// The search range, I = (B_l, B_u) of IM 3.2. By construction `LOWEST_RATE <= B_l < B_u`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchRange {
     low: Bandwidth,
     high: Bandwidth,
 }
 
-/// I_i = (B_{i+1}, B_i) of IM 3.2.2, the range of rates that one stream covers.
+/// The range of rates that one stream covers, I_i = (B_{i+1}, B_i) of IM 3.2.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubRange {
-    /// B_{i+1}, the lower end of the sub-range, in IP-layer bits per second.
+    /// The lower end of the sub-range, in IP-layer bits per second (B_{i+1}).
     pub low: Bandwidth,
-    /// B_i, the upper end of the sub-range, in IP-layer bits per second.
+    /// The upper end of the sub-range, in IP-layer bits per second (B_i).
     pub high: Bandwidth,
 }
 
@@ -52,22 +52,22 @@ impl SearchRange {
         Self::spanning(Bandwidth::from_bps(cprobe.as_bps() / 2), cprobe)
     }
 
-    /// B_l, the lower end of the range, in IP-layer bits per second.
+    /// The lower end of the range, in IP-layer bits per second (B_l of IM 3.2).
     pub fn low(&self) -> Bandwidth {
         self.low
     }
 
-    /// B_u, the upper end of the range, in IP-layer bits per second.
+    /// The upper end of the range, in IP-layer bits per second (B_u of IM 3.2).
     pub fn high(&self) -> Bandwidth {
         self.high
     }
 
-    /// B_u - B_l, the width of the range; never zero.
+    /// The width of the range, B_u - B_l; never zero.
     pub fn width(&self) -> Bandwidth {
         self.high.saturating_sub(self.low)
     }
 
-    /// B_i = B_u - (B_u - B_l) / k (i - 1) of IM 3.2.2, the i-th edge from above, for i from 1
+    /// The i-th edge from above, B_i = B_u - (B_u - B_l) / k (i - 1) of IM 3.2.2, for i from 1
     /// (B_u) to k + 1 (B_l). An `i` outside that is taken as the nearer end.
     pub fn edge(&self, i: u32, sub_ranges: u32) -> Bandwidth {
         let k = u64::from(sub_ranges.max(1));
@@ -78,7 +78,7 @@ impl SearchRange {
         self.high.saturating_sub(Bandwidth::from_bps(down))
     }
 
-    /// I_i = (B_{i+1}, B_i) of IM 3.2.2, the i-th sub-range; i = 1 has the highest rates.
+    /// The i-th sub-range, I_i = (B_{i+1}, B_i) of IM 3.2.2; i = 1 has the highest rates.
     pub fn sub_range(&self, i: u32, sub_ranges: u32) -> SubRange {
         SubRange {
             low: self.edge(i.saturating_add(1), sub_ranges),

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// An acknowledgement as the echo of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// R of IM 3.2.3, when the acknowledgement came; for a lost packet, when the loss was
+    /// When the acknowledgement came (R of IM 3.2.3). For a lost packet, when the loss was
     /// declared.
     pub at: Timestamp,
     /// How far that time can be trusted.
@@ -22,11 +22,11 @@ pub struct Arrival {
 pub struct PacketRecord {
     /// The QUIC packet number. Numbers rise within a stream, with gaps.
     pub number: u64,
-    /// M, the size on the wire, IP and UDP headers included.
+    /// The size on the wire, IP and UDP headers included (M of IM 3.2.3).
     pub size: Bytes,
-    /// S, when the packet really left.
+    /// When the packet really left (S of IM 3.2.3).
     pub sent: Timestamp,
-    /// R and its quality, once the packet was acknowledged or declared lost.
+    /// The echo's time and quality, once the packet was acknowledged or declared lost.
     pub echo: Option<Arrival>,
 }
 
@@ -41,7 +41,7 @@ impl PacketRecord {
         }
     }
 
-    /// R, the echo time, if it is the packet's own time.
+    /// The echo time, if it is the packet's own time (R of IM 3.2.3).
     pub fn timed_arrival(&self) -> Option<Timestamp> {
         self.echo
             .filter(|echo| echo.quality.is_timed())
@@ -89,7 +89,7 @@ impl StreamRecord {
         !self.packets.is_empty()
     }
 
-    /// Whether all N packets left.
+    /// Whether all packets of the stream left.
     pub fn is_complete(&self) -> bool {
         self.packets.len() == self.target
     }
@@ -132,8 +132,9 @@ impl MeasurementRecord {
         }
     }
 
-    /// Changes N for the measurements to come: a peer that acknowledges in another way needs
-    /// streams of another length (IM 3.5.1). Makes room if there is too little.
+    /// Changes the number of packets of a stream for the measurements to come (N of IM 3.2.3). A
+    /// peer that acknowledges in another way needs streams of another length (IM 3.5.1). Makes room
+    /// if there is too little.
     pub fn set_stream_packets(&mut self, packets: u32) {
         let packets = packets.clamp(2, MAX_STREAM_PACKETS) as usize;
         for stream in &mut self.streams {
@@ -203,12 +204,12 @@ impl MeasurementRecord {
         self.cadence
     }
 
-    /// k, the number of streams of the measurement.
+    /// The number of streams of the measurement (k of IM 3.2.2).
     pub fn sub_ranges(&self) -> u32 {
         u32::try_from(self.streams.len()).unwrap_or(MAX_SUB_RANGES)
     }
 
-    /// N, the number of packets of a whole stream.
+    /// The number of packets of a whole stream (N of IM 3.2.3).
     pub fn stream_packets(&self) -> usize {
         self.streams.first().map_or(0, |stream| stream.target)
     }

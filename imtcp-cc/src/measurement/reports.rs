@@ -1,53 +1,55 @@
-//! The latest estimates, and when the next one, or the lack of one, has to be told.
+//! Keeps the latest estimates, and says when the next one, or the lack of one, has to be reported.
 
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::units::{Bytes, Timestamp};
 use std::time::Duration;
 
-/// The longest and the shortest distance between two reports of the statistical estimator; in
-/// between it is half an RTT, since nothing that is learnt can be acted on faster.
+/// The longest time between two reports of the statistical estimator. The usual time is half an
+/// RTT, because a sender cannot react faster.
 const SLOWEST_REPORT: Duration = Duration::from_millis(250);
+
+/// The shortest time between two reports of the statistical estimator.
 const FASTEST_REPORT: Duration = Duration::from_millis(50);
 
-/// The shortest distance to a report that is the last for now: nothing is left in flight, and
-/// nobody knows when the application goes on.
+/// The shortest time between two reports if nothing is left in flight. Such a report may be the
+/// last one for long, because nobody knows when the application goes on.
 const LAST_REPORT: Duration = Duration::from_millis(10);
 
-/// Who has told nothing for this long says so with the next packet or acknowledgement, and so
-/// within a second wherever two of them a second come or go.
+/// If there was no estimate for this long, the next packet or acknowledgement withdraws the last
+/// one. If at least two of them come or go in a second, this happens within a second.
 const LONGEST_SILENCE: Duration = Duration::from_millis(500);
 
-/// Who has told nothing while acknowledgements came for this long starts anew.
+/// If acknowledgements brought no estimate for this long, the estimators start anew.
 const LONGEST_FAILURE: Duration = Duration::from_millis(750);
 
-/// Of a longer time without acknowledgements only this much counts as silence of the estimator's:
-/// the rest is a pause of the application's.
+/// The longest time between two acknowledgements that counts towards [`LONGEST_FAILURE`]. The rest
+/// of a longer time is a pause of the application.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What has to be said of the lack of an estimate.
+/// What has to be reported about the lack of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Silence {
-    /// Nothing.
+    /// There is nothing to report.
     None,
-    /// There is none, after a pause of the application's.
+    /// There is no estimate after a pause of the application.
     Paused,
-    /// There is none, though acknowledgements came all the time.
+    /// There is no estimate, although acknowledgements came all the time.
     Failed,
 }
 
 #[derive(Debug)]
 pub(super) struct Reports {
-    /// Whose estimates the application reads.
+    /// The estimator whose estimates the application reads.
     driver: EstimatorKind,
     classic: Option<Estimate>,
     statistical: Option<Estimate>,
     last_report: Option<Timestamp>,
-    /// The driving estimator's last word, or that it has none.
+    /// When the driving estimator's last estimate was reported, or the lack of one.
     last_told: Timestamp,
-    /// When a packet that left after a pause last told that there is none.
+    /// When a departing packet last reported that there is no estimate.
     told_by_packet: Timestamp,
     withdrawn: bool,
-    /// How long acknowledgements have come without an estimate.
+    /// For how long acknowledgements have come without an estimate.
     silent: Duration,
     last_ack: Option<Timestamp>,
 }
@@ -67,7 +69,7 @@ impl Reports {
         }
     }
 
-    /// An estimate is told.
+    /// An estimate is reported.
     pub(super) fn on_estimate(&mut self, now: Timestamp, by: EstimatorKind, estimate: Estimate) {
         if by == self.driver {
             self.silent = Duration::ZERO;
@@ -80,7 +82,7 @@ impl Reports {
         }
     }
 
-    /// That there is none is told.
+    /// The estimate is withdrawn.
     pub(super) fn on_withdrawal(&mut self) {
         self.withdrawn = true;
     }
@@ -92,12 +94,12 @@ impl Reports {
         }
     }
 
-    /// What was told so far is not true any more.
+    /// Forgets all estimates, because they do not hold any more.
     pub(super) fn forget(&mut self) {
         (self.classic, self.statistical) = (None, None);
     }
 
-    /// Whether the driving estimator has said that it has nothing, and nothing since.
+    /// Whether the driving estimator's estimate was withdrawn, and no new one reported since.
     pub(super) fn is_withdrawn(&self) -> bool {
         self.withdrawn
     }
@@ -119,8 +121,9 @@ impl Reports {
         }
     }
 
-    /// A packet left. True if nothing was told for long: its acknowledgement may be far off. That
-    /// one has something to tell all the same.
+    /// A packet left. True if there was no report for long. The lack of an estimate then has to be
+    /// reported now, because the next acknowledgement may be far off. That acknowledgement reports
+    /// all the same.
     pub(super) fn on_sent(&mut self, now: Timestamp) -> bool {
         let told = self.last_told.max(self.told_by_packet);
         let is_silent = now.saturating_since(told) > LONGEST_SILENCE;
@@ -130,8 +133,8 @@ impl Reports {
         is_silent
     }
 
-    /// Nothing is left in flight, and nobody knows when the application goes on. True if all that
-    /// was said of the last data is that there is nothing, and not just now.
+    /// Nothing is left in flight, and nobody knows when the application goes on. True if there is
+    /// no estimate and this has to be reported once more, because the last report is not recent.
     pub(super) fn on_last_ack(&mut self, now: Timestamp) -> bool {
         let told = self.last_told.max(self.told_by_packet);
         let is_worth_saying = self.withdrawn && now.saturating_since(told) >= FASTEST_REPORT;
@@ -141,7 +144,7 @@ impl Reports {
         is_worth_saying
     }
 
-    /// True when the statistical estimator's next report is due; it is taken for made then.
+    /// True if the statistical estimator's next report is due. The report then counts as made.
     pub(super) fn is_due(
         &mut self,
         now: Timestamp,
@@ -201,7 +204,7 @@ mod tests {
             .map(|ms| reports.on_sent(at(ms)))
             .into();
         assert_eq!(told, [false, false, true, false, false, true]);
-        // Its acknowledgement has something to tell all the same.
+        // The acknowledgement of that packet reports the lack of an estimate too.
         assert_eq!(reports.on_ack(at(2003)), Silence::Paused);
     }
 
@@ -214,7 +217,7 @@ mod tests {
             said.iter().filter(|said| **said == Silence::Failed).count()
         };
         assert_eq!(failures(&mut reports, 100), 2);
-        // Of a pause of the application's only a part counts.
+        // Only a part of a pause of the application counts.
         let mut reports = Reports::new(EstimatorKind::Statistical);
         assert_eq!(failures(&mut reports, 2000), 4);
     }

@@ -1,4 +1,5 @@
-//! What the scheduler did for a measurement. The record follows it, and events tell it.
+//! The steps that the scheduler takes for a measurement. The record follows them, and events report
+//! them.
 
 use super::range::SearchRange;
 use crate::event::Event;
@@ -13,41 +14,42 @@ pub(crate) enum Step {
     MeasurementStarted {
         measurement: u64,
         range: SearchRange,
-        /// N.
+        /// The number of packets of each stream (N of IM 3.2.3).
         stream_packets: u32,
-        /// How the peer will echo its packets.
+        /// How often the peer will echo the packets of a stream.
         cadence: EchoCadence,
     },
-    /// Enough packets are ready for a stream.
+    /// Enough packets are ready, and a stream begins.
     StreamStarted {
         measurement: u64,
         stream: u32,
         waited: Duration,
-        /// T.
+        /// The longest time that the first packet was allowed to wait (T of IM 3.4.2).
         limit: Duration,
     },
     /// A packet of a stream left.
     ProbeSent {
         stream: u32,
         number: u64,
-        /// On the wire.
+        /// The size of the packet on the wire.
         size: Bytes,
         at: Timestamp,
     },
-    /// Packets did not come in time.
+    /// A stream ended before its last packet, because the application's packets did not come in
+    /// time.
     StreamAbandoned {
         measurement: u64,
         stream: u32,
         sent: u32,
     },
-    /// No more echoes are awaited.
+    /// The measurement is over, and no more echoes are awaited.
     MeasurementEnded,
     /// The measurement ended without a result.
     MeasurementAbandoned { measurement: u64 },
 }
 
 impl Step {
-    /// What subscribers hear of it.
+    /// The event that reports the step to subscribers, if there is one.
     pub(crate) fn event(&self) -> Option<Event> {
         Some(match *self {
             Self::MeasurementStarted {

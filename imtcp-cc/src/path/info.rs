@@ -1,4 +1,4 @@
-//! Whose path a controller works for, as far as its transport tells.
+//! The identity of a controller's path, as its transport tells it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PathInfo {
-    /// The connection, by the name that its qlog and its logs have; with quiche
+    /// The name of the connection in qlog and in logs. With quiche it is
     /// `Connection::trace_id()`.
     pub connection: Arc<str>,
-    /// Which end of it this is.
+    /// The end of the connection that the controller works for.
     pub role: Role,
     /// The address of this end.
     pub local: SocketAddr,
@@ -19,7 +19,7 @@ pub struct PathInfo {
 }
 
 impl PathInfo {
-    /// A path between two addresses.
+    /// The identity of a path between two addresses.
     pub fn new(connection: Arc<str>, role: Role, local: SocketAddr, peer: SocketAddr) -> Self {
         Self {
             connection,
@@ -34,8 +34,8 @@ impl PathInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
-    /// The end that opened it.
+    /// The end that opened the connection.
     Client,
-    /// The end that answered.
+    /// The end that accepted the connection.
     Server,
 }

@@ -1,5 +1,6 @@
-//! What is known of the path: who echoes when, how fast the tight link is, and what is left of it
-//! for others. First room of the pipe: acknowledgements go in, echoes and gaps come out.
+//! What is known of the path: the echoes of its packets, the capacity of its tight link, and the
+//! residual capacity. This is the first room of the pipe. Acknowledgements go in, and echoes and
+//! gaps come out.
 
 pub(crate) mod ack;
 pub(crate) mod capacity;
@@ -16,25 +17,26 @@ use ack::{CadenceDetector, Echo, EchoGap, EchoTiming, EchoTracker, Reading, Rece
 use capacity::{Capacity, ResidualCapacity};
 use std::time::Duration;
 
-/// Part of a round trip by which acknowledgements may be off and still be read.
+/// The times of acknowledgements can be read if they are off by at most a round trip divided by
+/// this number.
 const READABLE_DIVISOR: u32 = 8;
 
-/// No host that is to be read wakes later than this.
+/// The largest lateness of a peer's host at which its acknowledgements can be read.
 const LATEST_HOST: Duration = Duration::from_millis(4);
 
-/// Room for the echoes of one acknowledgement.
+/// The number of echoes of one acknowledgement for which there is room from the start.
 const MOST_ECHOES: usize = 128;
 
-/// What was just learnt of the capacity.
+/// What was just learnt of the tight link's capacity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CapacityState {
-    /// The new value, if it changed.
+    /// The new value in IP-layer bits per second, if it changed.
     pub(crate) changed: Option<Bandwidth>,
     /// Whether the value is only a lower bound.
     pub(crate) is_bound: bool,
 }
 
-/// A gap between echoes, and how echoes are read at that moment.
+/// A gap between two echoes, and the way in which echoes are read at that moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeardGap {
     pub(crate) gap: EchoGap,
@@ -47,13 +49,14 @@ pub(crate) struct HeardGap {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard<'a> {
     pub(crate) now: Timestamp,
-    /// Echoes are timed by another clock from now on: nothing before compares with anything after.
+    /// Whether echoes are timed by another clock from now on. Times from before cannot be compared
+    /// with times from now on.
     pub(crate) has_restarted: bool,
     pub(crate) echoes: &'a [Echo],
-    /// From the mere delivery of the packets; `None` if the acknowledgement was no clean echo.
+    /// What the delivered bytes say of the capacity; `None` if the acknowledgement gave no echo.
     pub(crate) delivery: Option<CapacityState>,
     pub(crate) gaps: &'a [HeardGap],
-    /// What was acknowledged, on the wire.
+    /// The size of the acknowledged packets on the wire.
     pub(crate) bytes: Bytes,
     pub(crate) view: &'a PathView,
 }
@@ -66,8 +69,9 @@ pub(crate) struct Path {
     cadence: CadenceDetector,
     capacity: Capacity,
     residual: ResidualCapacity,
-    /// Of the last acknowledgement. They keep their memory.
+    /// The echoes of the last acknowledgement. The memory is reused.
     echoes: Vec<Echo>,
+    /// The gaps of the last acknowledgement. The memory is reused.
     gaps: Vec<HeardGap>,
     view: PathView,
 }
@@ -88,12 +92,12 @@ impl Path {
         }
     }
 
-    /// What is known now.
+    /// What is known of the path now.
     pub(crate) fn view(&self) -> &PathView {
         &self.view
     }
 
-    /// The path carries datagrams of another size.
+    /// The size of the path's full datagrams changed, in bytes of UDP payload.
     pub(crate) fn on_max_datagram(&mut self, max_datagram: Bytes) {
         self.view.max_datagram = max_datagram;
     }
@@ -109,7 +113,7 @@ impl Path {
     /// Takes an acknowledgement.
     pub(crate) fn on_ack(&mut self, acked: &Acked<'_>) -> Heard<'_> {
         self.view.rtt = Some(acked.info.rtt);
-        // A receiver cannot have held an acknowledgement for longer than the packet was out.
+        // The peer cannot have delayed an acknowledgement for longer than the round trip.
         let arrived = acked.now - acked.info.ack_delay.min(acked.info.rtt.latest);
         let (reading, has_restarted) = self.read_peer_clock(arrived, acked);
         let delivery = self.take_echoes(arrived, acked, reading != Reading::None);
@@ -132,8 +136,8 @@ impl Path {
         }
     }
 
-    /// What is believed of the capacity is given up. What sets the echoes' time is another
-    /// question, and stays known.
+    /// Forgets the capacity. What is known of the timing of echoes stays, because it does not
+    /// depend on the capacity.
     pub(crate) fn forget_capacity(&mut self) {
         self.capacity.forget();
         self.refresh();
@@ -148,8 +152,9 @@ impl Path {
     }
 
     /// Takes the peer's receive times, if it tells them. The second part is true if echoes have
-    /// just begun or ceased to be timed by them. What was learnt by one clock does not go with the
-    /// other, and what came of times that are not believed any more is worth no more than they.
+    /// just begun or ceased to be timed by them. Then everything that was learnt by the other clock
+    /// is dropped: the two clocks cannot be compared, and times that are no longer believed prove
+    /// nothing.
     fn read_peer_clock(&mut self, arrived: Timestamp, acked: &Acked<'_>) -> (Reading, bool) {
         let theirs = acked
             .packets
@@ -159,7 +164,7 @@ impl Path {
         let latest = acked.info.rtt.latest;
         let reading = self.receive_clock.on_ack(arrived, theirs, latest);
         let by_peer = match reading {
-            // An acknowledgement without times among others with times is no echo.
+            // If other acknowledgements had receive times, one without them gives no echo.
             Reading::None => self.view.by_peer && self.receive_clock.is_trusted(),
             Reading::Restarted | Reading::Continued => true,
         };
@@ -173,8 +178,9 @@ impl Path {
         (reading, has_restarted)
     }
 
-    /// From acknowledged packets to echoes. They are in `self.echoes` then. The peer's times count
-    /// if they are believed.
+    /// Turns the acknowledged packets into echoes, which are in `self.echoes` afterwards. The
+    /// peer's receive times are used if `is_believed`. Returns what the delivered bytes say of the
+    /// capacity.
     fn take_echoes(
         &mut self,
         arrived: Timestamp,
@@ -229,7 +235,7 @@ impl Path {
         CapacityState { changed, is_bound }
     }
 
-    /// Returns what was acknowledged, on the wire.
+    /// Updates the residual capacity. Returns the size of the acknowledged packets on the wire.
     fn follow_residual(&mut self, acked: &Acked<'_>) -> Bytes {
         let mut size = Bytes::ZERO;
         let mut newest = None;
@@ -238,8 +244,8 @@ impl Path {
             newest = newest.max(Some(packet.sent));
         }
         if let Some(newest_sent) = newest {
-            // RFC 6298, section 2, without its floor of a second: that is for timers, not for
-            // slots.
+            // The timeout of RFC 6298, section 2, without its least value of a second: that value
+            // is for timers, and RCE needs the length of a slot.
             let rtt = &acked.info.rtt;
             let timeout = rtt.smoothed.saturating_add(rtt.variation.saturating_mul(4));
             let _ = self.residual.on_ack(acked.now, newest_sent, size, timeout);

@@ -3,21 +3,23 @@
 use crate::units::Timestamp;
 use std::time::Duration;
 
-/// How long a value is believed. If the path changes, its new floor or ceiling shows after this
-/// time. BBR uses ten seconds for its minimum RTT, for the same reason: a flow that lets queues
-/// drain at all does so more often than this.
+/// How long a value is kept. If the path changes, its new extreme shows after this time. BBR uses
+/// ten seconds for its minimum RTT for the same reason: if a flow lets queues drain, it does so
+/// more often than this.
 const MEMORY: Duration = Duration::from_secs(10);
 
-/// The memory is forgotten in this many steps.
+/// The memory is divided into this many steps, and forgotten a step at a time.
 const STEPS: usize = 10;
 
-/// A sliding maximum. Of values in [`std::cmp::Reverse`] it is the minimum.
+/// A sliding maximum. With values in [`std::cmp::Reverse`] it is a sliding minimum.
 #[derive(Clone, Debug)]
 pub(super) struct SlidingMax<T> {
-    /// The greatest value of each step of the memory; `newest` is the step that holds `now`.
+    /// The greatest value of each step of the memory.
     greatest: [Option<T>; STEPS],
+    /// The number of the newest step, counted from the origin of time.
     newest: u64,
-    /// The greatest of all. It is kept because it is read several times per acknowledgement.
+    /// The greatest value of all steps. It is kept because it is read several times per
+    /// acknowledgement.
     most: Option<T>,
 }
 
@@ -40,18 +42,19 @@ impl<T: Copy + Ord> SlidingMax<T> {
         self.most = self.most.max(Some(value));
     }
 
-    /// The greatest value within the memory, as of the last time that it was told.
+    /// The greatest value within the memory, at the time of the last call of `observe` or
+    /// `advance`.
     pub(super) fn get(&self) -> Option<T> {
         self.most
     }
 
-    /// Tells the time: values that are too old are forgotten.
+    /// Moves the time on to `now`, and forgets values that are too old.
     pub(super) fn advance(&mut self, now: Timestamp) {
         let step = Self::step(now);
         if step <= self.newest {
             return;
         }
-        // After a long silence every step is stale, and only so many steps have to be cleared.
+        // After a long silence all steps are stale, and each has to be cleared only once.
         for stale in (self.newest + 1..=step).rev().take(STEPS) {
             self.greatest[Self::slot(stale)] = None;
         }

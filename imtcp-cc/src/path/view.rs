@@ -9,18 +9,18 @@ use std::time::Duration;
 /// What is known of the path since the last acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathView {
-    /// Known from the first acknowledgement of a 1-RTT packet on.
+    /// The round trip; `None` before the first acknowledgement of a 1-RTT packet.
     pub(crate) rtt: Option<RoundTrip>,
-    /// A full datagram: UDP payload.
+    /// The size of a full datagram, in bytes of UDP payload.
     pub(crate) max_datagram: Bytes,
     header_overhead: Bytes,
-    /// The IP-layer capacity of the tight link.
+    /// The capacity of the tight link, in IP-layer bits per second.
     pub(crate) capacity: Option<Bandwidth>,
-    /// Whether the capacity is only a lower bound: the most that was delivered.
+    /// Whether the capacity is only a lower bound, the highest rate that was delivered.
     pub(crate) is_bound: bool,
-    /// The residual capacity, by RCE.
+    /// The residual capacity by RCE, in IP-layer bits per second.
     pub(crate) residual: Option<Bandwidth>,
-    /// What sets the echoes' time.
+    /// What decides the times of echoes.
     pub(crate) timing: EchoTiming,
     /// How often the peer acknowledges.
     pub(crate) cadence: EchoCadence,
@@ -43,35 +43,37 @@ impl PathView {
         }
     }
 
-    /// A UDP payload's size on the wire.
+    /// The size on the wire of a datagram with this UDP payload.
     pub(crate) fn on_wire(&self, payload: Bytes) -> Bytes {
         payload + self.header_overhead
     }
 
-    /// A full packet on the wire.
+    /// The size of a full packet on the wire.
     pub(crate) fn packet(&self) -> Bytes {
         self.on_wire(self.max_datagram)
     }
 
-    /// The capacity that dispersions show. The most that was delivered is none: beside a slow
-    /// source it would call everything faster impossible.
+    /// The capacity that dispersions show. A lower bound from delivery does not count: if the
+    /// source is slow, the bound is far below the capacity.
     pub(crate) fn shown_capacity(&self) -> Option<Bandwidth> {
         self.capacity.filter(|_| !self.is_bound)
     }
 
-    /// P of PT (4): the capacity that dispersions show. It is that of the link itself, while RCE
-    /// reads less the more evenly spread traffic there is. But a peer that acknowledges in large
-    /// groups leaves no dispersions, and as a bound of what may be taken a value that is too small
-    /// is a safe one.
+    /// The bandwidth that bounds what a promise may take from others, in IP-layer bits per second
+    /// (P of PT (4)). It is the capacity that dispersions show. RCE would read less than the
+    /// capacity if the cross traffic is spread evenly. But if the peer acknowledges in large
+    /// groups, there are no dispersions. The larger of RCE's value and the delivered rate then
+    /// takes their place: as a bound, a value that is too small is safe.
     pub(crate) fn bound_of_taking(&self) -> Option<Bandwidth> {
         self.shown_capacity()
             .or_else(|| self.residual.max(self.capacity))
     }
 
-    /// Echoes that are off by more than this cannot be read any more. The peer's clock times the
-    /// packets themselves. An acknowledgement that is late by a small part of a round trip times
-    /// them as well: hosts are late by that much. What the way back adds is not bounded by
-    /// anything.
+    /// The largest jitter at which echoes can be read.
+    ///
+    /// There is no bound if the peer's clock times the packets themselves. Otherwise a small part
+    /// of a round trip is allowed, because the peer's host may be late by as much. Larger jitter
+    /// comes from the way back, which may add any delay.
     pub(super) fn readable_jitter(&self) -> Duration {
         if self.by_peer {
             return Duration::MAX;

@@ -1,4 +1,4 @@
-//! Instants to timestamps and back, and plain data to plain data.
+//! Converts quiche's types to those of the core and back, instants and timestamps among them.
 
 use crate::path::{PathInfo, Role};
 use crate::transport::{AckRequest, AckedPacket, PeerAcks, RoundTrip, SendRequest};
@@ -15,12 +15,12 @@ pub(super) fn path_info(path: &PathIdentity) -> PathInfo {
     PathInfo::new(path.connection.clone(), role, path.local, path.peer)
 }
 
-/// The origin of a controller's timestamps.
+/// The instant at which a controller's timestamps begin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin(pub(super) Instant);
 
 impl Origin {
-    /// An instant before the origin becomes the origin.
+    /// The timestamp of an instant. An instant before the origin becomes the origin.
     pub(super) fn timestamp(self, at: Instant) -> Timestamp {
         Timestamp::from_origin(at.saturating_duration_since(self.0))
     }
@@ -29,8 +29,9 @@ impl Origin {
         self.0 + Duration::from_nanos(at.as_nanos())
     }
 
-    /// `received` are the receive times of the same acknowledgement, ascending like its packets;
-    /// those of packets up to this one are dropped from its front.
+    /// An acknowledged packet with its receive time, if the peer told one. `received` are the
+    /// receive times of the same acknowledgement, in the order of packet numbers. Receive times of
+    /// earlier packets are dropped from its front.
     pub(super) fn acked(
         self,
         packet: &quiche::cc::AckedPacket,

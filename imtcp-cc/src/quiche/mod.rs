@@ -1,4 +1,4 @@
-//! The adapter: the only room that names quiche types.
+//! The adapter between the core and quiche. Only this module names quiche types.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -27,8 +27,8 @@ pub use controller::Controller;
 pub use factory::Factory;
 pub use names::{NAME, NAME_WITHOUT_MEASUREMENT, register, register_as};
 
-/// How many receive times a server should ask for in each acknowledgement
-/// (`quiche::Config::set_max_receive_timestamps_per_ack`): the controller asks peers to acknowledge
-/// 16 packets together at most, and quiche reports each packet twice, lest a lost acknowledgement
-/// lose it.
+/// The number of receive times that a server should ask for in each acknowledgement, with
+/// `quiche::Config::set_max_receive_timestamps_per_ack` (draft-ietf-quic-receive-ts-02). The
+/// controller asks peers to acknowledge at most 16 packets together. quiche as a receiver reports
+/// each packet twice, so that the loss of an acknowledgement loses no receive time.
 pub const RECEIVE_TIMESTAMPS_PER_ACK: u64 = 32;

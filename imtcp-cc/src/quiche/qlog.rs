@@ -7,7 +7,7 @@ use crate::promise::{SlotReport, Status};
 use serde_json::{Value, json};
 use std::time::Instant;
 
-/// Hands over what was kept since the last call, and keeps events from the first call on.
+/// Passes the events since the last call to `emit`. Events are kept from the first call on.
 pub(super) fn drain(controller: &mut Controller, emit: &mut dyn FnMut(Instant, &str, Value)) {
     controller.core_mut().keep_log();
     while let Some((at, event)) = controller.core_mut().take_logged_event() {
@@ -16,7 +16,8 @@ pub(super) fn drain(controller: &mut Controller, emit: &mut dyn FnMut(Instant, &
     }
 }
 
-/// Rates in bits per second, spans in milliseconds, as qlog's main schema has them.
+/// The name and the data of an event in qlog. Rates are in bits per second and spans in
+/// milliseconds, as in qlog's main schema.
 fn record(event: &Event) -> (&'static str, Value) {
     match *event {
         Event::MeasurementStarted {

@@ -1,50 +1,53 @@
-//! When packets would leave if nothing were measured: at the mean rate that the window law asks for
-//! (RFC 9002, section 7.7).
+//! The times at which packets would leave if nothing were measured. They follow from the mean rate
+//! that the window law asks for (RFC 9002, section 7.7).
 //!
-//! A host wakes late. What a late timer cost is made up for, in a burst that is as long as timers
-//! of this host have been late, so that the mean rate survives any of them.
+//! Timers of a host are late. After a late timer the delayed packets leave in a burst, so the mean
+//! rate stays the same. The burst makes up for at most the lateness that timers of this host have
+//! shown.
 
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// Time that may be made up for on any host: the tick of tokio's timer.
+/// The lateness that packets may catch up on any host: the tick of tokio's timer.
 const LEAST_CREDIT: Duration = Duration::from_millis(1);
 
-/// And on the latest: more than that is a pause, not a late timer.
+/// The largest lateness that packets may catch up. A longer delay is a pause and not a late timer.
 const MOST_CREDIT: Duration = Duration::from_millis(10);
 
-/// Timers whose lateness is remembered.
+/// The number of timers whose lateness is remembered.
 const REMEMBERED: usize = 16;
 
-/// No packet waits longer than this for the mean rate: a rate that low is no rate.
+/// The longest time that a packet waits for the mean rate.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
-/// By how much timers of this host are late.
+/// Measures how late the timers of this host are.
 #[derive(Debug, Default)]
 pub struct Lateness {
-    /// When the caller was told to ask again, until it does.
+    /// The time at which the caller was told to ask again, until it asks.
     told: Option<Timestamp>,
-    /// By how much the last timers were late.
+    /// The lateness of the last timers.
     last: [Duration; REMEMBERED],
     timers: usize,
-    /// The most of them. It is asked for several times a packet.
+    /// The largest of them. It is kept because it is read several times per packet.
     most: Duration,
-    /// Half of them are later.
+    /// The median of them.
     median: Duration,
 }
 
 impl Lateness {
-    /// Time that may be made up for: as much as the last timers were late.
+    /// The lateness that packets may catch up: the largest of the last timers, within the bounds
+    /// for any host.
     pub fn credit(&self) -> Duration {
         self.most.clamp(LEAST_CREDIT, MOST_CREDIT)
     }
 
-    /// By how much a timer of this host is usually late.
+    /// The usual lateness of a timer of this host: the median of the last timers.
     pub fn usual(&self) -> Duration {
         self.median
     }
 
-    /// The caller asks. If it was told to ask at a time that has come, that timer has run out.
+    /// The caller asks whether a packet may leave. If the time has come at which it was told to
+    /// ask, a timer has woken it.
     pub fn on_question(&mut self, now: Timestamp) {
         let Some(told) = self.told.filter(|told| *told <= now) else {
             return;
@@ -58,7 +61,7 @@ impl Lateness {
         self.median = sorted[REMEMBERED / 2];
     }
 
-    /// The caller was told to ask again at `due`, or need not (`None`).
+    /// The caller was told to ask again at `due`; `None` if it was given no time.
     pub fn on_answer(&mut self, due: Option<Timestamp>) {
         self.told = due;
     }
@@ -77,7 +80,9 @@ impl Budget {
         self.due
     }
 
-    /// A packet left that might have left at `since`; up to `credit` before it is made up for.
+    /// A packet left that could have left at `since`. The next packet is due one packet's time
+    /// after this packet's own due time, or after `since - credit` if that is later. So packets
+    /// catch up at most `credit`.
     pub fn on_sent(&mut self, since: Timestamp, credit: Duration, size: Bytes, rate: Bandwidth) {
         let from = self.due.max(since - credit);
         self.due = from + rate.time_for(size).min(MAX_PAUSE);
@@ -90,18 +95,19 @@ mod tests {
 
     const PACKET: Bytes = Bytes::new(1250);
 
-    /// 1 ms a packet.
+    /// A packet takes 1 ms at this rate.
     const RATE: Bandwidth = Bandwidth::from_mbps(10);
 
     fn at_micros(us: u64) -> Timestamp {
         Timestamp::from_nanos(us * 1000)
     }
 
-    /// Packets that leave in a second on a host that wakes at multiples of `tick` alone.
+    /// The number of packets that leave in a second, on a host that wakes only at multiples of
+    /// `tick_us` microseconds.
     fn sent_in_a_second(tick_us: u64) -> u64 {
         let (mut budget, mut lateness) = (Budget::default(), Lateness::default());
         let mut sent = 0;
-        // Far from the origin, where no credit could be had of the time before it.
+        // The run starts far from the origin, because no credit reaches back beyond the origin.
         for wake in 1..=1_000_000 / tick_us {
             let now = at_micros(1_000_000 + wake * tick_us);
             lateness.on_question(now);
@@ -119,7 +125,7 @@ mod tests {
         for tick_us in [10, 1_000, 1_300, 4_000, 7_900] {
             let sent = sent_in_a_second(tick_us);
             assert!(
-                // The first ticks teach it how late they are.
+                // The lateness is learnt during the first ticks.
                 (980..=1012).contains(&sent),
                 "ticks of {tick_us} us: {sent} packets"
             );
@@ -140,7 +146,7 @@ mod tests {
         };
         let (micros, millis) = (Duration::from_micros, Duration::from_millis);
         assert_eq!(timers(16, 50), (micros(50), millis(1)));
-        // A few late ones are made up for, and are not what is usual.
+        // A few late timers raise the credit and leave the usual lateness as it is.
         assert_eq!(timers(6, 4_000), (micros(50), millis(4)));
         assert_eq!(timers(4, 4_000), (millis(4), millis(4)));
         assert_eq!(timers(16, 20), (micros(20), millis(1)), "all is forgotten");

@@ -14,9 +14,12 @@
 //!               echoes are back and the next measurement is due
 //! ```
 //!
-//! Nothing is stored as built packets: application data waits in the transport's stream buffers,
-//! and the unit only says when the next packet may be built. "Stored" is what data and window
-//! would let leave now.
+//! The paper's letters: m is the number of ready packets that starts a stream, N is the number of
+//! packets of a stream, and T is the longest time that a packet waits for a stream to fill.
+//!
+//! The unit stores no built packets. Application data waits in the transport's stream buffers, and
+//! the unit only says when the next packet may be built. "Stored" packets are those that data and
+//! window would let leave now.
 
 use super::StoreTarget;
 use crate::measurement::plan::StreamPlan;
@@ -24,38 +27,40 @@ use crate::units::Timestamp;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Measurements in a row that must succeed before m falls (IM 3.4.1).
+/// The number of measurements in a row that must succeed before the store target m falls by one
+/// (IM 3.4.1, the paper's F).
 const SUCCESSES_TO_LOWER: u32 = 2;
 
-/// m never falls below this (IM 3.4.1).
+/// The least store target m, in packets (IM 3.4.1).
 const LEAST_STORE_TARGET: u32 = 2;
 
-/// A stream may be tried this often before the measurement is given up until the next is due: a
-/// source that sends a packet now and then would else have each of them held for T.
+/// The number of attempts to send a stream. After the last one the measurement is given up until
+/// the next is due. Without this bound, each packet of a source that sends one now and then would
+/// be held for the store timer T.
 const MOST_ATTEMPTS: u32 = 4;
 
 /// Room for the transitions of one question.
 const MOST_TRANSITIONS: usize = 4;
 
-/// What may leave, counted in packets.
+/// What may leave now, in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// Packets that both data and window allow now.
+    /// The number of full packets that data and window allow now.
     pub packets: u32,
-    /// The congestion window.
+    /// The congestion window, in full packets.
     pub window: u32,
 }
 
-/// What the unit says of the next packet.
+/// What the control unit says of the next packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It passes: the pacer decides.
+    /// The packet belongs to no stream, so the pacer decides.
     Pass,
-    /// It leaves now, as a packet of the stream.
+    /// The packet leaves now, as a packet of the stream.
     Probe,
-    /// It waits until this time, or until something happens.
+    /// The packet waits until this time, or until something happens.
     At(Timestamp),
-    /// It waits until something happens.
+    /// The packet waits until something happens.
     Hold,
 }
 
@@ -66,17 +71,18 @@ pub enum Transition {
     StreamStarted {
         /// How long the first packet had waited.
         waited: Duration,
-        /// T.
+        /// The longest time that it was allowed to wait (IM 3.4.2, the paper's T).
         limit: Duration,
     },
-    /// Packets did not come in time.
+    /// A stream ended before its last packet, because the application's packets did not come in
+    /// time.
     StreamAbandoned {
-        /// How many of its packets had left.
+        /// How many packets of the stream had left.
         sent: u32,
     },
     /// All N packets of the stream have left.
     StreamSent,
-    /// The stream could not be filled too often.
+    /// The last attempt to send a stream has failed.
     MeasurementGivenUp,
 }
 
@@ -98,7 +104,7 @@ enum State {
         on_time: bool,
         limit: Duration,
     },
-    /// What was held leaves; then the stream in `plan` is stored for, if there is one.
+    /// Stored packets leave. Then packets are stored for the stream in `next`, if there is one.
     EmptyBuffer {
         left: Option<u32>,
         next: Option<StreamPlan>,
@@ -112,16 +118,17 @@ pub struct ControlUnit {
     state: State,
     stream_packets: u32,
     policy: StoreTarget,
-    /// m.
+    /// The number of ready packets that starts a stream (IM 3.4.1, the paper's m).
     store_target: u32,
     successes: u32,
     attempts: u32,
-    /// Transitions that nobody has taken yet.
+    /// Transitions that have not been taken yet.
     told: VecDeque<Transition>,
 }
 
 impl ControlUnit {
-    /// Passes everything until a measurement begins. `stream_packets` is N.
+    /// A unit that passes every packet until a measurement begins. `stream_packets` is the number
+    /// of packets of a stream (the paper's N).
     pub fn new(stream_packets: u32, policy: StoreTarget) -> Self {
         let store_target = match policy {
             StoreTarget::Dynamic => stream_packets,
@@ -158,20 +165,21 @@ impl ControlUnit {
         }
     }
 
-    /// Begins to store for the first stream of a measurement; `limit` is T.
+    /// Begins to store packets for the first stream of a measurement. No packet waits for longer
+    /// than `limit` (the paper's T).
     pub fn begin(&mut self, plan: StreamPlan, limit: Duration) {
         self.attempts = 0;
         let since = None;
         self.transition(State::StorePacket { plan, since, limit }, None);
     }
 
-    /// The stream was sent and another one of the same measurement follows.
+    /// The stream was sent, and `plan` is the next one of the same measurement.
     pub fn continue_with(&mut self, plan: StreamPlan, limit: Duration) {
         self.attempts = 0;
         self.empty_buffer(Some(plan), limit, None);
     }
 
-    /// The measurement is over, for whatever reason: everything stored passes.
+    /// The measurement is over. All stored packets pass.
     pub fn pass(&mut self) {
         self.transition(State::PassPacket, None);
     }
@@ -186,19 +194,20 @@ impl ControlUnit {
         self.transition(State::EmptyBuffer { left, next, limit }, told);
     }
 
-    /// The oldest change that nobody has taken yet.
+    /// The oldest transition that has not been taken yet.
     pub fn take_transition(&mut self) -> Option<Transition> {
         self.told.pop_front()
     }
 
-    /// The one way into another state: with the word for those who have to know of it.
+    /// Enters another state. All changes of state pass here, and `told` reports the change to the
+    /// other rooms.
     fn transition(&mut self, to: State, told: Option<Transition>) {
         self.state = to;
         self.told.extend(told);
     }
 
-    /// May the next packet leave? Asked whenever there is something to send; asking again at the
-    /// same time gives the same answer.
+    /// Says what happens to the next packet. Call it whenever there is something to send. The same
+    /// question at the same time gets the same answer.
     pub fn next(&mut self, now: Timestamp, ready: Ready) -> Verdict {
         // Each state is left at most once per question.
         for _ in 0..4 {
@@ -209,7 +218,8 @@ impl ControlUnit {
         Verdict::Pass
     }
 
-    /// `None` if the state changed and is to be asked again.
+    /// The verdict of the present state; `None` if the state changed, and the new one has to be
+    /// asked.
     fn step(&mut self, now: Timestamp, ready: Ready) -> Option<Verdict> {
         let target = self.store_target;
         match &mut self.state {
@@ -221,7 +231,8 @@ impl ControlUnit {
                 let started = *since.get_or_insert(now);
                 let waited = now.saturating_since(started);
                 let (plan, limit) = (plan.clone(), *limit);
-                // Past T nothing is stored any more, whoever let it go meanwhile.
+                // After the store timer T no packet is stored, even if others were released
+                // meanwhile.
                 if ready.window < plan.packets() || waited > limit {
                     self.miss(plan, limit, None);
                 } else if ready.packets >= target {
@@ -255,8 +266,9 @@ impl ControlUnit {
                 if now < due {
                     return Some(Verdict::At(due));
                 }
-                // A packet that was there and left late is the timer's fault: its real send time
-                // counts. One that was not there in time breaks the stream.
+                // If a packet was ready in time and left late, a timer was late. The stream goes
+                // on, and the real send time counts. If the packet was not ready in time, the
+                // stream breaks.
                 if *on_time || now.saturating_since(due) <= gap_before(plan, *sent + 1) {
                     return Some(if ready.packets > 0 {
                         Verdict::Probe
@@ -289,15 +301,16 @@ impl ControlUnit {
         }
     }
 
-    /// T brought so many packets and no more: the next stream begins with as many, and may find the
-    /// others on its way.
+    /// Within the store timer T only this many packets came. The next attempt starts with as many,
+    /// because the other packets of the stream may come while it is being sent.
     fn lower_to(&mut self, packets: u32) {
         if self.policy == StoreTarget::Dynamic {
             self.store_target = self.store_target.min(packets.max(LEAST_STORE_TARGET));
         }
     }
 
-    /// The stream could not be made: what is stored leaves, then it is tried again, within reason.
+    /// The stream failed. The stored packets leave, and then the stream is tried again, up to
+    /// [`MOST_ATTEMPTS`] times.
     fn miss(&mut self, plan: StreamPlan, limit: Duration, told: Option<Transition>) {
         self.successes = 0;
         self.attempts += 1;
@@ -335,7 +348,8 @@ impl ControlUnit {
         }
     }
 
-    /// All streams of a measurement could be sent: m may fall.
+    /// All streams of a measurement were sent. The store target m falls by one after
+    /// [`SUCCESSES_TO_LOWER`] such measurements in a row (IM 3.4.1).
     pub fn on_success(&mut self) {
         self.successes += 1;
         if self.successes == SUCCESSES_TO_LOWER {
@@ -347,8 +361,8 @@ impl ControlUnit {
     }
 }
 
-/// How late packet `j` may come for the stream to go on: as long as the gap before it was to be, so
-/// that its real rate is at least half of the planned one.
+/// How late packet `j` of a stream may be: by the planned gap before it. The real rate of this pair
+/// is then at least half of the planned rate.
 fn gap_before(plan: &StreamPlan, j: u32) -> Duration {
     match (plan.offset(j - 1), plan.offset(j)) {
         (Some(before), Some(own)) => own.saturating_sub(before),

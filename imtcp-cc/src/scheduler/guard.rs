@@ -1,57 +1,58 @@
-//! What measuring may cost a transfer, in one place and whatever an estimator believes.
+//! Bounds what measuring may cost a transfer, whatever the estimators say.
 //!
-//! The guard knows when each packet could have left without measuring: data and window were there,
-//! and so was the [`Budget`] of the mean rate. Measuring may hold a packet back from then on
+//! The guard knows the time at which each packet could have left without measuring. At that time
+//! data and window allow the packet, and the [`Budget`] of the mean rate does too. Two rules say
+//! for how long measuring may hold the packet back after that time:
 //!
-//! - for one `allowance` at most, and the packets behind it keep their own times: a packet that was
-//!   held back does not push the next one back any further;
-//! - and, while the window is the limit, only while the account of held data is not overdrawn. Data
-//!   that is held back is not in flight, which costs throughput in proportion to its size, to the
-//!   time that it is held back, and to the window.
+//! - The packet waits for one `allowance` at most. The packets behind it keep their own times, so
+//!   one delay never adds to the next.
+//! - While the window limits the transfer, a packet may wait only if the account of held data is
+//!   not overdrawn. Held data is not in flight. It costs throughput in proportion to its size and
+//!   to the time that it is held, divided by the window.
 //!
-//! Nothing of this comes from a measurement, so no estimate can be wrong enough to stall a
-//! transfer.
+//! Neither rule uses a measurement. So no estimate, however wrong, can stall a transfer.
 
 use super::{Budget, Lateness};
 use crate::transport::Release;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
-/// While the window limits, data held back is at most this part of what is in flight, on average.
+/// While the window limits the transfer, the data held back is on average at most the window
+/// divided by this number.
 const HELD_DIVISOR: u64 = 200;
 
-/// The account holds at most what so many measurements cost, if each of their packets is held back
-/// for one allowance.
+/// The largest balance of the account, in measurements. A measurement costs its bytes times one
+/// allowance.
 const MOST_MEASUREMENTS: u64 = 2;
 
-/// What was held back catches up at so many times the mean rate: all at once it would be a burst
-/// that the transfer would not have without measuring, and lose what bursts lose.
+/// Packets that were held back catch up at this multiple of the mean rate. If they all left at
+/// once, the burst could overflow a queue, and without measuring there would be no such burst.
 const CATCH_UP: f64 = 2.0;
 
-/// What is to be decided.
+/// What waits to leave, and for how long measuring may hold it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Bytes that data and window would let leave now, and the packets that they make: one that the
-    /// window would cut short is none.
+    /// The bytes of UDP payload that data and window would let leave now.
     pub ready: Bytes,
-    /// See `ready`.
+    /// The number of packets that these bytes fill. A packet that the window would cut short does
+    /// not count.
     pub packets: u32,
-    /// The congestion window.
+    /// The congestion window, in bytes of UDP payload.
     pub window: Bytes,
-    /// Whether the window is what limits them.
+    /// Whether the window limits the transfer.
     pub window_limited: bool,
-    /// For how long measuring may hold a packet back.
+    /// The longest time for which measuring may hold a packet back.
     pub allowance: Duration,
-    /// The packets of one measurement, in bytes.
+    /// The size of all packets of one measurement, in bytes of UDP payload.
     pub measurement: Bytes,
 }
 
-/// How packets leave on average.
+/// The average rate at which packets leave, and the bursts that it allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanRate {
-    /// The rate.
+    /// The average rate, in bits of UDP payload per second.
     pub rate: Bandwidth,
-    /// What may leave at once on any host, as time at that rate.
+    /// The largest burst that may leave at once on any host, as the time that it takes at `rate`.
     pub burst: Duration,
 }
 
@@ -60,33 +61,33 @@ pub struct MeanRate {
 pub struct Guard {
     lateness: Lateness,
     budget: Budget,
-    /// Keeps what was held back from leaving all at once.
+    /// Spaces the packets that were held back, so that they do not leave all at once.
     catch_up: Budget,
-    /// As the mean rate was when the last packet left: what may leave at once, and the time from
-    /// packet to packet.
+    /// The largest burst, as [`MeanRate::burst`] was when the last packet left.
     burst: Duration,
+    /// The time from packet to packet at the mean rate, as it was when the last packet left.
     spacing: Duration,
-    /// Since when the packet at the head of the queue could have left without measuring.
+    /// The time at which the packet at the head of the queue could have left without measuring.
     since: Option<Timestamp>,
-    /// More than one packet was ready at the last question.
+    /// Whether more than one packet was ready at the last question.
     more: bool,
     account: Account,
 }
 
 impl Guard {
-    /// Nothing sent yet.
+    /// A guard of a path on which nothing was sent yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// When the next packet may leave at the soonest: when the mean rate allows it, or a little
-    /// later if others were held back before it. A timer that waits for less than timers of this
-    /// host are usually late is not worth its wake-up: the packet leaves that much earlier instead.
+    /// The earliest time at which the next packet may leave: when the mean rate allows it, or a
+    /// little later if packets before it were held back. The packet may leave earlier by the usual
+    /// lateness of this host's timers. A timer for a shorter wait would not be worth its wake-up.
     pub fn due(&self) -> Timestamp {
         self.budget.due().max(self.catch_up.due()) - self.lateness.usual()
     }
 
-    /// Time that may be made up for after a late timer.
+    /// The largest delay that packets may catch up after a late timer.
     pub fn credit(&self) -> Duration {
         self.lateness.credit()
     }
@@ -96,17 +97,19 @@ impl Guard {
         self.lateness.usual()
     }
 
-    /// Whether a measurement may begin while the window is the limit: the account has enough for
-    /// the whole of it.
+    /// Whether a measurement may begin while the window limits the transfer. The account must hold
+    /// enough for the whole measurement.
     pub fn may_measure(&self) -> bool {
         self.account.balance >= self.account.most / 2
     }
 
-    /// How long a timer waits beyond the time at which the mean rate lets the next packet go. Where
-    /// timers are usually late by more than the time from packet to packet they cannot space
-    /// packets: each of them lets several go. So it may as well wait once more for as long as it is
-    /// late, which halves the wake-ups. A whole burst at a time would save more, but a token bucket
-    /// lets it pass faster than its rate: one estimate in ten was then 70 % too high.
+    /// How much longer a timer waits after the mean rate allows the next packet.
+    ///
+    /// If the usual lateness of timers exceeds the time from packet to packet, timers cannot space
+    /// packets, and several packets leave per timer. Then each timer waits longer by the usual
+    /// lateness, which halves the number of wake-ups. A timer for a whole burst would save more.
+    /// But a token bucket lets such a burst pass faster than its rate, and one estimate in ten was
+    /// then 70 % too high.
     fn gathering(&self) -> Duration {
         if self.spacing < self.lateness.usual() {
             self.burst.min(self.lateness.usual())
@@ -119,7 +122,7 @@ impl Guard {
         self.account.balance > 0
     }
 
-    /// The caller asks whether the next packet may leave; data and window would let it.
+    /// The caller asks whether the next packet may leave. Data and window allow it.
     pub fn on_question(&mut self, now: Timestamp, held: &Held) {
         self.lateness.on_question(now);
         self.account.advance(now, held);
@@ -127,14 +130,14 @@ impl Guard {
         self.more = held.packets > 1;
     }
 
-    /// Nothing could leave now, whatever measuring wants.
+    /// Data or window let no packet leave now, even without measuring.
     pub fn on_nothing_ready(&mut self, now: Timestamp) {
         self.lateness.on_question(now);
         self.since = None;
         self.account.release();
     }
 
-    /// What becomes of the answer that measuring wants.
+    /// The answer that measuring wants, cut down to what the guard allows.
     pub fn bound(&mut self, now: Timestamp, wanted: Release, held: &Held) -> Release {
         let since = self.since.unwrap_or(now);
         let overdrawn = held.window_limited && !self.may_hold();
@@ -147,7 +150,7 @@ impl Guard {
         let answer = match wanted {
             Release::Now => Release::Now,
             _ if deadline <= now => Release::Now,
-            // The mean rate holds it back, and no measurement does.
+            // The mean rate holds the packet back. No measurement does.
             Release::At(due) if due == self.due() => {
                 Release::At(due.min(deadline) + self.gathering())
             }
@@ -167,12 +170,12 @@ impl Guard {
         answer
     }
 
-    /// A packet left that did not ask: a probe after a timeout, or frames of the transport's own.
+    /// A packet left without a question: a probe after a timeout, or frames of the transport's own.
     pub fn on_unasked(&mut self, now: Timestamp, size: Bytes, mean: MeanRate) {
         self.spend(now, now, size, mean);
     }
 
-    /// A packet left that had been let go.
+    /// A packet left that had been released.
     pub fn on_sent(&mut self, now: Timestamp, size: Bytes, mean: MeanRate) {
         let since = self.since.take().unwrap_or(now).min(now);
         self.spend(since, now, size, mean);
@@ -181,7 +184,7 @@ impl Guard {
         }
     }
 
-    /// A packet left at `now` that might have left at `since`.
+    /// A packet left at `now` that could have left at `since` without measuring.
     fn spend(&mut self, since: Timestamp, now: Timestamp, size: Bytes, mean: MeanRate) {
         let MeanRate { rate, burst } = mean;
         (self.burst, self.spacing) = (burst, rate.time_for(size));
@@ -192,18 +195,20 @@ impl Guard {
     }
 }
 
-/// What holding data back has cost of late against what it may cost, in bytes times nanoseconds.
+/// The account of held data, in bytes times nanoseconds. Time pays in, and holding data back while
+/// the window limits the transfer pays out.
 #[derive(Debug, Default)]
 struct Account {
     balance: i128,
-    /// The greatest balance there may be.
+    /// The largest balance that is allowed. The least one is its negative.
     most: i128,
+    /// The bytes that are held back now.
     held: Bytes,
     at: Timestamp,
 }
 
 impl Account {
-    /// Time has passed since the last look.
+    /// Books the time since the last call.
     fn advance(&mut self, now: Timestamp, held: &Held) {
         let nanos = i128::from(now.as_nanos()) - i128::from(self.at.as_nanos());
         self.at = now;
@@ -235,7 +240,7 @@ mod tests {
 
     const PACKET: Bytes = Bytes::new(1250);
 
-    /// 1 ms a packet.
+    /// A packet takes 1 ms at this rate.
     const EVEN: MeanRate = MeanRate {
         rate: Bandwidth::from_mbps(10),
         burst: Duration::ZERO,
@@ -258,7 +263,8 @@ mod tests {
         }
     }
 
-    /// Sends for a second what the guard lets go while measuring wants `wanted`; the times in ms.
+    /// The times in milliseconds at which packets leave within a second, while measuring wants
+    /// `wanted`.
     fn departures(wanted: Release, held: &Held) -> Vec<u64> {
         let mut guard = Guard::new();
         let mut times = Vec::new();
@@ -275,7 +281,8 @@ mod tests {
         times
     }
 
-    /// Timers and packets of a second on a host whose timers are late by this much.
+    /// The numbers of timers and of packets in a second, on a host whose timers are late by
+    /// `late_ms`.
     fn timers_and_packets(late_ms: u64) -> (usize, usize) {
         let mean = MeanRate {
             burst: Duration::from_millis(10),
@@ -303,7 +310,8 @@ mod tests {
         let (timers, packets) = timers_and_packets(0);
         assert!((990..=1010).contains(&timers), "{timers}");
         assert!((990..=1011).contains(&packets), "{packets}");
-        // One for each packet that it is late by would be 250.
+        // Each timer is late by three packets. Without the extra wait there would be one every
+        // 4 ms, 250 in all.
         let (timers, packets) = timers_and_packets(3);
         assert!((130..=160).contains(&timers), "{timers}");
         assert!((980..=1020).contains(&packets), "{packets}");
@@ -313,7 +321,7 @@ mod tests {
     fn a_measurement_that_never_lets_go_delays_each_packet_by_the_allowance_and_no_more() {
         let times = departures(Release::Hold, &backlog(false));
         assert_eq!(times[0], 1010);
-        // One a millisecond ever after, though nothing was ever let go.
+        // From then on one packet leaves per millisecond, although measuring never releases any.
         assert!((988..=992).contains(&times.len()), "{}", times.len());
         let far = Release::At(at_ms(1_000_000));
         assert_eq!(departures(far, &backlog(false)), times);
@@ -338,7 +346,7 @@ mod tests {
             let now = Timestamp::from_nanos(us * 1000);
             loop {
                 guard.on_question(now, &held);
-                // Held back for 8 ms, and then as soon as may be.
+                // Packets are held back for 8 ms, and then leave as soon as the guard allows.
                 let wanted = match now.max(guard.due()).max(at_ms(1008)) {
                     due if due > now => Release::At(due),
                     _ => Release::Now,
@@ -355,7 +363,8 @@ mod tests {
             burst <= 3,
             "{burst} packets at once: a timer's credit, no more"
         );
-        // 1 a ms from 0 on, but for the eight that were late and came after by twice that pace.
+        // One packet per millisecond. The first eight were held back, and caught up at twice that
+        // pace.
         assert!((29..=31).contains(&times.len()), "{times:?}");
     }
 
@@ -371,7 +380,7 @@ mod tests {
         };
         let mut guard = Guard::new();
         let mut sent = Vec::new();
-        // An application brings more than the mean rate lets go, at 7 ms each time.
+        // Every 7 ms the application brings more than the mean rate allows.
         for ms in (1000..2000).step_by(7) {
             for _ in 0..10 {
                 guard.on_question(at_ms(ms), &held);
@@ -398,7 +407,8 @@ mod tests {
         guard.on_question(at_ms(1006), &held);
         assert_eq!(guard.bound(at_ms(1006), Release::Now, &held), Release::Now);
         guard.on_sent(at_ms(1006), PACKET, EVEN);
-        // It might have left at 1000, and the next one no later than a packet's time after it.
+        // With a credit of 1 ms the next packet too could have left at 1000 ms. Its allowance of
+        // 10 ms counts from then.
         guard.on_question(at_ms(1006), &held);
         let answer = guard.bound(at_ms(1006), Release::Hold, &held);
         assert_eq!(answer, Release::At(at_ms(1010)));

@@ -1,5 +1,5 @@
-//! What the scheduler is told of path, measurement, promise and window, and what follows from that
-//! alone: rates and counts of packets.
+//! What the scheduler knows of path, measurement, promise and window, and the rates and packet
+//! counts that follow from it.
 
 use super::{MeanRate, Ready};
 use crate::control::{Phase, Steering, WindowView};
@@ -9,14 +9,17 @@ use crate::transport::{RoundTrip, SendRequest};
 use crate::units::Bandwidth;
 use std::time::Duration;
 
-/// Pacing runs this much ahead of the window's own rate, so that the window stays the limit (RFC
-/// 9002, section 7.7), and twice as fast while it doubles.
+/// The ratio of the pacing rate to the window's own rate, cwnd / smoothed_rtt (RFC 9002,
+/// section 7.7, its N). It is above 1, so that the window stays the limit.
 pub(super) const GAIN: f64 = 1.25;
+
+/// The same ratio in slow start, where the window doubles per round trip.
 const SLOW_START_GAIN: f64 = 2.0;
 
-/// Packets that may leave at once: as many as begin a connection (RFC 9002, section 7.7), and this
-/// part of a round trip's at most.
+/// The largest burst in packets: as many as begin a connection (RFC 9002, section 7.7).
 pub(super) const LARGEST_BURST: u32 = 10;
+
+/// A burst lasts at most the smoothed round trip divided by this number.
 const BURST_DIVISOR: u32 = 16;
 
 /// What is known when a packet asks to leave.
@@ -29,8 +32,8 @@ pub(crate) struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// The mean rate that the window law asks for, or a source that wants no more than a rate; on
-    /// the wire without headers.
+    /// The mean rate at which packets leave, in bits of UDP payload per second: GAIN cwnd /
+    /// smoothed_rtt (RFC 9002, section 7.7), or the required rate if the source wants no more.
     pub(crate) fn pacing_rate(&self, rtt: &RoundTrip) -> Bandwidth {
         let gain = match self.window.phase {
             Phase::SlowStart => SLOW_START_GAIN,
@@ -42,7 +45,7 @@ impl Known<'_> {
         rate.min(most.unwrap_or(Bandwidth::MAX))
     }
 
-    /// How packets leave on average.
+    /// The mean rate at which packets leave, and the burst that it allows.
     pub(super) fn mean_rate(&self, rtt: &RoundTrip) -> MeanRate {
         let rate = self.pacing_rate(rtt);
         MeanRate {
@@ -51,10 +54,12 @@ impl Known<'_> {
         }
     }
 
-    /// What an application writes at a time leaves at a time: each timer in between is system
-    /// calls, for a gap that nobody reads. While the window doubles they are read: they are the
-    /// first there are (`m1-chunks-50-rtt100`: the headroom was known after 4.3 s, and is after
-    /// 0.5).
+    /// The largest burst, as the time that it takes at `rate`.
+    ///
+    /// Packets that the application writes together leave together, up to this bound. Gaps between
+    /// them would cost timers and system calls, and no estimator would read the gaps. Slow start is
+    /// the exception: its gaps are the first that can be read, so no burst is allowed. In the
+    /// scenario `m1-chunks-50-rtt100` the spare bandwidth was known after 0.5 s instead of 4.3 s.
     fn burst(&self, rate: Bandwidth, rtt: &RoundTrip) -> Duration {
         if self.window.phase == Phase::SlowStart {
             return Duration::ZERO;
@@ -63,19 +68,21 @@ impl Known<'_> {
         burst.min(rtt.smoothed / BURST_DIVISOR)
     }
 
-    /// A, as far as known.
+    /// The latest estimate of the available bandwidth, in IP-layer bits per second (the paper's A).
     pub(super) fn available(&self) -> Option<Bandwidth> {
         self.findings.estimate.map(|estimate| estimate.available)
     }
 
-    /// A transport that takes no more data from the application than the window has room for never
-    /// has more waiting: then a window that was full of late tells.
+    /// Whether the congestion window limits the transfer: more data waits than the window has room
+    /// for, or the window was full lately. The second sign is needed because some transports take
+    /// no more data from the application than the window has room for.
     pub(super) fn is_window_limited(&self, request: &SendRequest) -> bool {
         let is_promised = self.steering.packets_per_second.is_some();
         (request.window_left < request.queued || self.window.is_used) && !is_promised
     }
 
-    /// What may leave, in packets. A packet that the window would cut short is not ready: no runts.
+    /// The packets that may leave now. A packet that the window would cut short is not ready, so
+    /// no undersized packet is sent.
     pub(super) fn ready(&self, request: &SendRequest) -> Ready {
         let full = request.max_datagram.get().max(1);
         let packets = if request.window_left >= request.queued {

@@ -1,6 +1,7 @@
-//! When packets leave: probe streams through the control unit, everything else through the pacer,
-//! and both only as far as the guard lets them depart from the times that packets would have
-//! without measuring. Last room of the pipe.
+//! Decides when packets leave. This is the last room of the pipe.
+//!
+//! The control unit releases the packets of probe streams. The pacer releases all other packets.
+//! The guard limits both: it bounds how much later a packet leaves than it would without measuring.
 
 mod budget;
 mod control_unit;
@@ -39,9 +40,10 @@ pub(crate) struct Scheduler {
     pacer: Pacer,
     guard: Guard,
     requests: AckPolicy,
-    /// The packet that was just let go, as far as its echo is concerned.
+    /// The place that the packet just released has in a stream or in a train.
     place: Place,
-    /// The window, and neither the application nor a promised rate, holds back what is left.
+    /// Whether the congestion window is what limits the transfer, and neither the application's
+    /// data nor a promised rate.
     is_window_limited: bool,
 }
 
@@ -58,18 +60,18 @@ impl Scheduler {
         }
     }
 
-    /// What the control unit does, in the paper's words.
+    /// The control unit's state, by the name that the paper gives it (IM 3.3).
     pub(crate) fn state_name(&self) -> &'static str {
         self.probing.state_name()
     }
 
-    /// The oldest step of a measurement that nobody has taken yet.
+    /// The oldest step of a measurement that has not been taken yet.
     pub(crate) fn take_step(&mut self) -> Option<Step> {
         self.probing.take_step()
     }
 
-    /// May the next packet leave? Asking changes nothing that another question at the same time
-    /// would see. `next_range` is asked only where a measurement is due.
+    /// Says whether the next packet may leave. The same question at the same time gets the same
+    /// answer. `next_range` is called only if a measurement is due.
     pub(crate) fn next(
         &mut self,
         now: Timestamp,
@@ -77,13 +79,13 @@ impl Scheduler {
         known: &Known<'_>,
         next_range: impl FnOnce() -> Option<SearchRange>,
     ) -> Release {
-        // Before the first echo there is no path to speak of: the first flight leaves at once, and
-        // what the window then holds back goes out on acknowledgements.
+        // Before the first acknowledgement nothing is known of the path. The first flight leaves
+        // at once, and the acknowledgements release the rest.
         let Some(rtt) = known.path.rtt else {
             return Release::Now;
         };
         if request.retransmission {
-            // Lost data goes first, and everything stored with it (IM 3.5.3).
+            // Lost data goes first, and all stored packets are released with it (IM 3.5.3).
             self.probing.abandon(now, rtt);
         } else if request.queued.is_zero() {
             self.pacer.on_drained();
@@ -101,7 +103,8 @@ impl Scheduler {
         let wanted = self.wanted_release(now, rtt, ready, request, known, next_range);
         let answer = self.guard.bound(now, wanted, &held);
         if answer == Release::Now && wanted != Release::Now && self.probing.is_sending() {
-            // A packet of a stream all the same, ahead of its time.
+            // The guard released the packet earlier than the stream planned. The packet still
+            // belongs to the stream, and its real send time counts.
             self.place = Place::Probe;
         }
         answer
@@ -136,7 +139,7 @@ impl Scheduler {
             Verdict::At(due) => Release::At(due),
             Verdict::Hold => Release::Hold,
             Verdict::Pass => {
-                // The plan needs everything else of `self`.
+                // The closure below borrows all of `self`, so the pacer is moved out of it.
                 let mut pacer = std::mem::take(&mut self.pacer);
                 let plan = || self.pacing_plan(known);
                 let pace = pacer.next(now, self.guard.due(), plan, ready.packets);
@@ -172,13 +175,13 @@ impl Scheduler {
             longest_hold: self.longest_hold(&rtt, known.path),
             cadence: self.probe_cadence(known.path),
             costly: self.requests.is_understood(),
-            // Begun with a retransmission, a measurement would be given up at the next question.
+            // A retransmission ends any measurement, so none begins while one waits.
             allowed: known.window.phase != Phase::Recovery && !request.retransmission && may_hold,
         }
     }
 
-    /// Which packets of a stream have echoes of their own: all that ask for one, or whose arrival
-    /// the peer tells.
+    /// How often the peer echoes the packets of a stream. Every packet has an echo of its own if
+    /// the peer tells arrival times, or if it grants immediate acknowledgements.
     fn probe_cadence(&self, path: &PathView) -> EchoCadence {
         if path.by_peer || self.requests.is_understood() {
             EchoCadence::EveryPacket
@@ -187,19 +190,21 @@ impl Scheduler {
         }
     }
 
-    /// Whether nothing is held back at all, because the window is what limits. What waits for a
-    /// train or a stream is not in flight, and lets others overtake at the queue: with probe
-    /// streams a flow had a fifth more of a Reno flow's share than without, though each packet of
-    /// it waited for less than a millisecond (`goodput-beside-reno`). A full window shows as much
-    /// to somebody who only watches.
+    /// Whether no packet is held back, because the window limits the transfer.
     ///
-    /// The papers' own driver needs its streams, and who sends at a promised rate is limited by
-    /// that.
+    /// A packet that waits for a train or a stream is not in flight, and the packets of other flows
+    /// overtake it at the queue. In the scenario `goodput-beside-reno` the ratio of the flow's
+    /// goodput to the Reno flow's was a fifth higher with probe streams than without, although each
+    /// packet waited for less than a millisecond. A full window keeps the tight link busy, so its
+    /// packets tell as much without streams.
+    ///
+    /// There are two exceptions. The paper's estimator reads nothing but streams. A source that
+    /// sends at a promised rate is limited by that rate and not by the window.
     fn only_watches(&self) -> bool {
         self.is_window_limited && self.settings.reads_all_packets
     }
 
-    /// A packet that counts as in flight left; it has `size` bytes on the wire.
+    /// A packet that counts as in flight left. Its size on the wire is `size`.
     pub(crate) fn on_sent(
         &mut self,
         now: Timestamp,
@@ -218,13 +223,13 @@ impl Scheduler {
         self.guard.on_sent(now, packet.size, mean);
     }
 
-    /// The streams of the measurement that are still to come need not be sent (IM 3.2.3).
+    /// Ends the measurement early: its remaining streams are not needed (IM 3.2.3).
     pub(crate) fn stop_early(&mut self, now: Timestamp) {
         self.probing.stop_early(now);
     }
 
-    /// True once when all echoes of a measurement are in (`is_settled`), or are not to be expected
-    /// any more.
+    /// True once per measurement: when all its echoes are in (`is_settled`), or when the missing
+    /// ones are not expected any more.
     pub(crate) fn take_settled(
         &mut self,
         now: Timestamp,
@@ -234,7 +239,7 @@ impl Scheduler {
         self.probing.take_settled(now, rtt, is_settled)
     }
 
-    /// Packets were lost: a measurement under way is given up.
+    /// Packets were lost. A measurement under way is given up.
     pub(crate) fn on_loss(&mut self, now: Timestamp, path: &PathView) {
         if let Some(rtt) = path.rtt {
             self.probing.abandon(now, rtt);
@@ -253,8 +258,8 @@ impl Scheduler {
         }
     }
 
-    /// Whether the packet that was just let go asks for an acknowledgement of its own. Asked once
-    /// for each.
+    /// Whether the packet that was just released asks for an acknowledgement of its own. Call it
+    /// once for each packet.
     pub(crate) fn immediate_ack(&mut self, path: &PathView) -> bool {
         let is_limited = !self.is_window_limited;
         self.settings.measurement
@@ -263,7 +268,8 @@ impl Scheduler {
                 .wants_immediate(self.place, is_limited, path.by_peer)
     }
 
-    /// How the peer shall acknowledge from now on; `None` for no change.
+    /// A request for the way in which the peer acknowledges from now on; `None` if nothing
+    /// changes.
     pub(crate) fn ack_request(&mut self, now: Timestamp, known: &Known<'_>) -> Option<AckRequest> {
         let rtt = known.path.rtt?;
         let window = u32::try_from(known.window_packets()).unwrap_or(u32::MAX);

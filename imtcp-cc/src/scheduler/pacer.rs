@@ -1,23 +1,24 @@
-//! When packets may leave while no stream is being sent.
+//! Decides when packets leave while no probe stream is being sent.
 //!
-//! The pacer gathers packets into short trains without changing their mean rate, which is the
-//! [`super::Budget`]'s: inside a train packets follow each other at the tight link's own pace, so
-//! that the link stays busy from the first to the last and each gap tells what others sent
-//! meanwhile.
+//! The pacer gathers packets into short trains. The mean rate stays that of the [`super::Budget`].
+//! Inside a train, packets follow each other at the pace of the tight link. The link then stays
+//! busy from the first packet to the last, and each gap shows how much others sent meanwhile.
 
 use super::Place;
 use crate::units::Timestamp;
 use std::time::Duration;
 
-/// Packets at the head of a train, at the tight link's own pace. Of what others send meanwhile a
-/// queue of some packets remains, on which the tail can draw: half the head at a load of one half.
+/// The number of packets at the head of a train. They leave at the pace of the tight link, so the
+/// packets that others send meanwhile form a queue there. At a load of one half the queue is half
+/// as long as the head. This queue keeps the link busy while the tail of the train is sent.
 const HEAD: u32 = 8;
 
-/// One train of so many is rushed.
+/// One train in this many is rushed: its head leaves faster than the known capacity.
 const TRAINS_PER_RUSH: u32 = 8;
 
-/// After a packet that waited in vain for a second one, this many go at once: where no second one
-/// ever comes, fewer than one in twenty waits, and the 95th percentile of their age is no higher.
+/// If a packet waited for a second one and none came, the next packets do not wait; this is their
+/// number. If no second packet ever comes, fewer than one packet in twenty waits, and the 95th
+/// percentile of the packets' age stays the same.
 const SKIP_AFTER_FAILURE: u32 = 32;
 
 /// How a packet may leave.
@@ -29,25 +30,26 @@ pub enum Pace {
     At(Timestamp),
 }
 
-/// How the pacer shall space packets.
+/// The distances at which the pacer releases packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacingPlan {
-    /// Most packets of a train; 1 spaces all packets evenly.
+    /// The largest number of packets of a train; with 1 all packets are spaced evenly.
     pub train_packets: u32,
-    /// From packet to packet at the head of a train, which builds a short queue at the tight link,
-    /// and after it, slow enough to watch the link for long and fast enough to keep the queue.
+    /// The gap between two packets at the head of a train. The head builds a short queue at the
+    /// tight link.
     pub head_gap: Duration,
-    /// See `head_gap`.
+    /// The gap between two packets after the head. It is long enough to watch the link for some
+    /// time, and short enough to keep the queue.
     pub tail_gap: Duration,
-    /// Takes the place of `head_gap` now and then: faster than the link is thought to be, so that a
-    /// higher capacity shows.
+    /// The gap that replaces `head_gap` in one train of [`TRAINS_PER_RUSH`]. It is shorter than the
+    /// known capacity allows, so a higher capacity becomes visible.
     pub rushed_gap: Duration,
-    /// The longest that a packet waits for a second one.
+    /// The longest time that a packet waits for a second one.
     pub longest_wait: Duration,
 }
 
 impl PacingPlan {
-    /// No trains.
+    /// All packets are spaced evenly, without trains.
     pub const EVEN: Self = Self {
         train_packets: 1,
         head_gap: Duration::ZERO,
@@ -57,23 +59,23 @@ impl PacingPlan {
     };
 }
 
-/// Spaces packets.
+/// Spaces the packets that belong to no stream.
 #[derive(Debug)]
 pub struct Pacer {
-    /// When the newest packet of the present train was to leave. Where timers are late the packets
-    /// behind it catch up with the train's own pace, and those that left together are a train at
-    /// the pace of the host's own link.
+    /// When the newest packet of the present train was due. If a timer was late, the packets behind
+    /// this one catch up with the train's plan. Overdue packets leave together, and are then a
+    /// train at the pace of the host's own link.
     paced_at: Timestamp,
-    /// When the next one is to leave.
+    /// When the next packet of the train is due.
     next_at: Timestamp,
-    /// Packets that the present train still has to send.
+    /// The number of packets of the present train that have not left yet.
     train_left: u32,
-    /// Packets that it has sent.
+    /// The number of packets of the present train that have left.
     train_sent: u32,
     trains: u32,
-    /// Since when a packet waits for a second one.
+    /// The time from which on a packet has waited for a second one.
     filling_since: Option<Timestamp>,
-    /// Packets that do not wait for a second one.
+    /// The number of coming packets that do not wait for a second one.
     skip: u32,
 }
 
@@ -86,20 +88,20 @@ impl Default for Pacer {
             train_sent: 0,
             trains: 0,
             filling_since: None,
-            // The application has not shown yet that it brings a second one.
+            // The application has not shown yet that it brings packets in pairs.
             skip: SKIP_AFTER_FAILURE,
         }
     }
 }
 
 impl Pacer {
-    /// Ready to send at once.
+    /// A pacer that releases the first packet at once.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// When the next packet may leave, which the mean rate allows from `due` on. May be asked any
-    /// number of times. Data and window have `ready` packets. The plan is made only where a train
+    /// When the next packet may leave. The mean rate allows it from `due` on, and data and window
+    /// allow `ready` packets. It may be asked any number of times. `plan` is called only if a train
     /// begins or goes on.
     pub fn next(
         &mut self,
@@ -110,7 +112,8 @@ impl Pacer {
     ) -> Pace {
         if self.train_left > 0 {
             if self.train_sent == 0 {
-                // It was let go at once, and has not left yet: there is no gap before it.
+                // The first packet of the train was released and has not left yet. No gap
+                // precedes it.
                 return Pace::Now;
             }
             self.next_at = self.paced_at + self.gap(&plan());
@@ -124,8 +127,9 @@ impl Pacer {
         if plan.train_packets <= 1 {
             return Pace::Now;
         }
-        // The window leaves room, so the mean rate is no bound, and trains that followed each other
-        // at once would be sent faster than any of them: pairs at twice the tight link's pace.
+        // The window has room, so the mean rate does not bound a burst. If trains followed each
+        // other at once, the burst would be faster than each train: pairs would leave at twice the
+        // pace of the tight link.
         let due = self.paced_at + plan.head_gap;
         if self.trains > 0 && now < due {
             return Pace::At(due);
@@ -144,7 +148,7 @@ impl Pacer {
     }
 
     fn start_train(&mut self, now: Timestamp, plan: &PacingPlan, ready: u32) -> Pace {
-        // The application may bring a second packet, if it has shown that it does.
+        // A single packet waits for a second one if the application has brought pairs before.
         if ready == 1 && self.skip == 0 && !plan.longest_wait.is_zero() {
             let since = *self.filling_since.get_or_insert(now);
             let latest = since + plan.longest_wait;
@@ -160,7 +164,8 @@ impl Pacer {
         Pace::Now
     }
 
-    /// A wait for the application that brought nothing is not tried again for some packets.
+    /// Learns whether waiting for a second packet is worthwhile. After a wait in vain some packets
+    /// do not wait.
     fn learn_from_wait(&mut self, ready: u32) {
         if ready > 1 {
             self.skip = 0;
@@ -171,7 +176,7 @@ impl Pacer {
         }
     }
 
-    /// Where in its train the packet is that may leave now.
+    /// The place in its train of the packet that may leave now.
     pub fn place(&self) -> Place {
         match (self.train_sent, self.train_left) {
             (_, 0) => Place::Other,
@@ -182,7 +187,7 @@ impl Pacer {
         }
     }
 
-    /// A packet left. Lateness of up to `credit` is made up for.
+    /// A packet left. If it was late by up to `credit`, the next packets catch up.
     pub fn on_sent(&mut self, now: Timestamp, credit: Duration) {
         self.paced_at = if self.train_sent == 0 {
             now
@@ -193,7 +198,7 @@ impl Pacer {
         self.train_sent = self.train_sent.saturating_add(1);
     }
 
-    /// Nothing is left to send: what remains of a train is given up.
+    /// Nothing is left to send. The rest of the train is given up.
     pub fn on_drained(&mut self) {
         self.train_left = 0;
         self.filling_since = None;
@@ -218,7 +223,7 @@ mod tests {
         Timestamp::from_nanos(us * 1000)
     }
 
-    /// 1 ms a packet.
+    /// A packet takes 1 ms at this rate.
     const RATE: Bandwidth = Bandwidth::from_mbps(10);
 
     fn plan(train_packets: u32) -> PacingPlan {
@@ -307,7 +312,7 @@ mod tests {
         let mut pacer = Pacer::new();
         pacer.on_sent(now - Duration::from_micros(50), CREDIT);
         assert_eq!(pacer.next(now, now, || plan(4), PLENTY), Pace::Now);
-        // A train has begun; the gap to the packet before it is no business of its first one.
+        // A train has begun, and its first packet keeps no gap to the packet before it.
         assert_eq!(pacer.next(now, now, || plan(4), PLENTY), Pace::Now);
         assert_eq!(pacer.next(later, now, || plan(4), PLENTY), Pace::Now);
         pacer.on_sent(later, CREDIT);
@@ -325,7 +330,8 @@ mod tests {
                 "1000 packets of 1 ms took {last} us with ticks of {tick} us"
             );
         }
-        // A train of four at 10 Mbit/s in all: its packets 100 us apart leave with one tick.
+        // A train of four packets, 100 us apart, at a mean rate of 10 Mbit/s: all four leave with
+        // one tick.
         assert_eq!(
             departures_on(1000, 4, 8, PLENTY),
             [0, 1000, 1000, 1000, 3000, 4000, 4000, 4000]

@@ -1,4 +1,4 @@
-//! How trains are made, and for how long a packet may be held back.
+//! Plans trains, and says for how long a packet may be held back.
 
 use super::known::{GAIN, LARGEST_BURST};
 use super::{Held, Known, PacingPlan, Ready, Scheduler};
@@ -8,16 +8,18 @@ use crate::transport::{RoundTrip, SendRequest};
 use crate::units::Bandwidth;
 use std::time::Duration;
 
-/// The shortest train that has a gap, and the window from which on a packet may wait for a second
-/// one.
+/// The number of packets of the shortest train that has a gap.
 const PAIR: u32 = 2;
+
+/// The least congestion window, in packets, at which a packet waits for a second one.
 const WINDOW_FOR_PAIRS: u64 = 64;
 
-/// A longer train adds little: of 32 packets, 31 gaps count.
+/// The largest number of packets of a train. A longer train adds little: 31 of its 32 packets
+/// already end a gap.
 const LONGEST_TRAIN: u32 = 32;
 
-/// A rushed gap as a share of the gap at the capacity, in per cent: a capacity that has risen shows
-/// in steps of a sixth.
+/// The rushed gap, in per cent of the gap at the known capacity. If the capacity has risen, the
+/// known value follows in steps of a sixth.
 const RUSHED_GAP_PERCENT: u32 = 85;
 
 impl Scheduler {
@@ -25,7 +27,7 @@ impl Scheduler {
         let wanted = self.settings.measurement
             && self.settings.reads_all_packets
             && !self.only_watches()
-            // Nobody could read them.
+            // A train can be read only if the echoes keep the times of its packets.
             && known.path.timing == EchoTiming::Own;
         let Some(capacity) = known.path.capacity.filter(|_| wanted) else {
             return PacingPlan::EVEN;
@@ -33,18 +35,20 @@ impl Scheduler {
         let packet = known.path.packet();
         let own_pace = capacity.time_for(packet);
         let rushed_gap = own_pace * RUSHED_GAP_PERCENT / 100;
-        // A queue that is never empty needs no head to build one.
+        // If the link is always busy, its queue is never empty, and no head has to build one.
         let (train_packets, head_gap) = if known.findings.is_link_covered {
             (PAIR, rushed_gap)
         } else {
             (longest_train(known), own_pace)
         };
-        // T is several such gaps long; it is the bound when hardly anything is available.
+        // The store timer T is several such gaps long. It bounds the gap if hardly any bandwidth is
+        // available.
         let longest = self.probing.store_limit();
         let tail_gap = tail_rate(known).time_for(packet).min(longest);
         if head_gap <= self.guard.usual_lateness() * 2 {
-            // Timers of this host would change such a gap by half of it. What leaves together is a
-            // train at the pace of the host's own link, whose dispersion tells as much.
+            // Timers of this host would change such a gap by half of its length. Packets that
+            // leave together are a train at the pace of the host's own link, and its dispersion
+            // tells as much.
             return PacingPlan {
                 train_packets: train_packets.min(LARGEST_BURST),
                 ..PacingPlan::EVEN
@@ -60,7 +64,7 @@ impl Scheduler {
         }
     }
 
-    /// What measuring may not hold back for longer than the guard allows.
+    /// What waits to leave, for the guard to judge.
     pub(super) fn held(
         &self,
         rtt: &RoundTrip,
@@ -78,8 +82,11 @@ impl Scheduler {
         }
     }
 
-    /// Half of the least round trip, less what a slow link takes to send a packet: that is no delay
-    /// of the path's. Where nobody knows how long that is, half of the round trip is taken for it.
+    /// The longest time for which measuring may hold a packet back: half of (least round trip minus
+    /// M / C), and at most [`crate::Config::longest_hold`]. M is the packet size and C the capacity
+    /// of the tight link. M / C is the time that the link takes to send one packet, so it is not
+    /// part of the path's propagation delay. If C is unknown, half of the round trip takes its
+    /// place.
     pub(super) fn longest_hold(&self, rtt: &RoundTrip, path: &PathView) -> Duration {
         let packet = path.packet();
         let sending = path
@@ -90,8 +97,9 @@ impl Scheduler {
     }
 }
 
-/// A tail keeps the queue while it is faster than the available bandwidth. Data that comes in
-/// bursts loses nothing by it: sent faster, it would wait at the tight link.
+/// The rate of a train's tail. It is faster than the available bandwidth, so the queue at the tight
+/// link does not drain. A burst of data loses no time: if it left faster, it would wait at the
+/// tight link instead.
 fn tail_rate(known: &Known<'_>) -> Bandwidth {
     known.available().unwrap_or(Bandwidth::MAX).scaled(GAIN)
 }

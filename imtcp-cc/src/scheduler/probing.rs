@@ -1,7 +1,7 @@
 //! One measurement after another: when it begins, which of its streams is next, and when it is over
 //! (IM 3.2, 3.3).
 //!
-//! It tells each [`Step`], and the record of the measurement follows.
+//! Each [`Step`] is reported, and the record of the measurement follows the steps.
 
 use super::{ControlUnit, Ready, SchedulerSettings, StoreTimer, Transition, Verdict};
 use crate::measurement::Step;
@@ -13,30 +13,33 @@ use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Echoes still missing this many smoothed RTTs after the last packet of a measurement will not
-/// come: loss detection has had its time (RFC 9002, section 6.1.2: 9/8, twice, and some).
+/// How long echoes are awaited after the last packet of a measurement, in smoothed RTTs. Loss
+/// detection has decided by then: it takes 9/8 of an RTT (RFC 9002, section 6.1.2), perhaps twice.
 const ECHO_PATIENCE: u32 = 3;
 
-/// Of this many packets, one is a probe at most, as far as [`LONGEST_ADAPTIVE_PAUSE`] lets it:
-/// waiting for a stream to fill then costs well below a per cent of the throughput.
+/// At most one packet in this many is a probe, unless [`LONGEST_ADAPTIVE_PAUSE`] asks for more.
+/// Waiting for streams to fill then costs well below a per cent of the throughput.
 const PACKETS_PER_PROBE: u32 = 5;
 
-/// The same where each probe costs an acknowledgement of its own: together with what the peer sends
-/// anyway this is less than a third of RFC 9000's one for every second packet.
+/// The same if each probe costs an acknowledgement of its own. Together with the acknowledgements
+/// that the peer sends anyway, there are then less than a third of RFC 9000's one for every second
+/// packet.
 const PACKETS_PER_COSTLY_PROBE: u32 = 32;
 
-/// The window's size stretches the pause between measurements to this at most: four results a
-/// second are enough to notice a change within one.
+/// The longest pause to which a small window stretches the time between two measurements. Four
+/// results in a second are enough to notice a change within a second.
 const LONGEST_ADAPTIVE_PAUSE: Duration = Duration::from_millis(250);
 
-/// After a measurement for which packets did not come in time, the next one is not tried for this
-/// long, twice as long after each further one, up to the most: a source that never fills a stream
-/// is hardly ever held back.
+/// The pause after a measurement for which packets did not come in time. It doubles after each
+/// further one. A source that never fills a stream is hardly ever held back.
 const PAUSE_AFTER_VAIN: Duration = Duration::from_millis(250);
+
+/// How often that pause doubles at most.
 const MOST_DOUBLINGS: u32 = 5;
 
-/// Nor before so many packets have left: where packets are rare, fewer than one in twenty waits for
-/// a stream, and the 95th percentile of their age is no higher.
+/// The number of packets that must leave after such a measurement before the next one. If packets
+/// are rare, fewer than one in twenty then waits for a stream, and the 95th percentile of the
+/// packets' age stays the same.
 const PACKETS_AFTER_VAIN: u32 = 32;
 
 /// Room for the steps of one question.
@@ -45,66 +48,75 @@ const MOST_STEPS: usize = 8;
 /// What is needed to begin a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conditions {
-    /// Where to look; none while nothing is known of the path, or no measurement is due.
+    /// The range to search; `None` while nothing is known of the path, or while no measurement is
+    /// due.
     pub(crate) range: Option<SearchRange>,
-    /// A, for the store timer.
+    /// The available bandwidth, in IP-layer bits per second (the paper's A). The store timer
+    /// follows from it.
     pub(crate) available: Option<Bandwidth>,
-    /// The window over the smoothed RTT: how fast packets become ready at most.
+    /// The window divided by the smoothed RTT: the highest rate at which packets become ready, in
+    /// bits of UDP payload per second.
     pub(crate) window_rate: Option<Bandwidth>,
     pub(crate) rtt: RoundTrip,
-    /// A full packet on the wire.
+    /// The size of a full packet on the wire.
     pub(crate) packet: Bytes,
-    /// For how long a packet may be held back at all: T is never longer, nor the gap in a stream.
+    /// The longest time for which a packet may be held back. Neither the store timer T nor a gap
+    /// inside a stream is longer.
     pub(crate) longest_hold: Duration,
     /// How the peer acknowledges.
     pub(crate) cadence: EchoCadence,
-    /// Each probe costs an acknowledgement that there would not be without it.
+    /// Whether each probe costs an acknowledgement that the peer would not send without it.
     pub(crate) costly: bool,
-    /// False in loss recovery (IM 3.5.3), and while nothing may be held back.
+    /// Whether a measurement may begin. False in loss recovery (IM 3.5.3), and while no packet may
+    /// be held back.
     pub(crate) allowed: bool,
 }
 
 /// Where the present measurement stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// None runs; the next one is due at this time.
+    /// No measurement runs. The next one is due at this time.
     Idle { due: Timestamp },
-    /// Streams are being sent; this one is next or under way.
+    /// Streams are being sent. `stream` is the next one, or the one under way.
     Sending { stream: u32, started: Timestamp },
-    /// The last stream is out.
+    /// The last stream was sent, and its echoes are awaited.
     AwaitingEchoes {
         since: Timestamp,
         started: Timestamp,
     },
 }
 
-/// Runs measurements.
+/// Begins and ends measurements, and sends their streams through the control unit.
 #[derive(Debug)]
 pub(crate) struct Probing {
     unit: ControlUnit,
     progress: Progress,
-    /// What the present measurement searches.
+    /// The range that the present measurement searches.
     range: SearchRange,
-    /// Steps that nobody has taken yet.
+    /// Steps that have not been taken yet.
     steps: VecDeque<Step>,
     count: u64,
     limit: Duration,
     packet: Bytes,
-    /// N for a peer that acknowledges each packet, and for this peer.
+    /// The number of packets of a stream if the peer acknowledges each packet (IM 3.2.3, the
+    /// paper's N).
     base_packets: u32,
+    /// The number of packets of a stream for this peer; it is larger if acknowledgements are
+    /// delayed (IM 3.5.1).
     stream_packets: u32,
     sub_ranges: u32,
     interval_rtts: u32,
-    /// Whether a small window stretches the pause between measurements: the paper's own driver
-    /// measures as often as it may.
+    /// Whether a small window stretches the pause between measurements. It does not if the paper's
+    /// estimator drives, which measures as often as it may.
     adaptive_pause: bool,
     /// The congestion window when the measurement began, in packets.
     window: u32,
     packets_per_probe: u32,
     timer: StoreTimer,
-    /// Measurements in a row for which packets did not come in time.
+    /// The number of measurements in a row for which packets did not come in time, up to
+    /// [`MOST_DOUBLINGS`].
     vain: u32,
-    /// Packets that have to leave before the next measurement.
+    /// The number of packets that have to leave before the next measurement.
     packets_to_pass: u32,
 }
 
@@ -133,7 +145,7 @@ impl Probing {
         }
     }
 
-    /// The oldest step that nobody has taken yet.
+    /// The oldest step that has not been taken yet.
     pub(crate) fn take_step(&mut self) -> Option<Step> {
         self.steps.pop_front()
     }
@@ -142,7 +154,7 @@ impl Probing {
         self.unit.state_name()
     }
 
-    /// The packets of a measurement.
+    /// The number of packets of a measurement.
     pub(crate) fn packets(&self) -> u64 {
         u64::from(self.sub_ranges * self.stream_packets)
     }
@@ -152,12 +164,13 @@ impl Probing {
         self.unit.is_sending()
     }
 
-    /// T, as of the latest measurement.
+    /// The longest time that packets of the latest measurement waited for a stream to fill
+    /// (IM 3.4.2, the paper's T).
     pub(crate) fn store_limit(&self) -> Duration {
         self.limit
     }
 
-    /// The stream whose packets are being sent or stored for.
+    /// The stream whose packets are being sent, or for which packets are being stored.
     pub(crate) fn current_stream(&self) -> Option<u32> {
         match self.progress {
             Progress::Sending { stream, .. } => Some(stream),
@@ -165,7 +178,7 @@ impl Probing {
         }
     }
 
-    /// Whether packets pass, and no measurement is due: true for nearly all of them.
+    /// Whether packets pass and no measurement is due. This is true for nearly all packets.
     pub(crate) fn is_resting(&self, now: Timestamp) -> bool {
         self.unit.is_passing() && !self.is_due(now)
     }
@@ -175,7 +188,7 @@ impl Probing {
         self.packets_to_pass == 0 && matches!(self.progress, Progress::Idle { due } if due <= now)
     }
 
-    /// May the next packet leave? Begins a measurement when one is due.
+    /// Says what happens to the next packet. It begins a measurement if one is due.
     pub(crate) fn next(
         &mut self,
         now: Timestamp,
@@ -224,7 +237,8 @@ impl Probing {
         });
     }
 
-    /// The part of a range whose streams hold no packet longer than T may ever be.
+    /// The part of a range that streams can be sent at: no gap inside a stream is longer than the
+    /// longest hold.
     fn sendable(range: SearchRange, conditions: &Conditions) -> SearchRange {
         let slowest = Bandwidth::from_bytes_over(conditions.packet, conditions.longest_hold)
             .unwrap_or(Bandwidth::MAX.scaled(0.5));
@@ -234,11 +248,12 @@ impl Probing {
         SearchRange::spanning(slowest, range.high().max(slowest.saturating_add(slowest)))
     }
 
-    /// T = (M / A)(N - 1) + 4 D_RTT (IM 3.4.2).
+    /// The store timer: T = (M / A)(N - 1) + 4 D_RTT, in nanoseconds (IM 3.4.2).
     ///
-    /// A stands there for the connection's own rate, which self-clocking ties to it. Where the
-    /// window allows less than A, packets become ready more slowly, and T follows: with A alone no
-    /// stream could be filled from a range that is far too high, and the range would stay.
+    /// The paper takes the available bandwidth A for the connection's own rate, because
+    /// self-clocking ties the two together. If the window allows less than A, packets become ready
+    /// more slowly, so the lower rate is used. With A alone, a range that is far too high would
+    /// keep T too short to fill any stream, and the range would never change.
     fn limit_for(&self, conditions: &Conditions, range: &SearchRange) -> Duration {
         match self.timer {
             StoreTimer::Fixed(limit) => limit,
@@ -266,7 +281,7 @@ impl Probing {
         )
     }
 
-    /// Reports what the control unit did and moves on with it.
+    /// Reports what the control unit did, and moves the measurement on.
     fn follow(&mut self, now: Timestamp, rtt: RoundTrip) {
         while let Some(transition) = self.unit.take_transition() {
             self.follow_one(now, rtt, transition);
@@ -336,7 +351,7 @@ impl Probing {
         self.follow(now, rtt);
     }
 
-    /// The remaining streams need not be sent (IM 3.2.3).
+    /// Ends the measurement early: its remaining streams are not needed (IM 3.2.3).
     pub(crate) fn stop_early(&mut self, now: Timestamp) {
         if let Progress::Sending { started, .. } = self.progress {
             self.unit.pass();
@@ -348,8 +363,8 @@ impl Probing {
         }
     }
 
-    /// True once when all echoes of the measurement are in (`is_settled`), or are not to be
-    /// expected any more.
+    /// True once per measurement: when all its echoes are in (`is_settled`), or when the missing
+    /// ones are not expected any more.
     pub(crate) fn take_settled(
         &mut self,
         now: Timestamp,
@@ -368,7 +383,7 @@ impl Probing {
         true
     }
 
-    /// Loss, or a source too slow: the measurement ends without a result.
+    /// Ends the measurement without a result, after a loss or because the source is too slow.
     pub(crate) fn abandon(&mut self, now: Timestamp, rtt: RoundTrip) {
         if matches!(self.progress, Progress::Idle { .. }) {
             return;
@@ -380,8 +395,9 @@ impl Probing {
         });
     }
 
-    /// At most one measurement per RTT (IM 3.3), counted from start to start, and fewer while the
-    /// window is small: what a stream waits for is not in flight meanwhile.
+    /// Sets when the next measurement is due: at most one begins per RTT (IM 3.3), and fewer if the
+    /// window is small. Packets that wait for a stream to fill are not in flight, and a small
+    /// window misses them more.
     fn rest(&mut self, now: Timestamp, started: Timestamp, rtt: RoundTrip) {
         let probes = self.sub_ranges * self.stream_packets;
         let sparse = (probes * self.packets_per_probe).div_ceil(self.window.max(1));

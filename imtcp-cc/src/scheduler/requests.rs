@@ -14,8 +14,8 @@
 //! every second packet acknowledged, a path of 5 Mbit/s, 10 ms and a queue of two packets lost a
 //! twentieth of its goodput.
 //!
-//! With a quarter of the window, or with 32 packets, goodput fell by more than a per cent on a
-//! path of 20 ms.
+//! With an acknowledgement for a quarter of the window, or for 32 packets, goodput fell by more
+//! than a per cent on a path of 20 ms.
 
 use crate::transport::{AckRequest, PeerAcks};
 use crate::units::Timestamp;
@@ -79,7 +79,7 @@ pub struct AckPolicy {
     peer: Option<PeerAcks>,
     requested: Option<AckRequest>,
     requested_at: Timestamp,
-    /// How many packets have not been used up by marks.
+    /// The number of packets that have left and have not paid for a mark yet.
     saved: u32,
     /// Whether the train under way is marked. Marks are worth most if they belong to one train.
     marking: bool,

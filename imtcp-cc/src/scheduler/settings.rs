@@ -1,44 +1,46 @@
-//! What the scheduler is told when a path begins.
+//! The settings of the scheduler. They stay the same for the whole life of a path.
 
 use std::time::Duration;
 
-/// How many packets must be ready before a stream starts (IM 3.4.1, the paper's m).
+/// The rule for how many packets must be ready before a stream starts (m of IM 3.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreTarget {
-    /// m starts at N, the number of packets of a stream. It falls by one after two measurements in
-    /// a row that succeed, and rises by one when a stream cannot be completed.
+    /// The number starts at [`crate::Config::stream_packets`]. It falls by one after two successful
+    /// measurements in a row, but not below 2. It rises by one when a stream breaks.
     Dynamic,
-    /// m is always this many packets.
+    /// The number is always this, in packets.
     Fixed(u32),
 }
 
-/// How long packets may wait for a stream to fill (IM 3.4.2, the paper's T).
+/// The rule for how long packets may wait for a stream to fill (T of IM 3.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreTimer {
     /// T = (M / A)(N - 1) + 4 D_RTT, in nanoseconds: M is the packet size, A the available
     /// bandwidth, N the number of packets of a stream, D_RTT the mean deviation of the round trip.
     Adaptive,
-    /// T is always this long.
+    /// The timer is always this long.
     Fixed(Duration),
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SchedulerSettings {
-    /// Whether anything is measured at all.
+    /// Whether anything is measured.
     pub(crate) measurement: bool,
-    /// The default estimator reads any packet: it lives on trains, measures no more often than a
-    /// small window bears, and only watches a transfer that its window limits. The paper's own
-    /// driver lives on streams alone.
+    /// Whether the driving estimator reads all packets, as the default one does. Packets then leave
+    /// in trains, measurements are rarer if the window is small, and a transfer that its window
+    /// limits is only watched. The paper's estimator reads the packets of streams alone.
     pub(crate) reads_all_packets: bool,
-    /// N.
+    /// The number of packets of a stream (IM 3.2.3, the paper's N).
     pub(crate) stream_packets: u32,
-    /// k.
+    /// The number of sub-ranges of a search range (IM 3.2.2, the paper's k). It is the largest
+    /// number of streams of a measurement.
     pub(crate) sub_ranges: u32,
     pub(crate) store_target: StoreTarget,
     pub(crate) store_timer: StoreTimer,
+    /// The shortest time between the starts of two measurements, in smoothed RTTs (IM 3.3).
     pub(crate) measurement_interval_rtts: u32,
-    /// The longest that a packet may be held back for measuring.
+    /// The longest time for which measuring may hold a packet back.
     pub(crate) longest_hold: Duration,
-    /// Whether the peer is asked about its acknowledgements.
+    /// Whether the controller asks the peer to change how it acknowledges.
     pub(crate) ack_frequency: bool,
 }

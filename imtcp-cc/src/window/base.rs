@@ -1,5 +1,5 @@
-//! What the laws share: the window itself, its bounds, slow start's threshold, the recovery period
-//! (RFC 9002, section 7 and appendix B), and growth along a slope.
+//! The part that both window laws share: the window and its bounds, the slow start threshold, the
+//! recovery period (RFC 9002, section 7 and appendix B), and growth along a slope.
 
 use super::{Acked, Phase};
 use crate::units::{Bytes, Timestamp};
@@ -7,22 +7,22 @@ use crate::units::{Bytes, Timestamp};
 /// kMinimumWindow in datagrams (RFC 9002, section 7.2).
 const MINIMUM_WINDOW_DATAGRAMS: u64 = 2;
 
-/// The initial window is limited to this, or to the minimum window if that is larger (RFC 9002,
-/// section 7.2).
+/// The largest initial window, unless the minimum window is larger (RFC 9002, section 7.2).
 const INITIAL_WINDOW_LIMIT: Bytes = Bytes::new(14_720);
-/// The same section: an initial window of ten datagrams is recommended.
+
+/// The initial window that RFC 9002, section 7.2, recommends, in datagrams.
 const RECOMMENDED_PACKETS: u32 = 10;
 
-/// What an acknowledged packet lets a law do.
+/// How an acknowledged packet changes the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Growth {
-    /// Nothing: it was sent before the recovery period, or the window is not used.
+    /// The window stays: the packet was sent before the recovery period, or the window is unused.
     None,
-    /// Slow start.
+    /// The window grows as in slow start.
     SlowStart,
-    /// Congestion avoidance along a slope that somebody else has set, in bytes per round trip.
+    /// The window follows a slope that a promise has set, in bytes per round trip.
     Steered(i64),
-    /// Congestion avoidance as the law has it.
+    /// The window grows in congestion avoidance as the law has it.
     Own,
 }
 
@@ -33,19 +33,21 @@ pub(super) struct Base {
     /// congestion_recovery_start_time of appendix B.2.
     recovery_start: Option<Timestamp>,
     in_recovery: bool,
-    /// Acknowledged bytes times slope that have not yet made a byte of window.
+    /// The remainder of the growth: acknowledged bytes times slope that are less than one byte of
+    /// window.
     pub(super) credit: i128,
-    /// Bytes per round trip in congestion avoidance, where somebody else sets them.
+    /// The growth in congestion avoidance that a promise has set, in bytes per round trip.
     slope: Option<i64>,
     pub(super) max_datagram_size: Bytes,
     initial_window_packets: u32,
-    /// Nothing has moved the window yet.
+    /// Whether the window is still the initial one.
     is_initial: bool,
 }
 
 impl Base {
-    /// A window of `initial_window_packets` datagrams: within the limit of RFC 9002, section 7.2,
-    /// but for those who ask for more than the ten that it recommends.
+    /// A window of `initial_window_packets` datagrams. Up to the ten datagrams that RFC 9002,
+    /// section 7.2, recommends, the limit in bytes of that section applies. A larger initial window
+    /// is taken as it is asked for.
     pub(super) fn new(initial_window_packets: u32, max_datagram_size: Bytes) -> Self {
         let mut base = Self {
             window: Bytes::ZERO,
@@ -77,7 +79,8 @@ impl Base {
         self.max_datagram_size.times(MINIMUM_WINDOW_DATAGRAMS)
     }
 
-    /// InCongestionRecovery of appendix B.5 and B.6.
+    /// Whether a packet was sent before the recovery period began (InCongestionRecovery of
+    /// RFC 9002, appendix B.5 and B.6).
     pub(super) fn was_sent_before_recovery(&self, sent: Timestamp) -> bool {
         self.recovery_start.is_some_and(|start| sent <= start)
     }
@@ -87,14 +90,14 @@ impl Base {
             .is_none_or(|threshold| self.window < threshold)
     }
 
-    /// OnPacketAcked of appendix B.5, up to where the laws differ.
+    /// The part of OnPacketAcked (RFC 9002, appendix B.5) that both laws share.
     pub(super) fn on_ack(&mut self, acked: &Acked) -> Growth {
         if self.was_sent_before_recovery(acked.sent) {
             return Growth::None;
         }
         self.in_recovery = false;
         let is_below_threshold = self.is_below_threshold();
-        // RFC 9002, section 7.8, is about growth; a window may shrink unused.
+        // RFC 9002, section 7.8, forbids growth alone. An unused window may shrink.
         if acked.application_limited && (is_below_threshold || !self.is_steered_down()) {
             return Growth::None;
         }
@@ -110,7 +113,7 @@ impl Base {
         self.slope.is_some_and(|slope| slope < 0)
     }
 
-    /// cwnd += slope * acked / cwnd in whole bytes; what is left over counts next time.
+    /// cwnd += slope * acked / cwnd, in whole bytes of UDP payload. The remainder counts next time.
     pub(super) fn grow_along(&mut self, slope: i128, acked: Bytes) {
         let window = i128::from(self.window.get().max(1));
         self.credit = self
@@ -120,11 +123,11 @@ impl Base {
         self.credit = self.credit.rem_euclid(window);
         let window = u64::try_from((window + growth).max(0)).unwrap_or(u64::MAX);
         self.window = Bytes::new(window).max(self.minimum_window());
-        // A window that was steered down is no cause for slow start.
+        // The threshold follows a window that was steered down. Otherwise slow start would begin.
         self.threshold = self.threshold.map(|threshold| threshold.min(self.window));
     }
 
-    /// OnCongestionEvent of appendix B.6, with the threshold that the law has worked out.
+    /// OnCongestionEvent of RFC 9002, appendix B.6, with the threshold that the law has computed.
     pub(super) fn reduce(&mut self, now: Timestamp, threshold: Bytes) {
         self.is_initial = false;
         self.in_recovery = true;
@@ -134,7 +137,8 @@ impl Base {
         self.window = threshold.max(self.minimum_window());
     }
 
-    /// The second half of OnPacketsLost of appendix B.8.
+    /// The reaction to persistent congestion: the second half of OnPacketsLost (RFC 9002,
+    /// appendix B.8).
     pub(super) fn collapse(&mut self) {
         self.is_initial = false;
         self.in_recovery = false;
@@ -143,7 +147,8 @@ impl Base {
         self.window = self.minimum_window();
     }
 
-    /// What stood before a reduction that proved unfounded; steering and datagram size stay.
+    /// Restores the state from before a reduction that proved spurious. Slope and datagram size
+    /// stay.
     pub(super) fn restore(&mut self, before: &Self) {
         *self = Self {
             slope: self.slope,
@@ -153,8 +158,8 @@ impl Base {
         self.window = self.window.max(self.minimum_window());
     }
 
-    /// RFC 9002, section 7.2: the initial window is computed again; a window that has moved is
-    /// only kept above its new minimum.
+    /// The size of the largest datagram changed. An initial window is computed again (RFC 9002,
+    /// section 7.2). A window that has moved is kept above its new minimum.
     pub(super) fn on_max_datagram_size(&mut self, size: Bytes) {
         self.max_datagram_size = size.max(Bytes::new(1));
         self.window = if self.is_initial {

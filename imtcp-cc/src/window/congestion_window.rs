@@ -1,4 +1,4 @@
-//! The window of one path: its law, how far it is used, and whether its losses were real.
+//! The congestion window of one path: its law, its use, and the record of its losses.
 
 use super::{Acked, LossRecord, Window, WindowLaw, WindowUsage};
 use crate::control::{Phase, Steering, WindowOrder, WindowView};
@@ -44,7 +44,7 @@ impl CongestionWindow {
         }
     }
 
-    /// The path carries datagrams of another size.
+    /// The size of the path's full datagrams changed, in bytes of UDP payload.
     pub(crate) fn on_max_datagram(&mut self, max_datagram: Bytes) {
         self.max_datagram = max_datagram;
         self.law.on_max_datagram_size(max_datagram);
@@ -55,8 +55,8 @@ impl CongestionWindow {
         self.losses.on_sent(packet.number);
     }
 
-    /// Grows by an acknowledgement. True if the application, and not the window, limits what is
-    /// sent.
+    /// Moves the window after an acknowledgement. True if the application limits the transfer, and
+    /// not the window.
     pub(crate) fn on_ack(&mut self, acked: &transport::Acked<'_>, steering: &Steering) -> bool {
         match steering.order {
             WindowOrder::Free => self.law.set_slope(None),
@@ -69,9 +69,9 @@ impl CongestionWindow {
         self.usage
             .on_ack(acked.now, info.bytes_in_flight, info.rtt.smoothed);
         let is_underused = !self.view().is_used;
-        // What leaves at a promised rate and no faster is limited by what is wanted. Its window may
-        // grow all the same, so that enough is left of it after a loss. The rate stays the bound,
-        // so no burst can follow.
+        // A source that wants no more than its promised rate never fills its window. The window may
+        // grow all the same, so that enough of it remains after a loss. The rate stays the bound,
+        // so no burst follows.
         let is_paced = steering.packets_per_second.is_some();
         for packet in acked.packets {
             self.law.on_ack(&Acked {
@@ -91,7 +91,8 @@ impl CongestionWindow {
         self.losses.on_lost(number);
     }
 
-    /// All packets of a loss are told. True if the window was reduced.
+    /// All lost packets of an event have been passed to [`CongestionWindow::on_lost`]. True if the
+    /// window was reduced.
     pub(crate) fn on_loss(&mut self, now: Timestamp, info: &LossInfo) -> bool {
         let is_reduced = self.react(now, info.newest_sent);
         if info.persistent_congestion {

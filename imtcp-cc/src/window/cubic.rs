@@ -1,5 +1,5 @@
-//! CUBIC: RFC 9438. Its first slow start is HyStart++'s ([`super::hystart`]), recovery is that of
-//! RFC 9002, section 7.3.2.
+//! CUBIC (RFC 9438). The first slow start is that of HyStart++ ([`super::hystart`]). Recovery is
+//! that of RFC 9002, section 7.3.2.
 //!
 //! ```text
 //!   W_cubic(t) = C (t - K)^3 + W_max       K = cbrt((W_max - cwnd_epoch) / C)      section 4.2
@@ -9,8 +9,9 @@
 //!   cwnd      += (target - cwnd) / cwnd    for each segment, elsewhere        sections 4.4, 4.5
 //! ```
 //!
-//! C = 0.4 segments / s^3 and beta = 0.7. The RFC counts segments; here everything is bytes, a
-//! segment being a full datagram, and time is whole microseconds: integers repeat on every machine.
+//! C = 0.4 segments / s^3 and beta = 0.7. The RFC counts segments. This code counts bytes, and a
+//! segment is a full datagram. Time is whole microseconds. All values are integers, so results are
+//! the same on every machine.
 
 use super::base::{Base, Growth};
 use super::hystart::{HyStart, Pace};
@@ -21,29 +22,34 @@ use std::time::Duration;
 /// A ratio of whole numbers.
 type Ratio = (u64, u64);
 
-/// beta_cubic (section 4.6).
+/// beta_cubic, the factor of a reduction (section 4.6).
 const BETA: Ratio = (7, 10);
 
-/// (1 + beta_cubic) / 2 of fast convergence (section 4.7).
+/// (1 + beta_cubic) / 2, the factor of fast convergence (section 4.7).
 const FAST_CONVERGENCE: Ratio = (17, 20);
 
-/// alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic) = 0.9 / 1.7 (section 4.3), and 1, its value
-/// from cwnd_prior on, over the same divisor.
+/// alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic) = 0.9 / 1.7 (section 4.3), times
+/// [`ALPHA_DIVISOR`].
 const ALPHA: u128 = 9;
+
+/// The value 1, which alpha_cubic has from cwnd_prior on (section 4.3), times [`ALPHA_DIVISOR`].
 const ALPHA_FROM_PRIOR: u128 = 17;
+
+/// The divisor of both.
 const ALPHA_DIVISOR: u128 = 17;
 
-/// The most that target may be above cwnd (section 4.2).
+/// The largest ratio of target to cwnd (section 4.2).
 const MOST_TARGET: Ratio = (3, 2);
 
-/// C (section 5.1) in segments per second cubed, and that second cubed in microseconds.
+/// C = 0.4 segments per second cubed (section 5.1), as numerator and denominator of segments per
+/// microsecond cubed.
 const C: (u128, u128) = (4, 10 * 1_000_000_000_000_000_000);
 
-/// The window of RFC 9438.
+/// The CUBIC window of RFC 9438.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cubic {
     state: State,
-    /// What stood before the last reduction (section 4.9).
+    /// The state before the last reduction (section 4.9).
     before: Option<State>,
 }
 
@@ -51,9 +57,10 @@ pub struct Cubic {
 struct State {
     base: Base,
     hystart: HyStart,
-    /// W_max, by the last congestion.
+    /// The window at the last congestion, after fast convergence (section 4.7, W_max).
     w_max: Option<Bytes>,
-    /// cwnd_prior; zero until there was congestion, so that alpha is 1 then (section 4.10).
+    /// The window before the last reduction (cwnd_prior). It is zero before the first congestion,
+    /// so that alpha is 1 (section 4.10).
     prior_window: Bytes,
     /// The present stage of congestion avoidance.
     epoch: Option<Epoch>,
@@ -63,15 +70,16 @@ struct State {
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Epoch {
-    /// t_epoch, later by the time in which the application limited the window.
+    /// When the stage began (t_epoch), moved on by the time in which the application limited the
+    /// window.
     start: Timestamp,
-    /// W_max of W_cubic.
+    /// The window at which W_cubic(t) is flat (W_max).
     w_max: Bytes,
-    /// K in microseconds.
+    /// The time from the start of the stage until W_cubic(t) reaches W_max, in microseconds (K).
     k_us: u64,
-    /// W_est.
+    /// The window that Reno would have (W_est).
     estimate: Bytes,
-    /// What has not yet made a byte of it.
+    /// The remainder of the growth of W_est that is less than one byte.
     credit: u128,
 }
 
@@ -93,7 +101,7 @@ impl Cubic {
 }
 
 impl State {
-    /// RFC 9406, section 4.2.
+    /// Grows the window in slow start (RFC 9406, section 4.2).
     fn start_slowly(&mut self, acked: &Acked) {
         let share = match self.hystart.on_ack(acked) {
             Pace::Full => 1,
@@ -106,8 +114,9 @@ impl State {
         self.base.window += Bytes::new(acked.size.get() / share);
     }
 
-    /// Section 4.2: t leaves out the time in which the application limited the window, be it that
-    /// the window was not full or that nothing was in flight at all.
+    /// Moves the start of the stage on by the time in which the application limited the window,
+    /// because the window was not full or because nothing was in flight. The time t of section 4.2
+    /// leaves that time out.
     fn follow_time(&mut self, acked: &Acked) {
         let last = self.last_ack.replace(acked.now);
         let (Some(last), Some(epoch)) = (last, self.epoch.as_mut()) else {
@@ -119,7 +128,7 @@ impl State {
         epoch.start = epoch.start + if limited { passed } else { idle };
     }
 
-    /// Sections 4.3 to 4.5.
+    /// Grows the window in congestion avoidance (sections 4.3 to 4.5).
     fn avoid_congestion(&mut self, acked: &Acked) {
         let (window, datagram) = (self.base.window, self.base.max_datagram_size);
         let w_max = self.w_max;
@@ -129,7 +138,7 @@ impl State {
         epoch.grow_estimate(acked.size, window, datagram, self.prior_window);
         let t = acked.now.saturating_since(epoch.start);
         if epoch.w_cubic(t, datagram) < epoch.estimate {
-            // No faster than slow start, where the estimate has run ahead.
+            // If W_est has run far ahead, the window grows no faster than in slow start.
             let most = window + acked.size;
             self.base.window = epoch.estimate.min(most).max(window);
         } else {
@@ -144,7 +153,7 @@ impl State {
     fn reduce(&mut self, now: Timestamp) {
         let window = self.base.window;
         self.w_max = Some(match self.w_max {
-            // Section 4.7: somebody else has joined, and shall find room.
+            // Fast convergence (section 4.7): another flow has probably joined, and needs room.
             Some(last) if window < last => scaled(window, FAST_CONVERGENCE),
             _ => window,
         });
@@ -157,8 +166,9 @@ impl State {
 }
 
 impl Epoch {
-    /// Begins with this window. Without a W_max above it, as after a slow start without loss
-    /// (section 4.10) or after persistent congestion (section 4.8), W_max is the window and K is 0.
+    /// A stage that begins with this window. If no W_max is above the window, W_max is the window
+    /// and K is 0. This is so after a slow start without loss (section 4.10) and after persistent
+    /// congestion (section 4.8).
     fn new(now: Timestamp, w_max: Option<Bytes>, window: Bytes, datagram: Bytes) -> Self {
         let w_max = w_max.unwrap_or(window).max(window);
         Self {
@@ -170,7 +180,7 @@ impl Epoch {
         }
     }
 
-    /// W_cubic(t).
+    /// W_cubic(t) = C (t - K)^3 + W_max, in bytes (section 4.2).
     fn w_cubic(&self, t: Duration, datagram: Bytes) -> Bytes {
         let t_us = i128::try_from(t.as_micros()).unwrap_or(i128::MAX);
         let from_k = t_us - i128::from(self.k_us);
@@ -184,7 +194,7 @@ impl Epoch {
         }
     }
 
-    /// W_est = W_est + alpha acked / cwnd.
+    /// W_est += alpha acked / cwnd, in bytes (section 4.3).
     fn grow_estimate(&mut self, acked: Bytes, window: Bytes, datagram: Bytes, prior: Bytes) {
         let alpha = if self.estimate >= prior {
             ALPHA_FROM_PRIOR
@@ -230,7 +240,7 @@ impl WindowLaw for Cubic {
             Growth::None => {}
             Growth::SlowStart => state.start_slowly(acked),
             Growth::Steered(slope) => {
-                // Given back, the window begins a stage from where it then is.
+                // When the promise no longer steers the window, a new stage begins.
                 state.epoch = None;
                 state.base.grow_along(i128::from(slope), acked.size);
             }
@@ -238,7 +248,8 @@ impl WindowLaw for Cubic {
         }
     }
 
-    /// Sections 4.6 and 4.7, with cwnd for the flight size: an unused window does not grow.
+    /// Reduces the window (sections 4.6 and 4.7). The RFC reduces the flight size; here it is cwnd,
+    /// because an unused window does not grow.
     fn on_congestion(&mut self, now: Timestamp, sent: Timestamp) -> bool {
         if self.state.base.was_sent_before_recovery(sent) {
             return false;
@@ -248,7 +259,7 @@ impl WindowLaw for Cubic {
         true
     }
 
-    /// Section 4.8.
+    /// Collapses the window after persistent congestion (section 4.8).
     fn on_persistent_congestion(&mut self) {
         self.before = None;
         self.state.base.collapse();
@@ -256,7 +267,7 @@ impl WindowLaw for Cubic {
         self.state.epoch = None;
     }
 
-    /// Section 4.9.2. A window that is as large again meanwhile stays.
+    /// Undoes the last reduction (section 4.9.2), unless the window is as large again already.
     fn on_spurious_congestion(&mut self) {
         let Some(before) = self.before.take() else {
             return;

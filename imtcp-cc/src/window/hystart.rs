@@ -1,4 +1,4 @@
-//! HyStart++: RFC 9406. Slow start ends where the round trip grows, before packets are lost.
+//! HyStart++ (RFC 9406): slow start ends when the round trip grows, before packets are lost.
 //!
 //! ```text
 //!              RTT grew                   five rounds
@@ -8,10 +8,11 @@
 //!       +-----------------------------------------------+
 //! ```
 //!
-//! Only the first slow start is like this (section 4.3). L is infinite, since packets are paced. A
-//! round ends with the acknowledgement of a packet that was sent after it began. A sample is
-//! counted for each packet, not for each acknowledgement: a peer may acknowledge so many packets
-//! together that no round has eight acknowledgements.
+//! HyStart++ applies to the first slow start only (section 4.3). The RFC's limit L on the growth
+//! per acknowledgement is infinite, because packets are paced. A round ends with the
+//! acknowledgement of a packet that was sent after the round began. Each acknowledged packet counts
+//! as a sample, and not each acknowledgement: a peer may acknowledge so many packets together that
+//! no round has eight acknowledgements.
 
 use super::Acked;
 use crate::units::Timestamp;
@@ -30,17 +31,17 @@ const GROWTH_DIVISOR: u64 = 4;
 /// CSS_ROUNDS (section 4.3).
 const CONSERVATIVE_ROUNDS: u32 = 5;
 
-/// How fast slow start goes on.
+/// How fast the window grows in slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// By what is acknowledged.
+    /// The window grows by the bytes that are acknowledged.
     Full,
-    /// By a part of that.
+    /// The window grows by a part of these bytes.
     Conservative {
-        /// CSS_GROWTH_DIVISOR.
+        /// The bytes are divided by this number (CSS_GROWTH_DIVISOR).
         divisor: u64,
     },
-    /// Not at all: congestion avoidance begins.
+    /// Slow start is over, and congestion avoidance begins.
     Over,
 }
 
@@ -48,12 +49,12 @@ pub(super) enum Pace {
 enum Stage {
     Standard,
     Conservative {
-        /// cssBaselineMinRtt.
+        /// The least RTT of the round in which this stage began (cssBaselineMinRtt).
         baseline: Duration,
-        /// Rounds that have ended, the one in which it began included.
+        /// The number of rounds that have ended, the one included in which this stage began.
         rounds: u32,
     },
-    /// Later slow starts are as RFC 9002 has them.
+    /// HyStart++ is over. Later slow starts follow RFC 9002.
     Over,
 }
 
@@ -61,11 +62,11 @@ enum Stage {
 pub(super) struct HyStart {
     stage: Stage,
     round_start: Option<Timestamp>,
-    /// lastRoundMinRTT.
+    /// The least RTT of the last round (lastRoundMinRTT).
     last_round: Option<Duration>,
-    /// currentRoundMinRTT.
+    /// The least RTT of the present round (currentRoundMinRTT).
     this_round: Option<Duration>,
-    /// rttSampleCount.
+    /// The number of RTT samples of the present round (rttSampleCount).
     samples: u32,
 }
 
@@ -80,7 +81,7 @@ impl HyStart {
         }
     }
 
-    /// Congestion, or somebody else, has ended slow start.
+    /// Slow start has ended for another reason: congestion, or an order of the promise.
     pub(super) fn give_up(&mut self) {
         self.stage = Stage::Over;
     }
@@ -138,7 +139,8 @@ impl HyStart {
     }
 }
 
-/// RttThresh.
+/// RttThresh: by how much the round trip must grow within a round for slow start to slow down
+/// (section 4.2).
 fn threshold(last_round: Duration) -> Duration {
     (last_round / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESHOLD, MAX_RTT_THRESHOLD)
 }
@@ -184,13 +186,13 @@ mod tests {
 
     #[test]
     fn a_round_trip_that_grew_by_an_eighth_slows_growth_with_the_eighth_sample() {
-        // 40 / 8 = 5 ms, within 4 and 16.
+        // The threshold is 40 / 8 = 5 ms, which lies between 4 and 16 ms.
         let mut hystart = HyStart::new();
         assert_eq!(round(&mut hystart, 1, 20, 40), [Pace::Full; 20]);
         assert_eq!(round(&mut hystart, 2, 20, 44), [Pace::Full; 20]);
-        // 44 / 8 = 5.5: from 49.5 ms on.
+        // The threshold is 44 / 8 = 5.5 ms, so 49.5 ms are too long.
         assert_eq!(round(&mut hystart, 3, 20, 49), [Pace::Full; 20]);
-        // 49 / 8 = 6.125: from 55.125 ms on.
+        // The threshold is 49 / 8 = 6.125 ms, so 55.125 ms are too long.
         let paces = round(&mut hystart, 4, 20, 56);
         assert_eq!(paces[..7], [Pace::Full; 7]);
         assert_eq!(paces[7..], [SLOW; 13]);
@@ -221,12 +223,12 @@ mod tests {
         let mut hystart = HyStart::new();
         round(&mut hystart, 1, 20, 40);
         round(&mut hystart, 2, 20, 60);
-        // As long as the baseline: no.
+        // A round trip as long as the baseline does not end the conservative stage.
         assert_eq!(round(&mut hystart, 3, 20, 60), [SLOW; 20]);
         let paces = round(&mut hystart, 4, 20, 59);
         assert_eq!(paces[..7], [SLOW; 7]);
         assert_eq!(paces[7..], [Pace::Full; 13]);
-        // And it may slow down again: 59 + 7.375 ms.
+        // The window may slow down again, from 59 + 7.375 ms on.
         assert_eq!(round(&mut hystart, 5, 8, 67)[7], SLOW);
     }
 

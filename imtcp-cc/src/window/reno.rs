@@ -8,8 +8,7 @@
 //!     +------------------------+-----------------------------------------+
 //! ```
 //!
-//! A loss that turns out spurious is not undone: RFC 9002 asks for none, and the reduction ends
-//! with the next round trip.
+//! A reduction is not undone if its loss proves spurious, because RFC 9002 does not ask for it.
 
 use super::base::{Base, Growth};
 use super::{Acked, Phase, WindowLaw};
@@ -18,7 +17,7 @@ use crate::units::{Bytes, Timestamp};
 /// kLossReductionFactor is one half (RFC 9002, appendix B.1).
 const LOSS_REDUCTION_DIVISOR: u64 = 2;
 
-/// The window of RFC 9002.
+/// The NewReno window of RFC 9002.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reno {
     base: Base,
@@ -34,7 +33,8 @@ impl Reno {
 }
 
 impl WindowLaw for Reno {
-    /// OnPacketAcked of appendix B.5: the slope of avoidance is a datagram per round trip.
+    /// OnPacketAcked of appendix B.5. In congestion avoidance the window grows by one datagram per
+    /// round trip.
     fn on_ack(&mut self, acked: &Acked) {
         match self.base.on_ack(acked) {
             Growth::None => {}
@@ -60,7 +60,7 @@ impl WindowLaw for Reno {
         self.base.collapse();
     }
 
-    /// RFC 9002 asks for no undoing.
+    /// Does nothing: RFC 9002 does not ask for a reduction to be undone.
     fn on_spurious_congestion(&mut self) {}
 
     fn on_max_datagram_size(&mut self, size: Bytes) {

@@ -1,20 +1,21 @@
-//! Was a congestion event none? It was none once each packet that was declared lost in it has been
-//! acknowledged after all (RFC 9438, section 4.9.2).
+//! Finds congestion events that were spurious (RFC 9438, section 4.9.2). An event was spurious if
+//! each packet that was declared lost in it has been acknowledged after all.
 
-/// Follows the losses of the last congestion event, in constant memory: packets are numbered in the
-/// order in which they are sent, so an event owns a range of numbers.
+/// Follows the losses of the last congestion event, in constant memory. Packets are numbered in the
+/// order in which they are sent, so the packets of an event form a range of numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LossRecord {
     largest_sent: u64,
-    /// The last event is about packets from this number on.
+    /// The first packet number of the last event.
     from: u64,
-    /// The next event is about packets from this number on: those sent after the last one began.
+    /// The first packet number of the next event: that of the first packet sent after the last
+    /// event began.
     next_from: u64,
-    /// Packets of the last event that are lost as far as anybody knows.
+    /// The number of packets of the last event that were declared lost and not acknowledged since.
     missing: u64,
-    /// Packets of the next event that have been declared lost.
+    /// The number of packets of the next event that have been declared lost.
     fresh: u64,
-    /// All the last event rests on are losses.
+    /// Whether the last event can prove spurious: it rests on losses alone.
     is_refutable: bool,
 }
 
@@ -33,7 +34,8 @@ impl LossRecord {
         }
     }
 
-    /// The window law has heard of the losses; `began` tells whether it reduced the window.
+    /// The window law was told of the losses. `began` is true if it reduced the window, so that a
+    /// new event began.
     pub fn on_reaction(&mut self, began: bool) {
         if began {
             self.from = self.next_from;
@@ -45,13 +47,14 @@ impl LossRecord {
         self.fresh = 0;
     }
 
-    /// The last event rests on more than losses: on a mark of ECN, or on persistent congestion.
+    /// The last event cannot prove spurious: it also rests on an ECN mark or on persistent
+    /// congestion.
     pub fn on_proof(&mut self) {
         self.is_refutable = false;
     }
 
-    /// A packet that had been declared lost was acknowledged. True if it was the last one that the
-    /// last event rested on.
+    /// A packet that had been declared lost was acknowledged. True if no packet of the last event
+    /// is missing any more, so that the event was spurious.
     pub fn on_spurious(&mut self, number: u64) -> bool {
         if !self.is_refutable || number < self.from || self.missing == 0 {
             return false;
@@ -66,7 +69,7 @@ impl LossRecord {
 mod tests {
     use super::*;
 
-    /// Packets 0 to 99 were sent, and 10, 11 and 12 declared lost.
+    /// Packets 0 to 99 were sent, and packets 10, 11 and 12 were declared lost.
     fn three_lost() -> LossRecord {
         let mut record = LossRecord::default();
         record.on_sent(99);

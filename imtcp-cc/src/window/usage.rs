@@ -1,19 +1,21 @@
-//! Is the window used? A window that the application does not fill must not grow (RFC 9002,
-//! section 7.8), but packets that our own pacing, trains and streams hold back fill it all the same
-//! in the course of a round trip.
+//! Finds out whether the congestion window is used. A window that the application does not fill
+//! must not grow (RFC 9002, section 7.8). Packets that pacing, trains and streams hold back count
+//! as use, because they leave within the same round trip. So the peak of a round trip is compared
+//! with the window.
 
 use super::Phase;
 use crate::units::{Bytes, Timestamp};
 use std::time::Duration;
 
-/// Share of the window that its peak use may fall short by in congestion avoidance: 1 / 10 covers
-/// what trains (1 / 50) and streams hold back, and the packet in the making.
+/// In congestion avoidance the window counts as used if the peak in flight falls short of it by at
+/// most the window divided by this number. A tenth covers the packets that trains (a fiftieth) and
+/// streams hold back, and the packet that is being built.
 const SLACK_DIVISOR: u64 = 10;
 
-/// Slack in datagrams, for small windows.
+/// The least such shortfall that is allowed, in datagrams. It matters for small windows.
 const SLACK_DATAGRAMS: u64 = 3;
 
-/// Follows the most that was in flight during the last round trip and the present one.
+/// Follows the peak of the bytes in flight during the last round trip and the present one.
 #[derive(Clone, Debug, Default)]
 pub struct WindowUsage {
     last_round: Bytes,
@@ -36,8 +38,8 @@ impl WindowUsage {
         }
     }
 
-    /// Whether less was in flight than the window allowed. While the window doubles, half of it is
-    /// enough: pacing at twice the window per round trip has no more out.
+    /// Whether fewer bytes were in flight than the window allowed. In slow start half of the window
+    /// is enough, because pacing at two windows per round trip keeps no more in flight.
     pub fn is_underused(&self, window: Bytes, phase: Phase, max_datagram: Bytes) -> bool {
         let peak = self.last_round.max(self.this_round);
         match phase {

@@ -1,6 +1,6 @@
-//! A sender without a transport over one link without a network: just enough around the core to
-//! ask it everything that a transport asks, with loss, reordered and missing acknowledgements, and
-//! any pattern of data. Real quiche is the simulator's business.
+//! A harness with one sender and one link, without a transport and without a network. It asks the
+//! core everything that a transport asks. It loses packets, reorders or loses acknowledgements, and
+//! writes any pattern of data. The simulator in `tests/` does the same with real quiche.
 #![allow(dead_code, reason = "each program that has it uses a part")]
 
 pub mod promised;
@@ -17,10 +17,10 @@ use std::time::Duration;
 pub const DATAGRAM: u64 = 1200;
 pub const HEADERS: u64 = 28;
 
-/// The longest that the receiver holds an acknowledgement.
+/// The longest time for which the receiver delays an acknowledgement.
 const ACK_DELAY: Duration = Duration::from_millis(25);
 
-/// SplitMix64.
+/// A generator of pseudo-random numbers (SplitMix64).
 #[derive(Clone)]
 pub struct Random(pub u64);
 
@@ -33,7 +33,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// In [0, 1).
+    /// A number in [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -47,19 +47,19 @@ impl Random {
 #[derive(Clone, Debug)]
 pub struct Path {
     pub capacity: Bandwidth,
-    /// Each way.
+    /// The delay of each direction.
     pub delay: Duration,
     pub queue: Duration,
-    /// Poisson traffic of 1200-byte packets.
+    /// The rate of the cross traffic, which is Poisson traffic of 1200-byte packets.
     pub cross: Bandwidth,
     pub loss: f64,
     pub ack_loss: f64,
-    /// Acknowledge every n-th packet.
+    /// One packet in this many is acknowledged.
     pub ack_every: u32,
 }
 
 /// What the receiver says of a packet that arrived at this time: the delay of its acknowledgement,
-/// and when it arrived.
+/// and the time of arrival.
 pub type Says = fn(&mut Random, Timestamp) -> (Duration, Option<Duration>);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,31 +70,32 @@ enum Happening {
     ProbeTimer(u64),
 }
 
-/// What is written down about a run.
+/// The record of a run.
 #[derive(Default)]
 pub struct Tally {
     pub sent: u64,
     pub delivered: u64,
     pub lost: u64,
     pub releases: Vec<Timestamp>,
-    /// The longest that data and window waited for the core, and the longest round trip.
+    /// The longest time for which the core held back data that the window allowed.
     pub longest_hold: Duration,
     pub longest_rtt: Duration,
-    /// Times that the core asked for memory, and calls of it, while [`Run::allocations`]
-    /// was set.
+    /// The number of allocations by the core while [`Run::allocations`] was set.
     pub allocations: u64,
+    /// The number of calls of the core meanwhile.
     pub calls: u64,
 }
 
-/// What an acknowledgement did to the window outside slow start.
+/// The change of the window by an acknowledgement outside slow start.
 #[derive(Clone, Copy, Debug)]
 pub struct Climb {
     pub before: Bytes,
     pub after: Bytes,
     pub acked: Bytes,
     pub smoothed: Duration,
-    /// What the core takes for available, and for the capacity.
+    /// The core's estimate of the available bandwidth.
     pub available: Bandwidth,
+    /// The capacity that the core knows.
     pub capacity: Bandwidth,
 }
 
@@ -107,9 +108,9 @@ pub struct Run {
     events: BinaryHeap<Reverse<(u64, u64, Happening)>>,
     order: u64,
     outstanding: BTreeMap<u64, (u64, Timestamp)>,
-    /// When each packet arrived.
+    /// The time at which each packet arrived.
     received: BTreeMap<u64, Timestamp>,
-    /// Nothing, if not set.
+    /// What the receiver says of each packet. If it is not set, it adds no delay and no time.
     pub says: Option<Says>,
     queued: u64,
     retransmission: bool,
@@ -122,14 +123,14 @@ pub struct Run {
     least: Duration,
     held_since: Option<Timestamp>,
     probes: u32,
-    /// The release that a wake-up is set for.
+    /// The release time for which a wake-up is set.
     armed: Option<Timestamp>,
-    /// Counts all allocations; once it is set, the tally tells the core's own from this run's.
+    /// Counts all allocations. If it is set, the tally separates the core's from those of the run.
     pub allocations: Option<fn() -> u64>,
-    /// Filled if it is there.
+    /// The moves of the window; they are recorded if this is set.
     pub climbs: Option<Vec<Climb>>,
-    /// The transport takes no more data from the application than the window has room for, as
-    /// quiche does.
+    /// Whether the transport takes no more data from the application than the window has room for,
+    /// as quiche does.
     pub takes_what_fits: bool,
 }
 
@@ -164,7 +165,7 @@ impl Run {
         }
     }
 
-    /// Every call of the core but plain questions goes through here.
+    /// Calls the core. All calls but plain questions pass here.
     fn call<T>(&mut self, call: impl FnOnce(&mut ImTcp) -> T) -> T {
         let Some(counter) = self.allocations else {
             return call(&mut self.core);
@@ -298,7 +299,7 @@ impl Run {
         self.at(at, Happening::ProbeTimer(number));
     }
 
-    /// The packet meets the link; its acknowledgement is set off.
+    /// Sends a packet over the link and schedules its acknowledgement.
     fn cross_link(&mut self, number: u64, size: u64) {
         let arrival = (self.now + self.path.delay / 2).as_nanos();
         let cross_size = Bytes::new(DATAGRAM + HEADERS);
@@ -321,8 +322,8 @@ impl Run {
         }
         let arrived = Timestamp::from_nanos(self.link_free) + self.path.delay / 2;
         self.received.insert(number, arrived);
-        // Every n-th packet is acknowledged at once, the others after the usual delay; whatever
-        // was acknowledged already is not news then.
+        // One packet in `ack_every` is acknowledged at once, the others after the usual delay. A
+        // packet that was acknowledged before is then not reported again.
         self.unacked += 1;
         let mut held = ACK_DELAY;
         if self.unacked >= self.path.ack_every {
@@ -454,7 +455,7 @@ impl Run {
         self.call(|core| core.on_loss(now, &info, lost.iter().copied()));
     }
 
-    /// Everything out was lost, or its acknowledgements were.
+    /// All packets in flight were lost, or their acknowledgements were.
     fn probe(&mut self, number: u64) {
         let newest = self.outstanding.keys().next_back().copied();
         if !self.outstanding.contains_key(&number) || newest.is_none() {

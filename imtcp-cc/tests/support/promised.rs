@@ -1,4 +1,4 @@
-//! Promises in the closed loop: a path, a requirement, and what came of it.
+//! Promises in the closed loop: a path, a requirement, and the outcome.
 
 use super::{DATAGRAM, Path, Run};
 use imtcp_cc::config::ConfigBuilder;
@@ -35,7 +35,7 @@ pub struct Outcomes {
     pub run: Run,
 }
 
-/// A bulk source for `seconds`.
+/// The outcome of a bulk source that runs for `seconds`.
 pub fn bulk(path: Path, config: ConfigBuilder, seconds: u64, seed: u64) -> Outcomes {
     with_source(path, config, seconds, seed, |run| {
         run.write_at(Duration::ZERO, 1 << 40);
@@ -70,7 +70,7 @@ pub fn with_source(
     }
 }
 
-/// Slots kept of all slots, a minute per seed.
+/// The number of kept slots and of all slots, over a run of a minute per seed.
 pub fn kept(
     path: &Path,
     rule: SlotLengthRule,

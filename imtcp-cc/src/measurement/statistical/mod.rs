@@ -56,7 +56,8 @@ const SYSTEMATIC_SHARE: f64 = 0.015;
 /// and half of it available, trains at that rate read 4 % off (docs/ALGORITHM.md, "Capacity").
 const SYSTEMATIC_SHARE_OF_BOUND: f64 = 0.04;
 
-/// B_m, the least width of the search range, as a share of the value if none is configured.
+/// The least width of the search range as a share of the value, if none is configured (B_m of
+/// IM 3.2.6).
 /// Streams then reach 15 % to either side. That is more than the doubt about the value after a few
 /// hundred gaps.
 const MINIMUM_RANGE_SHARE: f64 = 0.3;
@@ -85,8 +86,8 @@ pub struct StatisticalEstimator {
 }
 
 impl StatisticalEstimator {
-    /// An estimator with B_m = `minimum_range`, the least width of the search range; zero stands
-    /// for a share of the value.
+    /// An estimator whose search range is at least `minimum_range` wide (B_m of IM 3.2.6). Zero
+    /// stands for a share of the value.
     pub fn new(minimum_range: Bandwidth) -> Self {
         Self {
             minimum_range,

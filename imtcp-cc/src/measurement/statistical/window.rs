@@ -1,54 +1,55 @@
-//! From slices to a mean with an honest interval.
+//! The mean over the slices of a window, with a 95 % interval that counts all sources of error.
 
 use super::slices::{Room, SliceView};
 
-/// Two-sided 95 % point of the normal distribution.
+/// The two-sided 95 % point of the normal distribution.
 const NORMAL_95: f64 = 1.96;
 
-/// Slices are taken to differ from each other if they vary more than chance explains by this many
-/// standard deviations. Short of that each is taken for a sample of one common rate.
+/// The rates of slices differ if their variance exceeds what chance explains by this many standard
+/// deviations. Otherwise each slice counts as a sample of one common rate.
 const SIGNIFICANT: f64 = 3.0;
 
-/// Where slices differ, time that was not seen may differ from what was: by this share of the
-/// standard deviation between slices, as half of a 95 % interval. Most of it lies within slices
-/// that were seen in part, or next to them.
+/// If slices differ, the time that was not seen may differ from the time that was seen. Half of the
+/// 95 % interval of this difference is the standard deviation between slices times this share. The
+/// share is below 1, because most of the unseen time lies within slices that were seen in part, or
+/// next to them.
 const UNLIKE_SHARE: f64 = 0.5;
 
-/// A view stands for this many slices in which nothing was seen, on either side, at most.
+/// The largest number of unseen slices on either side that a view stands for.
 const FARTHEST: u64 = 10;
 
-/// A bound on what others sent refutes a rate that exceeds it by this share of the capacity: a link
-/// that is nearly full leaves no room either.
+/// A bound on the others' traffic refutes a rate that exceeds it by more than this share of the
+/// capacity. The tolerance is needed because a link that is nearly full leaves no room either.
 const REFUTING_SHARE: f64 = 0.1;
 
-/// What a window of slices says about the rate of the others' traffic, bits per second.
+/// The rate of the others' traffic over a window of slices, in bits per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct WindowMean {
     pub(super) rate: f64,
-    /// Half the 95 % interval of `rate`, as an estimate of the rate in this very window.
+    /// Half of the 95 % interval of `rate`, as an estimate of the rate in this window.
     pub(super) half_width: f64,
 }
 
-/// Scatter of the slices: within a slice per second seen, and between slices.
+/// The scatter of the rates of slices: within a slice, per second that was seen, and between
+/// slices.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scatter {
-    /// Variance of foreign bits per second of watching: the variance of a slice's rate times the
-    /// seconds seen in it.
+    /// The variance of a slice's rate times the seconds that were seen in it.
     within: f64,
-    /// Variance of the true rates of slices.
+    /// The variance of the true rates of slices.
     between: f64,
 }
 
 /// Averages over the slices of `views`, which span `span` slices of `slice_s` seconds.
 ///
-/// Each slice counts by its time. The rate of a slice that was only sampled is drawn towards the
-/// common rate as far as its scatter explains its distance (empirical Bayes): under memoryless
-/// traffic this is the ratio of all foreign bits to all seconds seen, which has no bias although a
-/// gap can only be used while the queue lasts; under traffic that comes and goes it is the mean
-/// over time, in which slices with many busy gaps count no more than others.
+/// Each slice counts by its time. If a slice was only sampled, its rate is drawn towards the common
+/// rate, as far as its scatter explains the distance (empirical Bayes). Under memoryless traffic
+/// the result is the ratio of all foreign bits to all seconds that were seen. That ratio has no
+/// bias, although a gap can only be used while the queue lasts. Under traffic that comes and goes
+/// the result is the mean over time, in which slices with many busy gaps count no more than others.
 ///
-/// `rooms` are slices of which only a bound is known. Where that refutes the view which stands for
-/// them, all rates up to the bound are as good.
+/// `rooms` are slices of which only a bound is known. If the bound refutes the view that stands for
+/// such a slice, all rates up to the bound are equally likely.
 pub(super) fn mean(
     views: &[SliceView],
     rooms: impl Iterator<Item = Room>,
@@ -89,10 +90,10 @@ pub(super) fn mean(
             doubt += room.most / 2.0 * slice_s;
         }
     }
-    // Single slices may come out below zero by chance; their mean can not.
+    // By chance a single slice may have a rate below zero. The mean cannot be below zero.
     let rate = (bits / time).max(0.0);
-    // Slices in which nothing was seen belong to the window's truth all the same, and theirs is not
-    // that of the views that stand for them.
+    // The window also holds slices in which nothing was seen. Their true rates differ from those of
+    // the views that stand for them.
     let missing = span.saturating_sub(views.len()) as f64 * slice_s;
     let of_slices = scatter.between + scatter.within / slice_s;
     let variance = variance / (time * time) + of_slices * missing * slice_s / (time * time);
@@ -115,8 +116,8 @@ fn nearest(views: &[SliceView], place: usize, index: u64) -> Option<&SliceView> 
         .min_by_key(|view| view.index.abs_diff(index))
 }
 
-/// How many slices in which nothing was seen the view at `place` stands for, half of those on
-/// either side: what comes and goes does so for more than a slice, so the nearest view knows best.
+/// The number of unseen slices that the view at `place` stands for: half of those on either side.
+/// Traffic that comes and goes lasts for more than a slice, so the nearest view is the best guess.
 fn represented(views: &[SliceView], place: usize) -> f64 {
     let here = views[place].index;
     let missing = |a: u64, b: u64| (b - a - 1).min(2 * FARTHEST) as f64 / 2.0;
@@ -129,7 +130,7 @@ fn represented(views: &[SliceView], place: usize) -> f64 {
     before + after
 }
 
-/// Variance of the slices' rates about `mean`.
+/// The variance of the slices' rates about `mean`.
 pub(super) fn spread(views: &[SliceView], mean: f64) -> f64 {
     let squares: f64 = views
         .iter()
@@ -148,7 +149,7 @@ impl Scatter {
         }
     }
 
-    /// How far a slice's own rate is believed, given the variance of its noise.
+    /// The weight of a slice's own rate against the common rate, given the variance of its noise.
     fn trust(&self, noise: f64) -> f64 {
         if self.between > 0.0 {
             self.between / (self.between + noise)
@@ -231,7 +232,8 @@ mod tests {
         }
     }
 
-    /// The mean over two slices, eleven in all, and of one in between no more is known than `most`.
+    /// The mean over a span of eleven slices: two were seen, and of one between them only the bound
+    /// `most` is known.
     fn with_room(second: u64, index: u64, most: f64) -> WindowMean {
         let views = [covered(0), covered(second)];
         let rooms = [Room { index, most }];
@@ -241,7 +243,7 @@ mod tests {
     #[test]
     fn a_bound_far_below_its_neighbours_takes_their_place() {
         let mean = with_room(10, 5, 2e6);
-        // Ten slices as the neighbours say, and one between nothing and the bound.
+        // Ten slices have their neighbours' rate. One lies between zero and the bound.
         let expected = (10.0 * RATE + 1e6) / 11.0;
         assert!((mean.rate - expected).abs() < 1.0, "{mean:?}");
         assert!((mean.half_width - 1e6 / 11.0).abs() < 1.0, "{mean:?}");

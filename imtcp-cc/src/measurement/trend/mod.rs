@@ -16,7 +16,7 @@ use super::record::{PacketRecord, StreamRecord};
 use crate::path::ack::EchoCadence;
 use crate::units::TimeDelta;
 
-/// T_i of IM 3.2.3: the trend of the delay in stream i.
+/// The trend of the delay in one stream (T_i of IM 3.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trend {
     /// T_i = +1: the stream is faster than the available bandwidth.
@@ -28,7 +28,7 @@ pub enum Trend {
 }
 
 impl Trend {
-    /// T_i as the number that IM 3.2.4 adds up: +1, -1 or 0.
+    /// The trend as the number that IM 3.2.4 adds up: +1, -1 or 0.
     pub const fn as_number(self) -> i8 {
         match self {
             Self::Increasing => 1,
@@ -140,7 +140,7 @@ impl Band {
     }
 }
 
-/// T_i, the trend of a stream (IM 3.2.3; for [`EchoCadence::EverySecond`] 3.5.1).
+/// Judges the trend of a stream (T_i of IM 3.2.3; for [`EchoCadence::EverySecond`] IM 3.5.1).
 pub fn judge(stream: &StreamRecord, cadence: EchoCadence, thresholds: &Thresholds) -> Trend {
     if !stream.is_complete() || !stream.is_settled() {
         return Trend::CannotTell(Doubt::Incomplete);

@@ -12,8 +12,9 @@ pub enum EchoCadence {
 }
 
 impl EchoCadence {
-    /// The N that gives as many pairs as `packets` packets give when each is acknowledged by
-    /// itself. IM 3.5.1 asks for a longer stream and does not say how much longer.
+    /// The number of packets of a stream (N) that gives as many pairs as `packets` packets give
+    /// when each is acknowledged by itself. IM 3.5.1 asks for a longer stream and does not say how
+    /// much longer.
     pub const fn stream_packets(self, packets: u32) -> u32 {
         let pairs = packets.saturating_sub(1);
         match self {
@@ -32,8 +33,8 @@ impl EchoCadence {
     }
 }
 
-/// The number of acknowledgements for a judgement. They are those of some round trips of streams,
-/// and so many that one timer or one loss does not decide.
+/// The number of acknowledgements for a judgement. They come from some round trips of streams, and
+/// are enough that one timer or one loss does not decide.
 const PERIOD: u32 = 32;
 
 /// The average number of packets per acknowledgement from which on pairs are the rule: half way

@@ -10,9 +10,9 @@ pub struct Echo {
     pub packet_number: u64,
     /// The packet's size on the wire, IP and UDP headers included.
     pub size: Bytes,
-    /// When the packet really left, S in IM 3.2.3.
+    /// When the packet really left (S of IM 3.2.3).
     pub sent: Timestamp,
-    /// R in IM 3.2.3: when the packet's acknowledgement came in. For a lost packet, when the loss
+    /// When the packet's acknowledgement came in (R of IM 3.2.3). For a lost packet, when the loss
     /// was declared.
     pub arrived: Timestamp,
     /// How far that time can be trusted.

@@ -35,7 +35,7 @@ pub struct CapacityNews {
     pub contradiction: bool,
 }
 
-/// C, the capacity of the tight link, in IP-layer bits per second.
+/// The capacity of the tight link, in IP-layer bits per second (C).
 #[derive(Debug, Default)]
 pub struct Capacity {
     dispersion: DispersionCapacity,

@@ -1,9 +1,9 @@
 //! A lower bound of the capacity: the most that the path has delivered recently.
 //!
 //! If echoes have a time of their own ([`crate::path::ack::TimingJudge`]), no dispersion of single
-//! packets can be read. What can be read is delivery over a time that is long against the echoes'
-//! jitter. It is at most the capacity. It is close to the capacity whenever the flow itself has
-//! pushed the others aside.
+//! packets can be read. The rate of delivery can be read over a time that is long against the
+//! echoes' jitter. That rate is at most the capacity. It is close to the capacity whenever the flow
+//! itself has pushed the others aside.
 
 use crate::path::sliding_max::SlidingMax;
 use crate::units::{Bandwidth, Bytes, Timestamp};

@@ -8,7 +8,7 @@ fn at(micros: u64) -> Timestamp {
     Timestamp::from_nanos(micros * 1000)
 }
 
-/// A packet over a path of 100 ms.
+/// An acknowledged packet on a path of 100 ms.
 fn acked(bytes: u64, now_us: u64) -> Acked {
     Acked {
         now: at(now_us),
@@ -28,7 +28,7 @@ fn thousand() -> Cubic {
     law
 }
 
-/// The same after congestion at two seconds: 700 datagrams, and W_max 1000.
+/// The same window after congestion at two seconds: 700 datagrams, with a W_max of 1000.
 fn reduced() -> Cubic {
     let mut law = thousand();
     assert!(law.on_congestion(at(2 * SECOND), at(2 * SECOND - 100_000)));
@@ -106,15 +106,17 @@ fn a_window_that_came_back_has_a_w_max_of_its_own() {
 fn a_whole_window_acknowledged_brings_it_to_the_target() {
     let mut law = reduced();
     let start = 2 * SECOND + 200_000;
-    // The stage begins. W_est gains 1200 * 1200 / 840000 * 9 / 17 = 0.9 bytes, no whole one; and
-    // W_cubic(0.1) = 1000 - 0.4 * 725.5071 = 709.7972 datagrams, 11756.6 bytes up: 16.8 of them.
+    // The stage begins. W_est gains 1200 * 1200 / 840000 * 9 / 17 = 0.9 bytes, less than a whole
+    // one. W_cubic(0.1) = 1000 - 0.4 * 725.5071 = 709.7972 datagrams lies 11756.6 bytes above the
+    // window, and a datagram brings 16.8 of these bytes.
     law.on_ack(&acked(1200, start));
     assert_eq!(law.window(), Bytes::new(840_016));
-    // 0.1 s into it. W_cubic(0.1) is above W_est; with x = cbrt(750):
+    // 0.1 s later W_cubic(0.1) is above W_est. With x = cbrt(750):
     // W_cubic(0.2) = 1000 - 0.4 (x - 0.2)^3 = 1000 - 0.4 * 701.5534 = 719.3786 datagrams.
     law.on_ack(&acked(840_000, start + 100_000));
     near(law.window(), 863_254);
-    // A half of the next: (W_cubic(0.3) - cwnd) / 2, W_cubic(0.3) = 1000 - 0.4 * 678.1326.
+    // Half a window is acknowledged, so the window grows by (W_cubic(0.3) - cwnd) / 2, where
+    // W_cubic(0.3) = 1000 - 0.4 * 678.1326 datagrams.
     law.on_ack(&acked(863_254 / 2, start + 200_000));
     near(law.window(), (863_254 + 874_496) / 2);
 }
@@ -157,12 +159,13 @@ fn where_the_path_is_short_it_grows_like_reno() {
     law.on_ack(&acked(12_000, SECOND));
     assert!(law.on_congestion(at(2 * SECOND), at(2 * SECOND - 10_000)));
     assert_eq!(law.window(), Bytes::new(16_800));
-    // alpha of a datagram per round trip: 1200 * 9 / 17 = 635.3.
+    // W_est grows by alpha datagrams per round trip: 1200 * 9 / 17 = 635.3 bytes.
     short_rounds(&mut law, 2 * SECOND + 20_000, 1);
     assert_eq!(law.window(), Bytes::new(16_800 + 635));
     short_rounds(&mut law, 2 * SECOND + 30_000, 10);
     near(law.window(), 16_800 + 11 * 1200 * 9 / 17);
-    // The twelfth passes cwnd_prior, 24000; from then on a whole datagram.
+    // The twelfth round passes cwnd_prior, 24000 bytes. From then on a round brings a whole
+    // datagram.
     short_rounds(&mut law, 2 * SECOND + 130_000, 1);
     let before = law.window().get();
     assert!(before > 24_000);
@@ -206,7 +209,7 @@ fn time_in_which_the_application_limits_does_not_count() {
     assert_eq!(grown(0, true), grown(100 * SECOND, true));
     // Silence: nothing is in flight for 100 s.
     assert_eq!(grown(0, false), grown(100 * SECOND, false));
-    // It would matter.
+    // Without the pause in t the window would be another.
     let mut law = reduced();
     law.on_ack(&acked(1200, start));
     for second in 1..=100 {
@@ -220,7 +223,7 @@ fn time_in_which_the_application_limits_does_not_count() {
 fn the_first_slow_start_slows_down_and_ends_as_the_round_trip_grows() {
     let mut law = Cubic::new(10, DATAGRAM);
     let mut windows = Vec::new();
-    // Ten datagrams a round; 40 ms, then 60 ms.
+    // Each round has ten datagrams. The first takes 40 ms, the others 60 ms.
     for round in 1..=8_u64 {
         let rtt = Duration::from_millis(if round == 1 { 40 } else { 60 });
         for packet in 0..10 {
@@ -232,7 +235,8 @@ fn the_first_slow_start_slows_down_and_ends_as_the_round_trip_grows() {
         }
         windows.push(law.window().get());
     }
-    // Ten; seven and three quarters of one; ten quarters in each of four rounds.
+    // The window grows by ten datagrams, then by seven and three quarters, then by ten quarters in
+    // each of four rounds.
     assert_eq!(
         windows[..6],
         [24_000, 33_300, 36_300, 39_300, 42_300, 45_300]

@@ -29,7 +29,7 @@ fn the_initial_window_is_ten_datagrams_within_the_limit() {
     // 10 * 1500 is above 14720; 2 * 9000 is above that limit.
     assert_eq!(Reno::new(10, Bytes::new(1500)).window(), Bytes::new(14_720));
     assert_eq!(Reno::new(10, Bytes::new(9000)).window(), Bytes::new(18_000));
-    // Who asks for more than is recommended gets it.
+    // A larger initial window than the recommended one is taken as it is asked for.
     assert_eq!(Reno::new(32, Bytes::new(1200)).window(), Bytes::new(38_400));
 }
 
@@ -51,10 +51,10 @@ fn congestion_halves_the_window_once_per_round_trip() {
     assert_eq!(law.window(), Bytes::new(6_000));
     assert_eq!(law.slow_start_threshold(), Some(Bytes::new(6_000)));
     assert_eq!(law.phase(), Phase::Recovery);
-    // Sent no later than the reaction: the same congestion.
+    // A packet sent no later than the reaction belongs to the same congestion.
     law.on_congestion(at(110), at(100));
     assert_eq!(law.window(), Bytes::new(6_000));
-    // Sent after it: new congestion.
+    // A packet sent after the reaction is new congestion.
     law.on_congestion(at(150), at(101));
     assert_eq!(law.window(), Bytes::new(3_000));
 }
@@ -105,7 +105,7 @@ fn the_window_never_falls_below_two_datagrams() {
         law.on_congestion(at(100 * round + 99), at(100 * round + 50));
     }
     assert_eq!(law.window(), Bytes::new(2_400));
-    // The threshold may: half of 2400.
+    // The threshold may fall below that. It is half of 2400 bytes.
     assert_eq!(law.slow_start_threshold(), Some(Bytes::new(1_200)));
     law.on_ack(&acked(1200, 2_000));
     assert_eq!(law.phase(), Phase::CongestionAvoidance);
@@ -138,7 +138,7 @@ fn an_unused_window_does_not_grow() {
         sent: at(101),
         ..idle
     });
-    // It does end recovery.
+    // The acknowledgement ends recovery all the same.
     assert_eq!(law.phase(), Phase::CongestionAvoidance);
     assert_eq!(law.window(), Bytes::new(6_000));
 }
@@ -270,7 +270,7 @@ fn a_slope_replaces_renos_in_congestion_avoidance_alone() {
     );
     law.leave_slow_start();
     law.set_slope(Some(6 * 1200));
-    // A whole window acknowledged, at once: k = 6 packets.
+    // A whole window is acknowledged at once, with a slope of 6 packets per round trip.
     law.on_ack(&acked(13_200, 1));
     assert_eq!(law.window(), Bytes::new(13_200 + 7200));
     law.set_slope(None);
