@@ -91,6 +91,19 @@ fn any_path() -> impl Strategy<Value = Path> {
         )
 }
 
+/// The longest pause of a source that wants no more than a promised rate. It is paced at half of
+/// that rate at least, a packet counts for a second at most, and what is gathered is a pair or a
+/// hundredth of the period.
+fn longest_paced(config: &Config) -> Duration {
+    let promise = config
+        .promise()
+        .filter(|promise| promise.wanted() == Demand::Exactly);
+    promise.map_or(Duration::ZERO, |promise| {
+        let packet = promise.rate().scaled(0.5).time_for(Bytes::new(DATAGRAM));
+        2 * packet.min(Duration::from_secs(1)) + promise.per() / 100
+    })
+}
+
 /// The writes of the application. Each is a pause in milliseconds and then a number of bytes.
 fn any_writes() -> impl Strategy<Value = Vec<(u64, u64)>> {
     proptest::collection::vec((0u64..=80, 1u64..=60_000), 1..40)
@@ -111,6 +124,7 @@ proptest! {
         seed: u64,
     ) {
         let recorder = Arc::new(Recorder::default());
+        let paced = longest_paced(&config);
         let core = ImTcp::new(config, Bytes::new(DATAGRAM), Some(recorder.clone()));
         let mut run = Run::new(core, path, seed);
         let mut at = Duration::ZERO;
@@ -126,7 +140,7 @@ proptest! {
         prop_assert_eq!(tally.delivered, written);
         prop_assert_eq!(tally.sent, tally.delivered + tally.lost);
         prop_assert!(tally.releases.is_sorted(), "a packet left before its predecessor");
-        let allowed = LONGEST_STORE + tally.longest_rtt;
+        let allowed = LONGEST_STORE + tally.longest_rtt + paced;
         prop_assert!(tally.longest_hold <= allowed,
             "held for {:?}, at most {allowed:?} allowed, seed {seed}", tally.longest_hold);
         for (_, event) in recorder.take() {

@@ -17,7 +17,7 @@ const MOST_CREDIT: Duration = Duration::from_millis(10);
 /// The number of timers whose lateness is remembered.
 const REMEMBERED: usize = 16;
 
-/// The longest time that a packet waits for the mean rate.
+/// The longest time that the mean rate asks for after a packet.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// Measures how late the timers of this host are.
@@ -41,9 +41,10 @@ impl Lateness {
         self.most.clamp(LEAST_CREDIT, MOST_CREDIT)
     }
 
-    /// The usual lateness of a timer of this host: the median of the last timers.
+    /// The usual lateness of a timer of this host: the median of the last timers, and no longer than
+    /// what can be caught up.
     pub fn usual(&self) -> Duration {
-        self.median
+        self.median.min(MOST_CREDIT)
     }
 
     /// The caller asks whether a packet may leave. If the time has come at which it was told to
@@ -175,5 +176,16 @@ mod tests {
             })
             .count();
         assert_eq!(burst, 2, "one, and a millisecond's worth");
+    }
+
+    #[test]
+    fn a_pause_is_not_a_late_timer() {
+        let mut lateness = Lateness::default();
+        for second in 1..=16 {
+            // The window is full when the timer runs out, and nobody asks for half a second.
+            lateness.on_answer(Some(at_micros(second * 1_000_000)));
+            lateness.on_question(at_micros(second * 1_000_000 + 500_000));
+        }
+        assert_eq!(lateness.usual(), MOST_CREDIT);
     }
 }
