@@ -122,7 +122,7 @@ impl DispersionCapacity {
     /// An estimator that knows nothing yet.
     pub fn new() -> Self {
         Self {
-            dispersions: VecDeque::with_capacity(MEMORY),
+            dispersions: VecDeque::with_capacity(MEMORY + 1),
             sorted: Vec::with_capacity(MEMORY),
             unseen: 0,
             capacity: None,
@@ -198,14 +198,25 @@ impl DispersionCapacity {
     }
 
     fn remember(&mut self, nanos_per_byte: f64) {
-        if self.dispersions.len() == MEMORY
-            && let Some(oldest) = self.dispersions.pop_front()
-        {
-            self.sorted.remove(self.first_from(oldest));
-        }
         self.dispersions.push_back(nanos_per_byte);
-        let place = self.first_from(nanos_per_byte);
-        self.sorted.insert(place, nanos_per_byte);
+        let to = self.first_from(nanos_per_byte);
+        if self.dispersions.len() <= MEMORY {
+            self.sorted.insert(to, nanos_per_byte);
+            return;
+        }
+        let Some(oldest) = self.dispersions.pop_front() else {
+            return;
+        };
+        // Only what lies between the two moves: dispersions of one link are alike.
+        let from = self.first_from(oldest);
+        let place = if to > from {
+            self.sorted.copy_within(from + 1..to, from);
+            to - 1
+        } else {
+            self.sorted.copy_within(to..from, to + 1);
+            to
+        };
+        self.sorted[place] = nanos_per_byte;
     }
 
     /// The place of the first dispersion in ascending order that is no less.
@@ -323,4 +334,27 @@ impl DispersionCapacity {
 
 fn median(pile: &[f64]) -> f64 {
     pile[pile.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_is_sorted_and_holds_the_newest() {
+        let mut capacity = DispersionCapacity::new();
+        let mut state = 1u64;
+        for _ in 0..3 * MEMORY {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            // Few values, so that many are equal.
+            let value = f64::from(u16::try_from(state >> 58).expect("six bits"));
+            capacity.remember(value);
+            let mut expected: Vec<f64> = capacity.dispersions.iter().copied().collect();
+            expected.sort_by(f64::total_cmp);
+            assert_eq!(capacity.sorted, expected);
+        }
+        assert_eq!(capacity.sorted.len(), MEMORY);
+    }
 }
