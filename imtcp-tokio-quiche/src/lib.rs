@@ -37,11 +37,15 @@ where
 /// connection in each of its methods.
 ///
 /// # Errors
-/// The connection has another controller.
+/// The connection has another controller, or it has ended.
 pub fn promise_of(connection: &QuicheConnection) -> Result<Promise, NoPromise> {
     let controller = connection.congestion_controller::<Controller>();
-    let controller = controller.ok_or(NoPromise::OtherController)?;
-    Ok(controller.promise())
+    let promise = controller.ok_or(NoPromise::OtherController)?.promise();
+    // quiche keeps a connection that was closed for a while.
+    if promise.has_ended() {
+        return Err(NoPromise::ConnectionGone);
+    }
+    Ok(promise)
 }
 
 /// Why there is no handle.
