@@ -41,8 +41,8 @@ impl Lateness {
         self.most.clamp(LEAST_CREDIT, MOST_CREDIT)
     }
 
-    /// The usual lateness of a timer of this host: the median of the last timers, and no longer than
-    /// what can be caught up.
+    /// The usual lateness of a timer of this host: the median of the last timers. It is no longer
+    /// than what can be caught up.
     pub fn usual(&self) -> Duration {
         self.median.min(MOST_CREDIT)
     }
