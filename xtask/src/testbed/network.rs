@@ -6,9 +6,9 @@ use anyhow::Result;
 
 use super::{Namespace, tool};
 
-/// The smallest bucket that sustains 20 Mbit/s. A full frame (1514 bytes) has to fit. The rest lets
-/// the kernel's timer be 34 µs late without losing capacity. A larger bucket would sustain the rate
-/// a little better, and let short bursts pass as if the link were faster.
+/// The smallest bucket that sustains 20 Mbit/s. A full frame (1514 bytes) has to fit. The rest
+/// lets the kernel's timer be 34 us late without losing capacity. A larger bucket would sustain
+/// the rate a little better, and let short bursts pass as if the link were faster.
 const LEAST_BURST_BYTES: u32 = 1600;
 
 /// At high rates the bucket holds as much as the link carries in this time, in microseconds. The

@@ -11,10 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 #[path = "quinn_family.rs"]
-#[allow(
-    clippy::duplicate_mod,
-    reason = "quinn and noq have the same calls with different types"
-)]
+#[allow(clippy::duplicate_mod, reason = "the same calls, other types")]
 mod family;
 
 pub(super) use family::prepare;
