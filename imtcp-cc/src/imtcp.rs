@@ -185,9 +185,7 @@ impl ImTcp {
             let log = &mut self.log;
             let emit = &mut |event| log.emit(now, event);
             self.measuring.on_sent(now, emit);
-            if !packet.released {
-                self.promise.on_timeout_probe(now, emit);
-            }
+            self.promise.on_sent(now, packet.released, emit);
         } else if packet.released {
             self.measuring.on_first_flight(now, packet.number, size);
         }

@@ -427,3 +427,31 @@ fn a_path_that_falls_silent_is_told_by_the_probes_that_nobody_answers() {
     let soon = handle.can_promise(required.rate(), required.per());
     assert_eq!(soon, None, "nobody knows whether the path carries anything");
 }
+
+#[test]
+fn a_packet_of_the_transport_on_an_idle_connection_is_no_silence() {
+    let required = Requirement::from_f64(8e6, 0.2).expect("valid");
+    let config = Config::builder().promise(Some(required));
+    let core = ImTcp::new(config.build().expect("valid"), Bytes::new(DATAGRAM), None);
+    let handle = core.promise();
+    let mut run = Run::new(core, path(20), 1);
+    run.write_at(Duration::ZERO, 2_000_000);
+    run.until(Duration::from_secs(30));
+    assert!(run.is_idle());
+    let before = handle.can_promise(required.rate(), required.per());
+    assert!(before.is_some());
+    let keep_alive = SentPacket {
+        number: 1_000_000,
+        size: Bytes::new(50),
+        released: false,
+        bytes_in_flight: Bytes::new(50),
+    };
+    let now = Timestamp::from_origin(Duration::from_secs(40));
+    run.core.on_packet_sent(now, &keep_alive);
+    assert!(!handle.status().is_warning(), "{:?}", handle.status());
+    assert!(
+        handle
+            .can_promise(required.rate(), required.per())
+            .is_some()
+    );
+}

@@ -137,18 +137,12 @@ pub(crate) struct Keeper {
     next_look: Timestamp,
     latest: Timestamp,
     last_ack: Option<Timestamp>,
+    /// The time since which packets in flight have not been acknowledged.
+    unanswered_since: Option<Timestamp>,
     /// The state of the path at the last acknowledgement.
     last_path: Option<PathState>,
     /// The time since which data has waited to be sent, as far as it is not accounted for.
     waiting_since: Option<Timestamp>,
-}
-
-/// Whether what was sent is acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answers {
-    Come,
-    /// Nobody knows whether the path carries anything.
-    Fail,
 }
 
 /// What a slot needed when it began; the arguments of [`History::add`].
@@ -183,6 +177,7 @@ impl Keeper {
             next_look: Timestamp::ZERO,
             latest: Timestamp::ZERO,
             last_ack: None,
+            unanswered_since: None,
             last_path: None,
             waiting_since: None,
         }
@@ -209,6 +204,7 @@ impl Keeper {
     pub(crate) fn on_path_left(&mut self, emit: Emit<'_>) {
         self.seat.leave();
         self.waiting_since = None;
+        self.unanswered_since = None;
         if self.requirement.is_some() {
             self.begin(None, self.latest, emit);
         }
@@ -225,15 +221,17 @@ impl Keeper {
             self.index = self.seat.reported();
         }
         self.waiting_since.get_or_insert(now);
-        // After a pause of the application's nothing was to be answered.
-        self.look_into_silence(now, Answers::Come, emit);
+        self.look_into_silence(now, emit);
     }
 
-    /// A probe left because nothing comes back (RFC 9002, section 6.2). While the window is full
-    /// nobody asks whether a packet may leave, so the silence shows here alone.
-    pub(crate) fn on_timeout_probe(&mut self, now: Timestamp, emit: Emit<'_>) {
-        self.latest = now;
-        self.look_into_silence(now, Answers::Fail, emit);
+    /// A packet left. While the window is full nobody asks whether a packet may leave, and only
+    /// the probes after a timeout (RFC 9002, section 6.2), which are not released, show a silence.
+    pub(crate) fn on_sent(&mut self, now: Timestamp, is_released: bool, emit: Emit<'_>) {
+        self.unanswered_since.get_or_insert(now);
+        if !is_released {
+            self.latest = now;
+            self.look_into_silence(now, emit);
+        }
     }
 
     /// Tells that all waiting data was sent, at the latest time that the keeper has seen.
@@ -258,6 +256,7 @@ impl Keeper {
     ) -> Steering {
         let path = &PathState::new(acked, path, findings, window);
         self.latest = path.now;
+        self.unanswered_since = (!path.in_flight.is_zero()).then_some(path.now);
         self.last_path = Some(*path);
         self.follow_requirement(path.now, emit);
         self.follow_path(path);
@@ -269,7 +268,7 @@ impl Keeper {
         });
         self.credit(path, goodput);
         if path.now >= self.next_look {
-            self.look(path, Answers::Come, emit);
+            self.look(path, emit);
         }
         let Some(requirement) = self.requirement else {
             return Steering::default();

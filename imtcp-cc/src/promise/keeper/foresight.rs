@@ -6,7 +6,7 @@ use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
 use super::super::running::{Course, is_at_risk};
 use super::super::slots::EvaluationSlot;
 use super::super::status::{Cause, Status};
-use super::{Answers, Keeper, PathState};
+use super::{Keeper, PathState};
 use crate::event::{Emit, Event};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
@@ -16,6 +16,10 @@ const SHORTEST_LOOK: Duration = Duration::from_millis(5);
 
 /// After this long without an acknowledgement nothing arrives. A lost probe takes two round trips.
 const SILENT_ROUND_TRIPS: u32 = 2;
+
+/// The longest time for which a peer delays an acknowledgement: the default of max_ack_delay (RFC
+/// 9000, section 18.2).
+const LONGEST_ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// The relative error of the own throughput if it stands in for an estimate.
 const OWN_RATE_ERROR: f64 = 0.3;
@@ -51,22 +55,32 @@ impl Keeper {
     /// Looks at the forecast if acknowledgements stopped. While they come there is a look every
     /// half round trip. If none has come for two round trips, none of the data in flight arrives,
     /// and the application is told so. Slots whose time is over end.
-    pub(super) fn look_into_silence(&mut self, now: Timestamp, answers: Answers, emit: Emit<'_>) {
+    pub(super) fn look_into_silence(&mut self, now: Timestamp, emit: Emit<'_>) {
         let (Some(path), Some(requirement)) = (self.last_path, self.requirement) else {
             return;
         };
         if now >= self.next_look + path.smoothed * SILENT_ROUND_TRIPS {
             let path = PathState { now, ..path };
             self.follow_slots(&path, &requirement, emit);
-            self.look(&path, answers, emit);
+            self.look(&path, emit);
         }
     }
 
+    /// For how long nothing that was sent has been acknowledged; zero while an answer may still be
+    /// on its way.
+    fn silence(&self, path: &PathState) -> Duration {
+        let answer = path.smoothed * SILENT_ROUND_TRIPS + LONGEST_ACK_DELAY;
+        self.unanswered_since
+            .map(|since| path.now.saturating_since(since))
+            .filter(|silence| *silence >= answer)
+            .unwrap_or(Duration::ZERO)
+    }
+
     /// Looks at the forecast, and tells the application.
-    pub(super) fn look(&mut self, path: &PathState, answers: Answers, emit: Emit<'_>) {
+    pub(super) fn look(&mut self, path: &PathState, emit: Emit<'_>) {
         self.next_look = path.now + (path.smoothed / 2).max(SHORTEST_LOOK);
-        let outlook = self.outlook(path);
-        let status = self.foresee(path, outlook.as_ref(), answers);
+        let (outlook, silence) = (self.outlook(path), self.silence(path));
+        let status = self.foresee(path, outlook.as_ref(), silence);
         let is_news = !same_kind(status, self.status);
         self.status = status;
         if status.is_warning() {
@@ -80,13 +94,14 @@ impl Keeper {
             capacity: path.capacity,
             requirement: self.requirement,
             estimate: path.estimate,
-            outlook: outlook.filter(|_| answers == Answers::Come),
+            // Nobody knows whether a silent path carries anything.
+            outlook: outlook.filter(|_| silence.is_zero()),
             status,
         };
         self.seat.publish(bulletin, is_news);
     }
 
-    fn foresee(&self, path: &PathState, outlook: Option<&Outlook>, answers: Answers) -> Status {
+    fn foresee(&self, path: &PathState, outlook: Option<&Outlook>, silence: Duration) -> Status {
         let (Some(requirement), Some(slot)) = (self.requirement, self.evaluation) else {
             return Status::Idle;
         };
@@ -99,21 +114,18 @@ impl Keeper {
             // While nothing is known of the path, nothing speaks against the promise.
             return Status::Kept;
         };
-        let silence = match answers {
-            Answers::Come => Duration::ZERO,
-            Answers::Fail => path.now.saturating_since(self.last_ack.unwrap_or(path.now)),
-        };
         // A silence lasts as long again as it has lasted, as far as anybody can tell.
         let left = left.saturating_sub(silence);
         let needed = Bandwidth::from_bytes_over(missing, left).unwrap_or(Bandwidth::MAX);
         if outlook.capacity.is_some_and(|capacity| needed > capacity) {
             let shortfall = missing;
-            return match answers {
-                Answers::Come => Status::Broken { shortfall },
-                Answers::Fail => Status::AtRisk {
+            return if silence.is_zero() {
+                Status::Broken { shortfall }
+            } else {
+                Status::AtRisk {
                     cause: Cause::Silence,
                     shortfall,
-                },
+                }
             };
         }
         let share = left.as_secs_f64() / requirement.per().as_secs_f64();
@@ -131,9 +143,10 @@ impl Keeper {
             return Status::Kept;
         }
         let likely = outlook.available.min(needed).bytes_in(left);
-        let cause = match answers {
-            Answers::Come => self.cause(path, &requirement, needed, outlook),
-            Answers::Fail => Cause::Silence,
+        let cause = if silence.is_zero() {
+            self.cause(path, &requirement, needed, outlook)
+        } else {
+            Cause::Silence
         };
         Status::AtRisk {
             cause,
