@@ -122,47 +122,14 @@ impl Clone for StatusChanges {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Cause;
     use super::super::bulletin::Bulletin;
     use super::super::seat::PromiseSeat;
-    use super::super::{Cause, Outcome};
     use super::*;
-    use crate::units::{Bandwidth, Bytes, Timestamp};
-    use std::pin::pin;
+    use crate::units::Bytes;
+    use pollster::block_on;
     use std::sync::mpsc;
-    use std::task::{Wake, Waker};
-    use std::thread::{self, Thread};
-
-    struct Unpark(Thread);
-
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-
-    /// The smallest runtime there is: this thread sleeps until it is woken.
-    fn block_on<T>(future: impl Future<Output = T>) -> T {
-        let waker = Waker::from(Arc::new(Unpark(thread::current())));
-        let mut future = pin!(future);
-        loop {
-            match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-                Poll::Ready(output) => return output,
-                Poll::Pending => thread::park(),
-            }
-        }
-    }
-
-    fn report(index: u64) -> SlotReport {
-        SlotReport {
-            index,
-            start: Timestamp::from_nanos(index),
-            end: Timestamp::from_nanos(index + 1),
-            required: Bandwidth::from_mbps(8),
-            achieved: Bandwidth::from_mbps(7),
-            outcome: Outcome::Missed,
-            warned: None,
-        }
-    }
+    use std::thread;
 
     #[test]
     fn each_report_is_awaited_and_then_the_end() {
@@ -178,7 +145,7 @@ mod tests {
             })
         });
         for index in 0..100 {
-            seat.report(&report(index));
+            seat.report(&SlotReport::missed(index));
             thread::yield_now();
         }
         drop(seat);

@@ -151,24 +151,12 @@ impl Drop for PromiseSeat {
 mod tests {
     use super::*;
     use crate::promise::forecast::Outlook;
-    use crate::promise::{Changes, History, Outcome, RejectedRequirement};
+    use crate::promise::{Changes, History, RejectedRequirement};
     use crate::units::{Bandwidth, Timestamp};
     use std::time::Duration;
 
     fn requirement(mbps: u64) -> Requirement {
         Requirement::new(Bandwidth::from_mbps(mbps), Duration::from_secs(1)).expect("possible")
-    }
-
-    fn report(index: u64) -> SlotReport {
-        SlotReport {
-            index,
-            start: Timestamp::from_nanos(index),
-            end: Timestamp::from_nanos(index + 1),
-            required: Bandwidth::from_mbps(8),
-            achieved: Bandwidth::from_mbps(7),
-            outcome: Outcome::Missed,
-            warned: None,
-        }
     }
 
     #[test]
@@ -241,20 +229,20 @@ mod tests {
         let seat = PromiseSeat::new(None);
         let mut early = seat.handle().reports();
         assert_eq!(early.take(), None);
-        seat.report(&report(0));
-        seat.report(&report(1));
+        seat.report(&SlotReport::missed(0));
+        seat.report(&SlotReport::missed(1));
         let mut both = seat.handle().reports();
         assert_eq!(both.take(), None, "these ended before it was asked for");
-        assert_eq!(early.take(), Some(report(0)));
+        assert_eq!(early.take(), Some(SlotReport::missed(0)));
         let mut other = early.clone();
-        assert_eq!(early.take(), Some(report(1)));
-        assert_eq!(other.take(), Some(report(1)));
+        assert_eq!(early.take(), Some(SlotReport::missed(1)));
+        assert_eq!(other.take(), Some(SlotReport::missed(1)));
         for index in 2..202 {
-            seat.report(&report(index));
+            seat.report(&SlotReport::missed(index));
         }
         assert_eq!(
             early.take(),
-            Some(report(75)),
+            Some(SlotReport::missed(75)),
             "200 since, the last 127 are there"
         );
         assert_eq!(early.missed(), 73);
@@ -266,13 +254,17 @@ mod tests {
         let seat = PromiseSeat::new(None);
         let (handle, mut reports) = (seat.handle(), seat.handle().reports());
         assert!(!handle.has_ended());
-        seat.report(&report(0));
+        seat.report(&SlotReport::missed(0));
         drop(seat);
         assert!(handle.has_ended());
         let rejected = handle.require(requirement(3));
         assert_eq!(rejected, Err(RejectedRequirement::ConnectionGone));
         assert_eq!(handle.required(), None);
-        assert_eq!(reports.take(), Some(report(0)), "it was there before");
+        assert_eq!(
+            reports.take(),
+            Some(SlotReport::missed(0)),
+            "it was there before"
+        );
         assert_eq!(reports.take(), None);
     }
 
@@ -299,7 +291,7 @@ mod tests {
                 taken
             });
             for index in 0..1000 {
-                seat.report(&report(index));
+                seat.report(&SlotReport::missed(index));
                 last = seat.take_requirement().or(last);
                 std::thread::yield_now();
             }

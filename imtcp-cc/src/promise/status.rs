@@ -130,3 +130,19 @@ pub struct SlotReport {
     /// never told.
     pub warned: Option<Timestamp>,
 }
+
+#[cfg(test)]
+impl SlotReport {
+    /// A report to tell apart from others by its number.
+    pub(super) fn missed(index: u64) -> Self {
+        Self {
+            index,
+            start: Timestamp::from_nanos(index),
+            end: Timestamp::from_nanos(index + 1),
+            required: Bandwidth::from_mbps(8),
+            achieved: Bandwidth::from_mbps(7),
+            outcome: Outcome::Missed,
+            warned: None,
+        }
+    }
+}

@@ -5,14 +5,11 @@ mod world;
 
 use imtcp_cc::promise::{Demand, Promise, RejectedRequirement, Requirement, SlotReport, Status};
 use imtcp_cc::units::Bandwidth;
+use pollster::block_on;
 use quiche::Connection;
-use std::future::Future;
 use std::net::SocketAddr;
-use std::pin::pin;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, JoinHandle, Thread};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use world::{FIRST_PORT, Side, World, client_address, server_address};
 
@@ -21,26 +18,6 @@ const SLOT: Duration = Duration::from_secs(1);
 fn required(mbps: u64) -> Requirement {
     let requirement = Requirement::new(Bandwidth::from_mbps(mbps), SLOT).expect("possible");
     requirement.demand(Demand::Exactly)
-}
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// The smallest runtime there is: this thread sleeps until it is woken.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
-    }
 }
 
 /// An application in threads of its own, which hold the handle: each status and each report is
