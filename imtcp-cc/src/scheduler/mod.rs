@@ -3,6 +3,7 @@
 //! The control unit releases the packets of probe streams. The pacer releases all other packets.
 //! The guard limits both: it bounds how much later a packet leaves than it would without measuring.
 
+mod ack_policy;
 mod budget;
 mod control_unit;
 mod guard;
@@ -10,7 +11,6 @@ mod known;
 mod pacer;
 mod pacing;
 mod probing;
-mod requests;
 mod settings;
 
 pub use settings::{StoreTarget, StoreTimer};
@@ -25,12 +25,12 @@ use crate::path::PathView;
 use crate::path::ack::EchoCadence;
 use crate::transport::{AckRequest, PeerAcks, Release, RoundTrip, SendRequest, SentPacket};
 use crate::units::{Bandwidth, Bytes, Timestamp};
+use ack_policy::{AckPolicy, Place};
 use budget::{Budget, Lateness};
 use control_unit::{ControlUnit, Ready, Transition, Verdict};
 use guard::{Guard, Held, MeanRate};
 use pacer::{Pace, Pacer, PacingPlan};
 use probing::{Conditions, Probing};
-use requests::{AckPolicy, Place};
 
 /// Decides when each packet of a path leaves.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(crate) struct Scheduler {
     probing: Probing,
     pacer: Pacer,
     guard: Guard,
-    requests: AckPolicy,
+    ack_policy: AckPolicy,
     /// The place that the packet just released has in a stream or in a train.
     place: Place,
     /// Whether the congestion window is what limits the transfer, and neither the application's
@@ -54,7 +54,7 @@ impl Scheduler {
             probing: Probing::new(&settings),
             pacer: Pacer::new(),
             guard: Guard::new(),
-            requests: AckPolicy::default(),
+            ack_policy: AckPolicy::default(),
             place: Place::Other,
             is_window_limited: false,
         }
@@ -174,7 +174,7 @@ impl Scheduler {
             packet: known.path.packet(),
             longest_hold: self.longest_hold(&rtt, known.path),
             cadence: self.probe_cadence(known.path),
-            costly: self.requests.is_understood(),
+            costly: self.ack_policy.is_understood(),
             // A retransmission ends any measurement, so none begins while one waits.
             allowed: known.window.phase != Phase::Recovery && !request.retransmission && may_hold,
         }
@@ -183,7 +183,7 @@ impl Scheduler {
     /// How often the peer echoes the packets of a stream. Every packet has an echo of its own if
     /// the peer tells arrival times, or if it grants immediate acknowledgements.
     fn probe_cadence(&self, path: &PathView) -> EchoCadence {
-        if path.by_peer || self.requests.is_understood() {
+        if path.by_peer || self.ack_policy.is_understood() {
             EchoCadence::EveryPacket
         } else {
             path.cadence
@@ -254,7 +254,7 @@ impl Scheduler {
     /// The peer's transport parameters are known.
     pub(crate) fn on_peer_acks(&mut self, peer: PeerAcks) {
         if self.settings.ack_frequency {
-            self.requests.on_peer(peer);
+            self.ack_policy.on_peer(peer);
         }
     }
 
@@ -264,7 +264,7 @@ impl Scheduler {
         let is_limited = !self.is_window_limited;
         self.settings.measurement
             && self
-                .requests
+                .ack_policy
                 .wants_immediate(self.place, is_limited, path.by_peer)
     }
 
@@ -274,7 +274,7 @@ impl Scheduler {
         let rtt = known.path.rtt?;
         let window = u32::try_from(known.window_packets()).unwrap_or(u32::MAX);
         let is_doubling = known.window.phase == Phase::SlowStart;
-        self.requests
+        self.ack_policy
             .request(now, rtt.smoothed, window, is_doubling)
     }
 }

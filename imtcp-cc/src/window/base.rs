@@ -1,7 +1,7 @@
 //! The part that both window laws share: the window and its bounds, the slow start threshold, the
 //! recovery period (RFC 9002, section 7 and appendix B), and growth along a slope.
 
-use super::{Acked, Phase};
+use super::{AckedBytes, Phase};
 use crate::units::{Bytes, Timestamp};
 
 /// kMinimumWindow in datagrams (RFC 9002, section 7.2).
@@ -91,7 +91,7 @@ impl Base {
     }
 
     /// The part of OnPacketAcked (RFC 9002, appendix B.5) that both laws share.
-    pub(super) fn on_ack(&mut self, acked: &Acked) -> Growth {
+    pub(super) fn on_ack(&mut self, acked: &AckedBytes) -> Growth {
         if self.was_sent_before_recovery(acked.sent) {
             return Growth::None;
         }

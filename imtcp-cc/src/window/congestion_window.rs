@@ -1,8 +1,8 @@
 //! The congestion window of one path: its law, its use, and the record of its losses.
 
-use super::{Acked, LossRecord, Window, WindowLaw, WindowUsage};
+use super::{AckedBytes, LossRecord, Window, WindowLaw, WindowUsage};
 use crate::control::{Phase, Steering, WindowOrder, WindowView};
-use crate::transport::{self, LossInfo, SentPacket};
+use crate::transport::{Acked, LossInfo, SentPacket};
 use crate::units::{Bytes, Timestamp};
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl CongestionWindow {
 
     /// Moves the window after an acknowledgement. True if the application limits the transfer, and
     /// not the window.
-    pub(crate) fn on_ack(&mut self, acked: &transport::Acked<'_>, steering: &Steering) -> bool {
+    pub(crate) fn on_ack(&mut self, acked: &Acked<'_>, steering: &Steering) -> bool {
         match steering.order {
             WindowOrder::Free => self.law.set_slope(None),
             WindowOrder::LeaveSlowStart => self.law.leave_slow_start(),
@@ -74,7 +74,7 @@ impl CongestionWindow {
         // so no burst follows.
         let is_paced = steering.packets_per_second.is_some();
         for packet in acked.packets {
-            self.law.on_ack(&Acked {
+            self.law.on_ack(&AckedBytes {
                 now: acked.now,
                 size: packet.size,
                 sent: packet.sent,

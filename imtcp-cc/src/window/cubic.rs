@@ -15,7 +15,7 @@
 
 use super::base::{Base, Growth};
 use super::hystart::{HyStart, Pace};
-use super::{Acked, Phase, WindowLaw};
+use super::{AckedBytes, Phase, WindowLaw};
 use crate::units::{Bytes, Timestamp};
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ impl Cubic {
 
 impl State {
     /// Grows the window in slow start (RFC 9406, section 4.2).
-    fn start_slowly(&mut self, acked: &Acked) {
+    fn start_slowly(&mut self, acked: &AckedBytes) {
         let share = match self.hystart.on_ack(acked) {
             Pace::Full => 1,
             Pace::Conservative { divisor } => divisor,
@@ -117,7 +117,7 @@ impl State {
     /// Moves the start of the stage on by the time in which the application limited the window,
     /// because the window was not full or because nothing was in flight. The time t of section 4.2
     /// leaves that time out.
-    fn follow_time(&mut self, acked: &Acked) {
+    fn follow_time(&mut self, acked: &AckedBytes) {
         let last = self.last_ack.replace(acked.now);
         let (Some(last), Some(epoch)) = (last, self.epoch.as_mut()) else {
             return;
@@ -129,7 +129,7 @@ impl State {
     }
 
     /// Grows the window in congestion avoidance (sections 4.3 to 4.5).
-    fn avoid_congestion(&mut self, acked: &Acked) {
+    fn avoid_congestion(&mut self, acked: &AckedBytes) {
         let (window, datagram) = (self.base.window, self.base.max_datagram_size);
         let w_max = self.w_max;
         let epoch = self
@@ -233,7 +233,7 @@ fn scaled(size: Bytes, (multiplier, divisor): Ratio) -> Bytes {
 }
 
 impl WindowLaw for Cubic {
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, acked: &AckedBytes) {
         let state = &mut self.state;
         state.follow_time(acked);
         match state.base.on_ack(acked) {

@@ -14,7 +14,7 @@
 //! as a sample, and not each acknowledgement: a peer may acknowledge so many packets together that
 //! no round has eight acknowledgements.
 
-use super::Acked;
+use super::AckedBytes;
 use crate::units::Timestamp;
 use std::time::Duration;
 
@@ -87,7 +87,7 @@ impl HyStart {
     }
 
     /// A packet was acknowledged in slow start (section 4.2).
-    pub(super) fn on_ack(&mut self, acked: &Acked) -> Pace {
+    pub(super) fn on_ack(&mut self, acked: &AckedBytes) -> Pace {
         if self.stage == Stage::Over {
             return Pace::Full;
         }
@@ -157,7 +157,7 @@ mod tests {
     /// A round of `packets` that were sent and acknowledged one after another.
     fn round(hystart: &mut HyStart, number: u64, packets: u64, rtt_ms: u64) -> Vec<Pace> {
         let ack = |packet| {
-            let acked = Acked {
+            let acked = AckedBytes {
                 now: at(1000 * (number + 1) + packet),
                 size: Bytes::new(1200),
                 sent: at(1000 * number + packet),

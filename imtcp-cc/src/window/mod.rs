@@ -48,7 +48,7 @@ impl Window {
 
 /// A packet that was newly acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Acked {
+struct AckedBytes {
     /// When the acknowledgement came.
     pub now: Timestamp,
     /// The bytes that left flight.
@@ -67,7 +67,7 @@ struct Acked {
 /// A law for the congestion window.
 trait WindowLaw: Debug + Send + Sync {
     /// A packet was newly acknowledged.
-    fn on_ack(&mut self, acked: &Acked);
+    fn on_ack(&mut self, acked: &AckedBytes);
 
     /// Packets were lost or marked (RFC 9002, sections 7.3.1 and 7.1), and the newest of them left
     /// at `sent`. Returns true if the law reacts. A packet sent before the last reaction belongs to

@@ -11,7 +11,7 @@
 //! A reduction is not undone if its loss proves spurious, because RFC 9002 does not ask for it.
 
 use super::base::{Base, Growth};
-use super::{Acked, Phase, WindowLaw};
+use super::{AckedBytes, Phase, WindowLaw};
 use crate::units::{Bytes, Timestamp};
 
 /// kLossReductionFactor is one half (RFC 9002, appendix B.1).
@@ -35,7 +35,7 @@ impl Reno {
 impl WindowLaw for Reno {
     /// OnPacketAcked of appendix B.5. In congestion avoidance the window grows by one datagram per
     /// round trip.
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, acked: &AckedBytes) {
         match self.base.on_ack(acked) {
             Growth::None => {}
             Growth::SlowStart => self.base.window += acked.size,

@@ -9,8 +9,8 @@ fn at(micros: u64) -> Timestamp {
 }
 
 /// An acknowledged packet on a path of 100 ms.
-fn acked(bytes: u64, now_us: u64) -> Acked {
-    Acked {
+fn acked(bytes: u64, now_us: u64) -> AckedBytes {
+    AckedBytes {
         now: at(now_us),
         size: Bytes::new(bytes),
         sent: at(now_us - 100_000),
@@ -127,7 +127,7 @@ fn the_target_is_one_and_a_half_windows_at_most() {
     law.leave_slow_start();
     law.on_ack(&acked(1200, SECOND));
     // 20 s later W_cubic is 10 + 0.4 * 8000 datagrams.
-    let late = Acked {
+    let late = AckedBytes {
         sent: at(SECOND),
         ..acked(12_000, 21 * SECOND)
     };
@@ -144,7 +144,7 @@ fn the_target_is_one_and_a_half_windows_at_most() {
 /// Rounds of 10 ms that acknowledge the whole window.
 fn short_rounds(law: &mut Cubic, start_us: u64, rounds: u64) {
     for round in 0..rounds {
-        law.on_ack(&Acked {
+        law.on_ack(&AckedBytes {
             sent: at(start_us + 10_000 * round - 10_000),
             smoothed_rtt: Duration::from_millis(10),
             ..acked(law.window().get(), start_us + 10_000 * round)
@@ -194,7 +194,7 @@ fn time_in_which_the_application_limits_does_not_count() {
         law.on_ack(&acked(84_000, start + 100_000));
         let before = law.window();
         for part in 1..=10 {
-            law.on_ack(&Acked {
+            law.on_ack(&AckedBytes {
                 application_limited: true,
                 ..acked(
                     1200,
@@ -227,7 +227,7 @@ fn the_first_slow_start_slows_down_and_ends_as_the_round_trip_grows() {
     for round in 1..=8_u64 {
         let rtt = Duration::from_millis(if round == 1 { 40 } else { 60 });
         for packet in 0..10 {
-            law.on_ack(&Acked {
+            law.on_ack(&AckedBytes {
                 sent: at(round * SECOND + packet),
                 latest_rtt: rtt,
                 ..acked(1200, (round + 1) * SECOND + packet)
@@ -334,7 +334,7 @@ fn a_slope_takes_the_curves_place_and_gives_it_back_where_the_window_is() {
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    Ack(Acked),
+    Ack(AckedBytes),
     Congestion(u64, u64),
     Persistent,
     Spurious,
@@ -343,11 +343,11 @@ enum Step {
     LeaveSlowStart,
 }
 
-fn any_ack() -> impl Strategy<Value = Acked> {
+fn any_ack() -> impl Strategy<Value = AckedBytes> {
     let bytes = prop_oneof![any::<u64>(), 0u64..100_000];
     let times = (any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>());
     (bytes, times, any::<bool>()).prop_map(
-        |(bytes, (now, sent, smoothed, latest), application_limited)| Acked {
+        |(bytes, (now, sent, smoothed, latest), application_limited)| AckedBytes {
             now: Timestamp::from_nanos(now),
             size: Bytes::new(bytes),
             sent: Timestamp::from_nanos(sent),

@@ -12,8 +12,8 @@ fn at(millis: u64) -> Timestamp {
     Timestamp::from_nanos(millis * 1_000_000)
 }
 
-fn acked(bytes: u64, sent_millis: u64) -> Acked {
-    Acked {
+fn acked(bytes: u64, sent_millis: u64) -> AckedBytes {
+    AckedBytes {
         now: at(sent_millis),
         size: Bytes::new(bytes),
         sent: at(sent_millis),
@@ -127,14 +127,14 @@ fn persistent_congestion_restarts_slow_start_at_the_minimum() {
 #[test]
 fn an_unused_window_does_not_grow() {
     let mut law = reno();
-    let idle = Acked {
+    let idle = AckedBytes {
         application_limited: true,
         ..acked(1200, 1)
     };
     law.on_ack(&idle);
     assert_eq!(law.window(), Bytes::new(12_000));
     law.on_congestion(at(100), at(50));
-    law.on_ack(&Acked {
+    law.on_ack(&AckedBytes {
         sent: at(101),
         ..idle
     });
@@ -187,7 +187,7 @@ proptest! {
         let mut law = Reno::new(packets, Bytes::new(size));
         for step in steps {
             match step {
-                Step::Ack(bytes, sent, application_limited) => law.on_ack(&Acked {
+                Step::Ack(bytes, sent, application_limited) => law.on_ack(&AckedBytes {
                     sent: Timestamp::from_nanos(sent),
                     application_limited,
                     ..acked(bytes, 0)
@@ -218,7 +218,7 @@ proptest! {
         for part in parts {
             let part = Bytes::new(part).min(before.saturating_sub(acked_bytes));
             acked_bytes += part;
-            law.on_ack(&Acked { size: part, ..acked(0, 101) });
+            law.on_ack(&AckedBytes { size: part, ..acked(0, 101) });
         }
         let growth = law.window().saturating_sub(before);
         prop_assert!(growth <= acked_bytes);
@@ -242,7 +242,7 @@ proptest! {
         for part in parts {
             let part = Bytes::new(part).min(left);
             left = left.saturating_sub(part);
-            law.on_ack(&Acked { size: part, ..acked(0, 101) });
+            law.on_ack(&AckedBytes { size: part, ..acked(0, 101) });
         }
         let most = Bytes::new(u64::try_from(slope).unwrap_or(0));
         prop_assert!(law.window() <= before + most, "{} by {slope}", law.window());
@@ -286,7 +286,7 @@ fn a_window_steered_down_stays_out_of_slow_start_and_above_the_minimum() {
     assert_eq!(law.window(), Bytes::new(7360));
     law.set_slope(Some(-7360));
     assert_eq!(law.phase(), Phase::CongestionAvoidance);
-    let unused = Acked {
+    let unused = AckedBytes {
         application_limited: true,
         ..acked(7360, 1)
     };
