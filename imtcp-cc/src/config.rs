@@ -7,7 +7,7 @@ use crate::promise::{KeeperSettings, Requirement, SlotLengthRule};
 use crate::scheduler::SchedulerSettings;
 pub use crate::scheduler::{StoreTarget, StoreTimer};
 use crate::units::{Bandwidth, Bytes};
-use crate::window::Window;
+use crate::control::Window;
 use std::fmt;
 use std::time::Duration;
 
@@ -38,6 +38,7 @@ pub struct Config {
     window: Window,
     promise: Option<Requirement>,
     promise_ceiling: f64,
+    promise_weight: f64,
     slot_length: SlotLengthRule,
     packet_overhead: Bytes,
     ack_frequency: bool,
@@ -172,6 +173,13 @@ impl Config {
         self.promise_ceiling
     }
 
+    /// N, the largest number of standard flows that a promise may stand for when it answers losses;
+    /// 1 to 16, and 4 unless set. A promise that needs more than that is not kept by force, but
+    /// reported as broken. With 1 a loss is answered like any other flow's.
+    pub fn promise_weight(&self) -> f64 {
+        self.promise_weight
+    }
+
     /// The rule for the length of a promise's control slots (s of PT II-A).
     /// [`SlotLengthRule::LossIntervals`] unless set.
     pub fn slot_length(&self) -> SlotLengthRule {
@@ -221,6 +229,8 @@ impl Config {
         KeeperSettings {
             rule: self.slot_length,
             ceiling: self.promise_ceiling,
+            weight: self.promise_weight,
+            window: self.window,
             packet_overhead: self.packet_overhead,
             requirement: self.promise,
         }
@@ -257,6 +267,7 @@ impl Default for ConfigBuilder {
                 window: Window::Cubic,
                 promise: None,
                 promise_ceiling: 0.5,
+                promise_weight: 4.0,
                 slot_length: SlotLengthRule::LossIntervals,
                 packet_overhead: PACKET_OVERHEAD,
                 ack_frequency: true,
@@ -306,6 +317,8 @@ impl ConfigBuilder {
         promise: Option<Requirement>,
         /// See [`Config::promise_ceiling`]; above 0 and at most 1.
         promise_ceiling: f64,
+        /// See [`Config::promise_weight`]; 1 to 16.
+        promise_weight: f64,
         /// See [`Config::slot_length`].
         slot_length: SlotLengthRule,
         /// See [`Config::packet_overhead`]; at most 400 bytes.
@@ -373,6 +386,13 @@ impl ConfigBuilder {
                 "promise_ceiling",
                 c.promise_ceiling.to_string(),
                 "above 0 and at most 1",
+            ));
+        }
+        if !(1.0..=16.0).contains(&c.promise_weight) {
+            return Err(ConfigError::new(
+                "promise_weight",
+                c.promise_weight.to_string(),
+                "1 to 16",
             ));
         }
         if c.packet_overhead > Bytes::new(400) {

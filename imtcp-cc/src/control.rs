@@ -4,6 +4,18 @@
 use crate::units::{Bandwidth, Bytes};
 use std::fmt;
 
+/// The law that the congestion window follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Window {
+    /// CUBIC (RFC 9438) with HyStart++ (RFC 9406). A reduction after a loss that proves spurious is
+    /// undone (RFC 9438, section 4.9). CUBIC is also quiche's own default.
+    #[default]
+    Cubic,
+    /// Reno (RFC 9002, section 7). The ImTCP papers build upon it.
+    Reno,
+}
+
 /// The congestion window as the other rooms see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WindowView {
@@ -24,6 +36,8 @@ pub(crate) struct Steering {
     pub(crate) packets_per_second: Option<f64>,
     /// The largest number of packets that may be gathered for a train of such a source.
     pub(crate) gathered_packets: Option<f64>,
+    /// How the window responds to congestion; `None` leaves it to the law.
+    pub(crate) proportion: Option<Proportion>,
 }
 
 impl Steering {
@@ -35,15 +49,34 @@ impl Steering {
     }
 }
 
+/// The growth of the window in congestion avoidance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slope {
+    /// The growth in bytes of UDP payload. The window shrinks if the number is negative.
+    pub(crate) bytes_per_round_trip: i64,
+    /// Whether the window law may grow the window faster.
+    pub(crate) is_floor: bool,
+}
+
+/// The response to a congestion event in proportion to what a promise needs (MulTCP). N flows
+/// lose 1 / N of what one flow loses, because an event meets one of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Proportion {
+    /// N, the number of standard flows that this flow stands for; at least 1.
+    pub(crate) weight: f64,
+    /// The window that the promise needs, in bytes of UDP payload. The part of the window above it
+    /// gives way as that of any other flow.
+    pub(crate) needed: Bytes,
+}
+
 /// The order that a promise gives to the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum WindowOrder {
     /// The window follows its own law.
     #[default]
     Free,
-    /// In congestion avoidance the window grows by this many bytes of UDP payload per round trip.
-    /// It shrinks if the number is negative.
-    Slope { bytes_per_round_trip: i64 },
+    /// In congestion avoidance the window grows along this slope.
+    Along(Slope),
     /// The window leaves slow start, because it has reached the size that the requirement needs.
     LeaveSlowStart,
 }

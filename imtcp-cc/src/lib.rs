@@ -59,7 +59,7 @@ pub use control::Phase;
 pub use estimate::{Estimate, EstimatorKind, Flags};
 pub use imtcp::ImTcp;
 pub use path::{PathInfo, Role};
-pub use window::Window;
+pub use control::Window;
 
 /// Parts of the measurement, for research and for fuzzing. No version keeps them as they are.
 #[cfg(feature = "unstable")]

@@ -15,10 +15,13 @@ use super::seat::PromiseSeat;
 use super::slot_length::{SlotLength, SlotLengthRule};
 use super::slots::{ControlSlot, EvaluationSlot, Shortfalls};
 use super::status::Status;
+use super::weight::Weight;
 use super::steering::{
     self, Enough, PathRates, Position, SPARE, Standing, at_least, k_bw, k_max, pace,
 };
-use crate::control::{Phase, Steering, WindowOrder, WindowView};
+use crate::control::{
+    Phase, Proportion, Slope, Steering, Window, WindowOrder, WindowView,
+};
 use crate::estimate::Estimate;
 use crate::event::{Emit, Event};
 use crate::measurement::Findings;
@@ -65,6 +68,10 @@ pub(crate) struct KeeperSettings {
     pub(crate) rule: SlotLengthRule,
     /// See [`crate::Config::promise_ceiling`].
     pub(crate) ceiling: f64,
+    /// See [`crate::Config::promise_weight`].
+    pub(crate) weight: f64,
+    /// The law of the window, which says what a standard flow gets.
+    pub(crate) window: Window,
     pub(crate) packet_overhead: Bytes,
     pub(crate) requirement: Option<Requirement>,
 }
@@ -113,6 +120,7 @@ pub(crate) struct Keeper {
     evaluation: Option<EvaluationSlot>,
     control: Option<ControlSlot>,
     length: SlotLength,
+    weight: Weight,
     /// Whether the control slots met their targets. It is carried from one evaluation slot into
     /// the next.
     standing: Standing,
@@ -143,6 +151,7 @@ pub(crate) struct Keeper {
     last_path: Option<PathState>,
     /// The time since which data has waited to be sent, as far as it is not accounted for.
     waiting_since: Option<Timestamp>,
+    last_congestion: Option<Timestamp>,
 }
 
 /// What a slot needed when it began; the arguments of [`History::add`].
@@ -161,6 +170,7 @@ impl Keeper {
             evaluation: None,
             control: None,
             length: SlotLength::new(settings.rule),
+            weight: Weight::new(settings.window, settings.weight),
             standing: Standing::OnTarget,
             shortfalls: Shortfalls::default(),
             slope: 1.0,
@@ -180,6 +190,7 @@ impl Keeper {
             unanswered_since: None,
             last_path: None,
             waiting_since: None,
+            last_congestion: None,
         }
     }
 
@@ -243,6 +254,8 @@ impl Keeper {
     /// The window was reduced.
     pub(crate) fn on_congestion(&mut self) {
         self.length.on_congestion();
+        self.weight.on_congestion();
+        self.last_congestion = Some(self.latest);
     }
 
     /// An acknowledgement came. Returns what the promise asks of window and pacer.
@@ -267,6 +280,8 @@ impl Keeper {
             sum + packet.size.saturating_sub(self.settings.packet_overhead)
         });
         self.credit(path, goodput);
+        let packets = goodput.as_f64() / self.goodput_of(path).as_f64();
+        self.weight.on_packets(packets);
         if path.now >= self.next_look {
             self.look(path, emit);
         }
@@ -274,11 +289,15 @@ impl Keeper {
             return Steering::default();
         };
         let order = self.order(path, &requirement);
-        let gathered = |rate: f64| rate * requirement.per().as_secs_f64() * GATHERED;
+        let between_losses = self.weight.between_losses().unwrap_or(f64::INFINITY);
+        let gathered = |rate: f64| {
+            (rate * requirement.per().as_secs_f64()).min(between_losses) * GATHERED
+        };
         Steering {
             order,
             packets_per_second: self.packets_per_second,
             gathered_packets: self.packets_per_second.map(gathered),
+            proportion: self.control.map(|control| self.proportion(path, &requirement, &control)),
         }
     }
 
@@ -384,12 +403,15 @@ impl Keeper {
             .fresh_estimate(path)
             .map(|estimate| self.path_rates(path, &estimate));
         let exactly = requirement.wanted() == Demand::Exactly;
-        self.packets_per_second = self
-            .control
-            .filter(|_| exactly)
-            .map(|control| pace(control.target, bw));
+        let crowded = self
+            .last_congestion
+            .is_some_and(|at| path.now.saturating_since(at) < requirement.per());
+        let spare = if crowded { 1.3 } else { SPARE };
+        let target = self.control.map_or(bw, |control| pace(control.target, bw));
+        self.packets_per_second = exactly.then_some(target * SPARE / spare);
         let length = self.control.map_or(1, |control| control.length);
-        let enough = Enough::of(bw, rates.as_ref(), window, srtt, length);
+        let wanted_rate = if crowded { target } else { bw };
+        let enough = Enough::of(wanted_rate, rates.as_ref(), window, srtt, length, spare);
         if path.slow_start {
             return if exactly && window >= enough.window {
                 WindowOrder::LeaveSlowStart
@@ -406,15 +428,32 @@ impl Keeper {
                 k_max(&rates, self.standing, window, srtt)
             })
         };
-        self.slope = match requirement.wanted() {
-            Demand::AtLeast => at_least(wanted, most(window), window),
+        let competes = !exactly || (crowded && window < enough.window);
+        self.slope = if competes {
+            at_least(wanted, most(window), window)
+        } else {
             // Only a part of this window is sent.
-            Demand::Exactly => {
-                steering::exactly(wanted, SPARE * most(window / SPARE), window, &enough)
-            }
+            steering::exactly(wanted, SPARE * most(window / SPARE), window, &enough)
         };
-        WindowOrder::Slope {
+        WindowOrder::Along(Slope {
             bytes_per_round_trip: whole(self.slope * packet),
+            is_floor: competes,
+        })
+    }
+
+    /// How the window answers congestion: in proportion to what the control slot needs.
+    fn proportion(
+        &self,
+        path: &PathState,
+        requirement: &Requirement,
+        control: &ControlSlot,
+    ) -> Proportion {
+        let srtt = path.smoothed.as_secs_f64();
+        let bw = self.required_packets(path, requirement);
+        let needed = pace(control.target, bw).max(bw);
+        Proportion {
+            weight: self.weight.of(needed, srtt),
+            needed: Bytes::from_f64(needed * srtt * path.datagram.as_f64()),
         }
     }
 

@@ -32,6 +32,7 @@ mod handle;
 mod history;
 mod keeper;
 mod ledger;
+mod loss_intervals;
 mod readers;
 mod requirement;
 mod running;
@@ -41,6 +42,7 @@ mod slots;
 mod status;
 mod steering;
 mod threads;
+mod weight;
 
 pub use changes::Changes;
 pub use forecast::Outlook;

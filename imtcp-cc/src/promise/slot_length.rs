@@ -12,6 +12,7 @@
 //! IV-A.2), because s then never rests. That rule searches for the mean loss interval, and the
 //! mean loss interval can be measured.
 
+use super::loss_intervals::LossIntervals;
 use super::requirement::FEWEST_ROUND_TRIPS;
 
 /// How the length of control slots follows from the path.
@@ -27,64 +28,12 @@ pub enum SlotLengthRule {
     Doubling,
 }
 
-/// The weights of the latest intervals, newest first (RFC 5348, section 5.4).
-const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
-
-/// The mean counts up to this many times the mean of the last [`RECENT`] intervals. If others have
-/// just joined, the mean of eight intervals describes the time before for long.
-const MOST_ABOVE_RECENT: f64 = 1.5;
-const RECENT: usize = 3;
-
-/// The mean number of round trips between congestion events. It is the average of RFC 5348,
-/// section 5.4, for loss intervals: the present interval counts once it is long enough to raise
-/// the mean.
-#[derive(Clone, Debug, Default)]
-struct LossIntervals {
-    /// The intervals in round trips, newest first. The first `count` are real.
-    closed: [f64; WEIGHTS.len()],
-    count: usize,
-}
-
-impl LossIntervals {
-    fn close(&mut self, rounds: f64) {
-        self.closed.rotate_right(1);
-        self.closed[0] = rounds;
-        self.count = (self.count + 1).min(WEIGHTS.len());
-    }
-
-    /// The mean in round trips. `None` before the first loss, because nothing has broken a plan
-    /// yet.
-    fn mean(&self, open: f64) -> Option<f64> {
-        let closed = &self.closed[..self.count];
-        if closed.is_empty() {
-            return None;
-        }
-        let latest = &closed[..closed.len().min(RECENT)];
-        let with_open = |closed: &[f64]| {
-            let all = std::iter::once(open).chain(closed.iter().copied());
-            weighted(closed.iter().copied()).max(weighted(all))
-        };
-        Some(with_open(closed).min(MOST_ABOVE_RECENT * with_open(latest)))
-    }
-}
-
-fn weighted(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, weights) = WEIGHTS
-        .iter()
-        .zip(values)
-        .fold((0.0, 0.0), |(sum, weights), (weight, value)| {
-            (sum + weight * value, weights + weight)
-        });
-    sum / weights
-}
-
 /// Follows s, the length of control slots.
 #[derive(Clone, Debug)]
 pub(super) struct SlotLength {
     rule: SlotLengthRule,
+    /// In round trips.
     intervals: LossIntervals,
-    /// Round trips since the last congestion event.
-    since_loss: f64,
     /// s by the paper's rule, in round trips.
     doubling: u32,
 }
@@ -97,20 +46,18 @@ impl SlotLength {
         Self {
             rule,
             intervals: LossIntervals::default(),
-            since_loss: 0.0,
             doubling: FIRST,
         }
     }
 
     /// Tells that this many round trips went by.
     pub(super) fn on_rounds(&mut self, rounds: f64) {
-        self.since_loss += rounds;
+        self.intervals.pass(rounds);
     }
 
     /// Tells that the window was reduced.
     pub(super) fn on_congestion(&mut self) {
-        self.intervals.close(self.since_loss);
-        self.since_loss = 0.0;
+        self.intervals.close();
     }
 
     /// Tells that a control slot ended, within an evaluation slot of `whole` round trips.
@@ -148,7 +95,7 @@ impl SlotLength {
         )]
         let reach = self
             .intervals
-            .mean(self.since_loss)
+            .mean()
             .map_or(longest, |mean| (mean * std::f64::consts::LN_2) as u32)
             .clamp(FEWEST_ROUND_TRIPS, longest);
         // The number of parts is rounded to the nearest. If it were always rounded up, slots that

@@ -122,8 +122,9 @@ impl Enough {
         window: f64,
         srtt: f64,
         length: u32,
+        spare: f64,
     ) -> Self {
-        let enough = SPARE * rate * srtt;
+        let enough = spare * rate * srtt;
         let fits = path.is_some_and(|path| rate <= path.reach());
         let planned = (enough - window) / f64::from(length.max(1));
         Self {
@@ -287,7 +288,7 @@ mod tests {
             ceiling: 0.5,
             ..PATH
         };
-        let enough = |rate, path| Enough::of(rate, path, 90.0, 0.1, 16);
+        let enough = |rate, path| Enough::of(rate, path, 90.0, 0.1, 16, SPARE);
         let planned = Enough {
             window: 180.0,
             climb: 5.625,
@@ -321,7 +322,7 @@ mod tests {
                 let reach = path.reach() * srtt * (1.0 + 1e-12) + 1e-9;
                 prop_assert!(k <= RENO || window + k <= reach);
                 prop_assert!((RENO..=window.max(RENO)).contains(&k));
-                let enough = Enough::of(rate, Some(&path), window, srtt, length);
+                let enough = Enough::of(rate, Some(&path), window, srtt, length, SPARE);
                 let most = k_max(&path, standing, window / SPARE, srtt) * SPARE;
                 let k = exactly(wanted, most, window, &enough);
                 prop_assert!(k <= RENO || window + k <= SPARE * reach, "{k}");

@@ -18,7 +18,7 @@ pub use settings::{StoreTarget, StoreTimer};
 pub(crate) use known::Known;
 pub(crate) use settings::SchedulerSettings;
 
-use crate::control::Phase;
+use crate::control::{Phase, Steering};
 use crate::measurement::Step;
 use crate::measurement::range::SearchRange;
 use crate::path::PathView;
@@ -120,7 +120,7 @@ impl Scheduler {
         known: &Known<'_>,
         next_range: impl FnOnce() -> Option<SearchRange>,
     ) -> Release {
-        let verdict = if self.only_watches() {
+        let verdict = if self.only_watches(known.steering) {
             self.pacer.on_drained();
             self.probing.abandon(now, rtt);
             Verdict::Pass
@@ -200,8 +200,9 @@ impl Scheduler {
     ///
     /// There are two exceptions. The paper's estimator reads nothing but streams. A source that
     /// sends at a promised rate is limited by that rate and not by the window.
-    fn only_watches(&self) -> bool {
-        self.is_window_limited && self.settings.reads_all_packets
+    fn only_watches(&self, steering: &Steering) -> bool {
+        let loses_trains = steering.gathered_packets.is_some_and(|packets| packets < 2.0);
+        (self.is_window_limited || loses_trains) && self.settings.reads_all_packets
     }
 
     /// A packet that counts as in flight left. Its size on the wire is `size`.

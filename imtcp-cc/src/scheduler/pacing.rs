@@ -26,7 +26,7 @@ impl Scheduler {
     pub(super) fn pacing_plan(&self, known: &Known<'_>) -> PacingPlan {
         let wanted = self.settings.measurement
             && self.settings.reads_all_packets
-            && !self.only_watches()
+            && !self.only_watches(known.steering)
             // A train can be read only if the echoes keep the times of its packets.
             && known.path.timing == EchoTiming::Own;
         let Some(capacity) = known.path.capacity.filter(|_| wanted) else {

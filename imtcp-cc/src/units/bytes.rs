@@ -27,6 +27,16 @@ impl Bytes {
         self.0
     }
 
+    /// A size from a computed number of bytes, rounded down; saturates.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturating is what is wanted"
+    )]
+    pub fn from_f64(bytes: f64) -> Self {
+        Self(bytes as u64)
+    }
+
     /// The number of bytes, for statistics.
     pub fn as_f64(self) -> f64 {
         self.0 as f64

@@ -1,7 +1,7 @@
 //! The part that both window laws share: the window and its bounds, the slow start threshold, the
 //! recovery period (RFC 9002, section 7 and appendix B), and growth along a slope.
 
-use super::{AckedBytes, Phase};
+use super::{AckedBytes, Phase, Proportion, Slope};
 use crate::units::{Bytes, Timestamp};
 
 /// kMinimumWindow in datagrams (RFC 9002, section 7.2).
@@ -22,8 +22,8 @@ pub(super) enum Growth {
     SlowStart,
     /// The window follows a slope that a promise has set, in bytes per round trip.
     Steered(i64),
-    /// The window grows in congestion avoidance as the law has it.
-    Own,
+    /// The window grows in congestion avoidance as the law has it, and at least by this slope.
+    Own { at_least: Option<i64> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) struct Base {
     /// window.
     pub(super) credit: i128,
     /// The growth in congestion avoidance that a promise has set, in bytes per round trip.
-    slope: Option<i64>,
+    slope: Option<Slope>,
     pub(super) max_datagram_size: Bytes,
     initial_window_packets: u32,
     /// Whether the window is still the initial one.
@@ -104,13 +104,16 @@ impl Base {
         self.is_initial = false;
         match self.slope {
             _ if is_below_threshold => Growth::SlowStart,
-            Some(slope) => Growth::Steered(slope),
-            None => Growth::Own,
+            Some(slope) if !slope.is_floor => Growth::Steered(slope.bytes_per_round_trip),
+            slope => Growth::Own {
+                at_least: slope.map(|slope| slope.bytes_per_round_trip),
+            },
         }
     }
 
     fn is_steered_down(&self) -> bool {
-        self.slope.is_some_and(|slope| slope < 0)
+        self.slope
+            .is_some_and(|slope| slope.bytes_per_round_trip < 0 && !slope.is_floor)
     }
 
     /// cwnd += slope * acked / cwnd, in whole bytes of UDP payload. The remainder counts next time.
@@ -125,6 +128,29 @@ impl Base {
         self.window = Bytes::new(window).max(self.minimum_window());
         // The threshold follows a window that was steered down. Otherwise slow start would begin.
         self.threshold = self.threshold.map(|threshold| threshold.min(self.window));
+    }
+
+    /// Grows the window as `own` does, or along the slope of a promise, whichever is more.
+    pub(super) fn grow_at_least(&mut self, slope: Option<i64>, acked: Bytes, before: &Self) {
+        let Some(slope) = slope else { return };
+        let mut steered = *before;
+        steered.grow_along(i128::from(slope), acked);
+        if steered.window >= self.window {
+            *self = steered;
+        }
+    }
+
+    /// What a reduction to `threshold` leaves if the flow responds in proportion. Of N flows an
+    /// event meets one, so 1 / N of the reduction remains for the window that is needed.
+    pub(super) fn in_proportion(&self, threshold: Bytes, proportion: Option<&Proportion>) -> Bytes {
+        let Some(proportion) = proportion else {
+            return threshold;
+        };
+        let window = self.window.as_f64().max(1.0);
+        let needed = proportion.needed.min(self.window).as_f64();
+        let lost = 1.0 - threshold.as_f64() / window;
+        let kept = needed * (1.0 - lost / proportion.weight.max(1.0));
+        threshold.max(Bytes::from_f64(kept)).min(self.window)
     }
 
     /// OnCongestionEvent of RFC 9002, appendix B.6, with the threshold that the law has computed.
@@ -169,8 +195,8 @@ impl Base {
         };
     }
 
-    pub(super) fn set_slope(&mut self, bytes_per_round_trip: Option<i64>) {
-        self.slope = bytes_per_round_trip;
+    pub(super) fn set_slope(&mut self, slope: Option<Slope>) {
+        self.slope = slope;
     }
 
     pub(super) fn leave_slow_start(&mut self) {

@@ -1,7 +1,7 @@
 //! The congestion window of one path: its law, its use, and the record of its losses.
 
-use super::{AckedBytes, LossRecord, Window, WindowLaw, WindowUsage};
-use crate::control::{Phase, Steering, WindowOrder, WindowView};
+use super::{AckedBytes, LossRecord, WindowLaw, WindowUsage, law};
+use crate::control::{Phase, Proportion, Steering, Window, WindowOrder, WindowView};
 use crate::transport::{Acked, LossInfo, SentPacket};
 use crate::units::{Bytes, Timestamp};
 
@@ -11,15 +11,18 @@ pub(crate) struct CongestionWindow {
     usage: WindowUsage,
     losses: LossRecord,
     max_datagram: Bytes,
+    /// How a promise wants congestion to be answered.
+    proportion: Option<Proportion>,
 }
 
 impl CongestionWindow {
     pub(crate) fn new(kind: Window, initial_window_packets: u32, max_datagram: Bytes) -> Self {
         Self {
-            law: kind.law(initial_window_packets, max_datagram),
+            law: law(kind, initial_window_packets, max_datagram),
             usage: WindowUsage::default(),
             losses: LossRecord::default(),
             max_datagram,
+            proportion: None,
         }
     }
 
@@ -61,10 +64,9 @@ impl CongestionWindow {
         match steering.order {
             WindowOrder::Free => self.law.set_slope(None),
             WindowOrder::LeaveSlowStart => self.law.leave_slow_start(),
-            WindowOrder::Slope {
-                bytes_per_round_trip,
-            } => self.law.set_slope(Some(bytes_per_round_trip)),
+            WindowOrder::Along(slope) => self.law.set_slope(Some(slope)),
         }
+        self.proportion = steering.proportion;
         let info = &acked.info;
         self.usage
             .on_ack(acked.now, info.bytes_in_flight, info.rtt.smoothed);
@@ -119,7 +121,9 @@ impl CongestionWindow {
 
     fn react(&mut self, now: Timestamp, newest_sent: Timestamp) -> bool {
         let before = self.law.window();
-        let has_begun = self.law.on_congestion(now, newest_sent);
+        let has_begun = self
+            .law
+            .on_congestion(now, newest_sent, self.proportion.as_ref());
         self.losses.on_reaction(has_begun);
         self.law.window() < before
     }

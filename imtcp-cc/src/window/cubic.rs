@@ -15,7 +15,7 @@
 
 use super::base::{Base, Growth};
 use super::hystart::{HyStart, Pace};
-use super::{AckedBytes, Phase, WindowLaw};
+use super::{AckedBytes, Phase, Proportion, Slope, WindowLaw};
 use crate::units::{Bytes, Timestamp};
 use std::time::Duration;
 
@@ -150,7 +150,7 @@ impl State {
         }
     }
 
-    fn reduce(&mut self, now: Timestamp) {
+    fn reduce(&mut self, now: Timestamp, proportion: Option<&Proportion>) {
         let window = self.base.window;
         self.w_max = Some(match self.w_max {
             // Fast convergence (section 4.7): another flow has probably joined, and needs room.
@@ -160,8 +160,8 @@ impl State {
         self.prior_window = window;
         self.epoch = None;
         self.hystart.give_up();
-        let threshold = scaled(window, BETA).max(self.base.minimum_window());
-        self.base.reduce(now, threshold);
+        let threshold = self.base.in_proportion(scaled(window, BETA), proportion);
+        self.base.reduce(now, threshold.max(self.base.minimum_window()));
     }
 }
 
@@ -244,18 +244,27 @@ impl WindowLaw for Cubic {
                 state.epoch = None;
                 state.base.grow_along(i128::from(slope), acked.size);
             }
-            Growth::Own => state.avoid_congestion(acked),
+            Growth::Own { at_least } => {
+                let before = state.base;
+                state.avoid_congestion(acked);
+                state.base.grow_at_least(at_least, acked.size, &before);
+            }
         }
     }
 
     /// Reduces the window (sections 4.6 and 4.7). The RFC reduces the flight size; here it is cwnd,
     /// because an unused window does not grow.
-    fn on_congestion(&mut self, now: Timestamp, sent: Timestamp) -> bool {
+    fn on_congestion(
+        &mut self,
+        now: Timestamp,
+        sent: Timestamp,
+        proportion: Option<&Proportion>,
+    ) -> bool {
         if self.state.base.was_sent_before_recovery(sent) {
             return false;
         }
         self.before = Some(self.state);
-        self.state.reduce(now);
+        self.state.reduce(now, proportion);
         true
     }
 
@@ -288,8 +297,8 @@ impl WindowLaw for Cubic {
         self.state.base.on_max_datagram_size(size);
     }
 
-    fn set_slope(&mut self, bytes_per_round_trip: Option<i64>) {
-        self.state.base.set_slope(bytes_per_round_trip);
+    fn set_slope(&mut self, slope: Option<Slope>) {
+        self.state.base.set_slope(slope);
     }
 
     fn leave_slow_start(&mut self) {

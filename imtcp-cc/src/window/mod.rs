@@ -18,31 +18,17 @@ use reno::Reno;
 use undo::LossRecord;
 use usage::WindowUsage;
 
-use crate::control::Phase;
+use crate::control::{Phase, Proportion, Slope, Window};
 use crate::units::{Bytes, Timestamp};
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// The law that the congestion window follows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Window {
-    /// CUBIC (RFC 9438) with HyStart++ (RFC 9406). A reduction after a loss that proves spurious is
-    /// undone (RFC 9438, section 4.9). CUBIC is also quiche's own default.
-    #[default]
-    Cubic,
-    /// Reno (RFC 9002, section 7). The ImTCP papers build upon it.
-    Reno,
-}
-
-impl Window {
-    /// A window law that begins with `initial_window_packets` datagrams, within the limit of
-    /// RFC 9002, section 7.2.
-    fn law(self, initial_window_packets: u32, max_datagram_size: Bytes) -> Box<dyn WindowLaw> {
-        match self {
-            Self::Cubic => Box::new(Cubic::new(initial_window_packets, max_datagram_size)),
-            Self::Reno => Box::new(Reno::new(initial_window_packets, max_datagram_size)),
-        }
+/// The law of that name, which begins with `initial_window_packets` datagrams, within the limit of
+/// RFC 9002, section 7.2.
+fn law(kind: Window, initial_window_packets: u32, max_datagram_size: Bytes) -> Box<dyn WindowLaw> {
+    match kind {
+        Window::Cubic => Box::new(Cubic::new(initial_window_packets, max_datagram_size)),
+        Window::Reno => Box::new(Reno::new(initial_window_packets, max_datagram_size)),
     }
 }
 
@@ -72,7 +58,12 @@ trait WindowLaw: Debug + Send + Sync {
     /// Packets were lost or marked (RFC 9002, sections 7.3.1 and 7.1), and the newest of them left
     /// at `sent`. Returns true if the law reacts. A packet sent before the last reaction belongs to
     /// that reaction, and causes no new one.
-    fn on_congestion(&mut self, now: Timestamp, sent: Timestamp) -> bool;
+    fn on_congestion(
+        &mut self,
+        now: Timestamp,
+        sent: Timestamp,
+        proportion: Option<&Proportion>,
+    ) -> bool;
 
     /// No packet got through for the period of persistent congestion (RFC 9002, section 7.6). It is
     /// called after [`WindowLaw::on_congestion`] for the same losses.
@@ -85,10 +76,9 @@ trait WindowLaw: Debug + Send + Sync {
     /// Path MTU discovery changed the size of the largest datagram.
     fn on_max_datagram_size(&mut self, size: Bytes);
 
-    /// Sets the growth of the window in congestion avoidance, in bytes per round trip. The window
-    /// shrinks if the number is negative. With `None` the law's own growth applies again. Slow
-    /// start, the reaction to congestion and the minimum window stay the law's.
-    fn set_slope(&mut self, bytes_per_round_trip: Option<i64>);
+    /// Sets the growth of the window in congestion avoidance. With `None` the law's own growth
+    /// applies again. Slow start and the minimum window stay the law's.
+    fn set_slope(&mut self, slope: Option<Slope>);
 
     /// The window is large enough. If it is in slow start, congestion avoidance begins.
     fn leave_slow_start(&mut self);

@@ -11,7 +11,7 @@
 //! A reduction is not undone if its loss proves spurious, because RFC 9002 does not ask for it.
 
 use super::base::{Base, Growth};
-use super::{AckedBytes, Phase, WindowLaw};
+use super::{AckedBytes, Phase, Proportion, Slope, WindowLaw};
 use crate::units::{Bytes, Timestamp};
 
 /// kLossReductionFactor is one half (RFC 9002, appendix B.1).
@@ -40,18 +40,25 @@ impl WindowLaw for Reno {
             Growth::None => {}
             Growth::SlowStart => self.base.window += acked.size,
             Growth::Steered(slope) => self.base.grow_along(i128::from(slope), acked.size),
-            Growth::Own => {
+            Growth::Own { at_least } => {
                 let datagram = i128::from(self.base.max_datagram_size.get());
-                self.base.grow_along(datagram, acked.size);
+                let slope = at_least.map_or(datagram, |slope| datagram.max(i128::from(slope)));
+                self.base.grow_along(slope, acked.size);
             }
         }
     }
 
-    fn on_congestion(&mut self, now: Timestamp, sent: Timestamp) -> bool {
+    fn on_congestion(
+        &mut self,
+        now: Timestamp,
+        sent: Timestamp,
+        proportion: Option<&Proportion>,
+    ) -> bool {
         if self.base.was_sent_before_recovery(sent) {
             return false;
         }
-        let threshold = Bytes::new(self.base.window.get() / LOSS_REDUCTION_DIVISOR);
+        let half = Bytes::new(self.base.window.get() / LOSS_REDUCTION_DIVISOR);
+        let threshold = self.base.in_proportion(half, proportion);
         self.base.reduce(now, threshold);
         true
     }
@@ -67,8 +74,8 @@ impl WindowLaw for Reno {
         self.base.on_max_datagram_size(size);
     }
 
-    fn set_slope(&mut self, bytes_per_round_trip: Option<i64>) {
-        self.base.set_slope(bytes_per_round_trip);
+    fn set_slope(&mut self, slope: Option<Slope>) {
+        self.base.set_slope(slope);
     }
 
     fn leave_slow_start(&mut self) {

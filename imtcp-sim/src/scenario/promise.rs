@@ -22,6 +22,9 @@ pub(super) fn read(
     if let Some(entry) = section.optional("promise_ceiling") {
         builder = builder.promise_ceiling(entry.quantity(quantity::share)?);
     }
+    if let Some(entry) = section.optional("promise_weight") {
+        builder = builder.promise_weight(entry.number(1.0..=16.0)?);
+    }
     if let Some(entry) = section.optional("slot_length") {
         builder = builder.slot_length(entry.choice(&[
             ("loss intervals", SlotLengthRule::LossIntervals),

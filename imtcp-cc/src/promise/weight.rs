@@ -1,0 +1,83 @@
+//! N, the number of standard flows that a promise stands for.
+//!
+//! A standard flow gets a certain rate at a certain loss rate and round trip. A promise that needs
+//! more than that has to answer losses like several such flows.
+//!
+//! ```text
+//! N    = required / fair                                             from 1 to promise_weight
+//! fair = W / srtt
+//! W    = 1 / (sqrt(2 p / 3) + 12 sqrt(3 p / 8) p (1 + 32 p^2))                RFC 5348, 3.1
+//! W    = max of that, and (C (3 + b) / (4 (1 - b)))^(1/4) (srtt / p)^(3/4)    RFC 9438, 5.2
+//! ```
+//!
+//! p is the loss event rate, one over the packets between two congestion events. b is 0.7 and C is
+//! 0.4. The second W is that of CUBIC.
+
+use super::loss_intervals::LossIntervals;
+use crate::control::Window;
+
+/// (C (3 + b) / (4 (1 - b)))^(1/4) with C = 0.4 and b = 0.7 (RFC 9438, section 5.2).
+const CUBIC_FACTOR: f64 = 1.0536;
+
+/// The loss event rate, and what follows from it.
+#[derive(Clone, Debug)]
+pub(super) struct Weight {
+    window: Window,
+    most: f64,
+    /// In packets.
+    intervals: LossIntervals,
+}
+
+impl Weight {
+    pub(super) fn new(window: Window, most: f64) -> Self {
+        Self {
+            window,
+            most,
+            intervals: LossIntervals::default(),
+        }
+    }
+
+    pub(super) fn on_packets(&mut self, acknowledged: f64) {
+        self.intervals.pass(acknowledged);
+    }
+
+    pub(super) fn on_congestion(&mut self) {
+        self.intervals.close();
+    }
+
+    /// The mean number of packets between congestion events; `None` before the first.
+    pub(super) fn between_losses(&self) -> Option<f64> {
+        self.intervals.mean()
+    }
+
+    /// The rate of a standard flow at the loss event rate of the path, in packets per second.
+    /// `None` before the first loss.
+    pub(super) fn fair_rate(&self, srtt: f64) -> Option<f64> {
+        let p = 1.0 / self.intervals.mean()?.max(1.0);
+        let reno = reno_window(p);
+        let window = match self.window {
+            Window::Reno => reno,
+            Window::Cubic => reno.max(cubic_window(p, srtt)),
+        };
+        Some(window / srtt.max(1e-9))
+    }
+
+    /// N for a promise that needs `required` packets per second.
+    pub(super) fn of(&self, required: f64, srtt: f64) -> f64 {
+        self.fair_rate(srtt)
+            .map_or(1.0, |fair| required / fair.max(1e-9))
+            .clamp(1.0, self.most)
+    }
+}
+
+/// The mean window of Reno in packets (RFC 5348, section 3.1, with b = 1 and t_RTO = 4 R).
+fn reno_window(p: f64) -> f64 {
+    let without_timeouts = libm::sqrt(2.0 * p / 3.0);
+    let timeouts = 12.0 * libm::sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p * p);
+    1.0 / (without_timeouts + timeouts)
+}
+
+/// The mean window of CUBIC in packets (RFC 9438, section 5.2).
+fn cubic_window(p: f64, srtt: f64) -> f64 {
+    CUBIC_FACTOR * libm::pow(srtt / p, 0.75)
+}
