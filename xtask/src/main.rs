@@ -9,6 +9,7 @@ mod harm;
 mod public_api;
 mod quiche_tests;
 mod real_path;
+mod rivals;
 mod series;
 mod testbed;
 mod workspace;
@@ -39,6 +40,7 @@ enum Chore {
     Fuzz(fuzz::Arguments),
     Harm(harm::Arguments),
     PublicApi(public_api::Arguments),
+    Rivals(rivals::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Harm(arguments) => harm::run(&arguments),
         Chore::PublicApi(arguments) => public_api::run(&arguments),
+        Chore::Rivals(arguments) => rivals::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

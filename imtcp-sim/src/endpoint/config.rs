@@ -1,6 +1,7 @@
 //! quiche's configuration for both sides of a flow.
 
 use super::{IDLE_TIMEOUT, Tap};
+use crate::rivals::TcpCubicFactory;
 use crate::scenario::{Acknowledge, Controller, Flow};
 use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod};
@@ -37,6 +38,7 @@ pub(super) fn server(flow: &Flow, tap: &Arc<Tap>) -> Result<quiche::Config, quic
         Controller::Reno => config.set_cc_algorithm_name("reno")?,
         Controller::Cubic => config.set_cc_algorithm_name("cubic")?,
         Controller::Bbr2 => config.set_cc_algorithm_name("bbr2_gcongestion")?,
+        Controller::TcpCubic => config.set_congestion_controller(Arc::new(TcpCubicFactory)),
         Controller::Registered(name) => config.set_cc_algorithm_name(name)?,
         Controller::Imtcp => {
             let factory = Factory::new(flow.imtcp.clone()).with_subscriber(tap.clone());

@@ -57,6 +57,9 @@ pub enum Controller {
     Cubic,
     /// quiche's BBRv2.
     Bbr2,
+    /// TCP CUBIC as Linux has it. Packet size and acknowledgements are TCP's, too, unless the
+    /// scenario says otherwise.
+    TcpCubic,
     /// A controller of the caller's own, by the name under which it is registered with
     /// [`quiche::cc::register`]. Scenario files cannot name it.
     Registered(&'static str),
@@ -67,6 +70,7 @@ const CONTROLLERS: &[(&str, Controller)] = &[
     ("reno", Controller::Reno),
     ("cubic", Controller::Cubic),
     ("bbr2", Controller::Bbr2),
+    ("tcp-cubic", Controller::TcpCubic),
 ];
 
 impl Controller {
@@ -79,6 +83,25 @@ impl Controller {
             .iter()
             .find(|(_, controller)| *controller == self)
             .map_or("", |(name, _)| name)
+    }
+
+    /// The UDP payload that flows have by default. Of TCP it makes IP packets of 1500 bytes.
+    fn packet(self) -> Bytes {
+        Bytes::new(if self == Self::TcpCubic { 1472 } else { 1350 })
+    }
+
+    /// How its clients acknowledge by default. Linux does so after every second segment, and after
+    /// 40 ms at the latest.
+    fn receiver(self) -> Receiver {
+        let is_tcp = self == Self::TcpCubic;
+        Receiver {
+            stack: Stack::Quiche,
+            acknowledge: Acknowledge::Every(if is_tcp { 2 } else { 1 }),
+            delay: Duration::from_millis(if is_tcp { 40 } else { 25 }),
+            ack_frequency: false,
+            receive_timestamps: false,
+            host: Host::default(),
+        }
     }
 }
 
@@ -172,9 +195,9 @@ fn read(
     let alike = Alike::read(&mut section, start, stop)?;
     let route = route(&mut section, links)?;
     let host = host::read(section.optional("host"))?;
-    let receiver = receiver(section.optional("receiver"))?;
+    let receiver = receiver(section.optional("receiver"), controller.receiver())?;
     let packet = section.optional("packet");
-    let packet = packet.map_or(Ok(Bytes::new(1350)), |entry| entry.quantity(packet_size))?;
+    let packet = packet.map_or(Ok(controller.packet()), |entry| entry.quantity(packet_size))?;
     let window = section.optional("flow_control");
     let flow_control = window.map_or(Ok(Bytes::new(64_000_000)), |e| e.quantity(quantity::size))?;
     let imtcp = imtcp(section.optional("imtcp"), round_trip(links, route))?;
@@ -226,15 +249,10 @@ fn route(section: &mut Section<'_>, links: &[Link]) -> Result<Route, ScenarioErr
 
 /// `receiver = { stack = "quiche", acknowledge = "every" | 2 | "timer", delay = "25 ms" }`, or
 /// `receiver = { stack = "quinn" | "noq", ack_frequency = true }`.
-fn receiver(entry: Option<Entry<'_>>) -> Result<Receiver, ScenarioError> {
-    let mut receiver = Receiver {
-        stack: Stack::Quiche,
-        acknowledge: Acknowledge::Every(1),
-        delay: Duration::from_millis(25),
-        ack_frequency: false,
-        receive_timestamps: false,
-        host: Host::default(),
-    };
+fn receiver(
+    entry: Option<Entry<'_>>,
+    mut receiver: Receiver,
+) -> Result<Receiver, ScenarioError> {
     let Some(entry) = entry else {
         return Ok(receiver);
     };

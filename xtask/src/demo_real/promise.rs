@@ -1,7 +1,6 @@
 //! A promise among TCP flows of the kernel, and the same transfer without one.
 
-use std::fs::{self, File};
-use std::path::Path;
+use std::fs::File;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use serde::Deserialize;
 use super::LINK_MBPS;
 use super::slots::{self, Slot};
 use super::transfer::Bench;
-use crate::testbed::{Network, Running, parse};
+use crate::testbed::{Network, Running, arrivals, parse};
 
 /// What is required, and the same as numbers. An equal share would be a 17th of the link, 1.2
 /// Mbit/s.
@@ -95,7 +94,7 @@ fn contest(bench: &Bench<'_>, promise: Option<&str>) -> Result<Contest> {
         options.extend(["--promise", text, "--slots", &slots_name]);
     }
     let server = bench.serve("imtcp", &log("serve"), &options)?;
-    let arrivals = log("arrivals.csv");
+    let arrived = log("arrivals.csv");
     let client = bench.launcher.start(
         bench.network.client(),
         &log("fetch"),
@@ -107,7 +106,7 @@ fn contest(bench: &Bench<'_>, promise: Option<&str>) -> Result<Contest> {
             "--seconds",
             &bench.seconds.to_string(),
             "--arrivals",
-            &arrivals.to_string_lossy(),
+            &arrived.to_string_lossy(),
         ],
     )?;
     client.wait_until_it_ends(bench.patience())?;
@@ -119,7 +118,7 @@ fn contest(bench: &Bench<'_>, promise: Option<&str>) -> Result<Contest> {
     };
     Ok(Contest {
         slots: slots.into_iter().skip(1).collect(),
-        arrived_bps: by_arrival(&arrivals)?,
+        arrived_bps: arrivals::by_period(&arrived, PERIOD)?,
         rivals_bps,
     })
 }
@@ -170,36 +169,6 @@ impl Rivals {
         ensure!(tally.bytes > 0, "no byte of the TCP flows came through");
         Ok(tally.bytes as f64 * 8.0 / tally.seconds)
     }
-}
-
-/// What arrived in each whole period but the first, in bit/s.
-fn by_arrival(file: &Path) -> Result<Vec<f64>> {
-    let text = fs::read_to_string(file)
-        .with_context(|| format!("cannot read the arrivals in {}", file.display()))?;
-    let arrivals: Vec<(f64, f64)> = text
-        .lines()
-        .skip(1)
-        .map(|line| {
-            let (seconds, bytes) = line.split_once(',')?;
-            Some((seconds.parse().ok()?, bytes.parse().ok()?))
-        })
-        .collect::<Option<_>>()
-        .with_context(|| format!("{} is no file of arrivals", file.display()))?;
-    Ok(periods(&arrivals, PERIOD.as_secs_f64()))
-}
-
-/// The rates of whole periods, from pairs of a time in seconds and the bytes until then.
-fn periods(arrivals: &[(f64, f64)], period_s: f64) -> Vec<f64> {
-    let end = arrivals.last().map_or(0.0, |(seconds, _)| *seconds);
-    let until = |at_s: f64| {
-        let later = arrivals.partition_point(|(seconds, _)| *seconds <= at_s);
-        later.checked_sub(1).map_or(0.0, |last| arrivals[last].1)
-    };
-    (1..)
-        .map(|number| f64::from(number) * period_s)
-        .take_while(|start| start + period_s <= end + 1e-6)
-        .map(|start| (until(start + period_s) - until(start)) * 8.0 / period_s)
-        .collect()
 }
 
 impl Contest {
@@ -283,24 +252,6 @@ fn mbps(bps: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn whole_periods_but_the_first_are_counted() {
-        let arrivals: Vec<(f64, f64)> = (0..=70)
-            .map(|tenth| (f64::from(tenth) / 10.0, f64::from(tenth) * 100_000.0))
-            .collect();
-        // 1 MB/s for 7 s, in periods of 2 s: the second and the third.
-        let rates = periods(&arrivals, 2.0);
-        assert_eq!(rates.len(), 2);
-        assert!(
-            rates.iter().all(|rate| (rate - 8e6).abs() < 1e6),
-            "{rates:?}"
-        );
-        // Nothing more comes after 3 s; the last entry only marks the end.
-        let stalled = [(3.0, 3e6), (6.0, 3e6)];
-        assert_eq!(periods(&stalled, 2.0), [12e6, 0.0]);
-        assert_eq!(periods(&[], 2.0), [0.0; 0]);
-    }
 
     #[test]
     fn four_slots_of_five_have_to_be_kept_and_more_than_without() {

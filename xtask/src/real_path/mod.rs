@@ -12,13 +12,13 @@
 )]
 
 mod accuracy;
-mod cells;
+pub mod cells;
 mod emulator;
 mod lanes;
 mod report;
-mod results;
+pub mod results;
 mod rivals;
-mod transfer;
+pub mod transfer;
 
 pub use emulator::{Arguments as EmulatorArguments, run as emulate};
 
@@ -132,12 +132,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// What is to be measured.
-struct Grid<'a> {
-    cells: Vec<Cell>,
-    controllers: &'a [String],
-    runs: u32,
-    seconds: Option<u32>,
-    load_mbps: u32,
+pub struct Grid<'a> {
+    /// The paths.
+    pub cells: Vec<Cell>,
+    /// The controllers, or others that `Bench` knows by name.
+    pub controllers: &'a [String],
+    /// Which of them are wanted in a cell.
+    pub is_wanted: fn(&Cell, &str) -> bool,
+    /// How often.
+    pub runs: u32,
+    /// How long each transfer takes; as the path's rate wants it, unless that is given.
+    pub seconds: Option<u32>,
+    /// How fast all paths that are measured at a time may be together.
+    pub load_mbps: u32,
 }
 
 impl<'a> Grid<'a> {
@@ -147,6 +154,7 @@ impl<'a> Grid<'a> {
             Self {
                 cells: Axes::quick().cells(),
                 controllers,
+                is_wanted,
                 runs: 2,
                 seconds: Some(5),
                 load_mbps: arguments.side_by_side,
@@ -155,6 +163,7 @@ impl<'a> Grid<'a> {
             Self {
                 cells: arguments.axes.cells(),
                 controllers,
+                is_wanted,
                 runs: arguments.runs,
                 seconds: arguments.seconds,
                 load_mbps: arguments.side_by_side,
@@ -163,7 +172,12 @@ impl<'a> Grid<'a> {
     }
 
     /// All transfers that are not in the results yet, round by round.
-    fn measure(&self, launcher: &Launcher, scratch: &Path, results: &mut Results) -> Result<()> {
+    pub fn measure(
+        &self,
+        launcher: &Launcher,
+        scratch: &Path,
+        results: &mut Results,
+    ) -> Result<()> {
         let left = self.left(results);
         let transfers = left.iter().map(|unit| unit.controllers.len()).sum();
         let count = lanes::count(left.iter().map(|unit| unit.cell), self.load_mbps);
@@ -188,7 +202,7 @@ impl<'a> Grid<'a> {
             for cell in &self.cells {
                 let name = cell.to_string();
                 let is_left = |controller: &&str| {
-                    is_wanted(cell, controller) && !results.has(&name, controller, run)
+                    (self.is_wanted)(cell, controller) && !results.has(&name, controller, run)
                 };
                 let controllers = self.in_turn(run).map(String::as_str).filter(is_left);
                 left.push(Unit {

@@ -24,6 +24,9 @@ pub struct Row {
     pub goodput_bps: f64,
     /// The goodput of all rivals together, in bits of data per second.
     pub rivals_bps: f64,
+    /// What arrived in each period but the first, where a rate is required, in bit/s.
+    #[serde(default)]
+    pub periods_bps: Vec<f64>,
     /// Packets that the server sent and lost.
     pub packets: Option<Packets>,
     /// How good the estimates were, where the controller makes any and the truth is known.
@@ -43,6 +46,7 @@ impl Row {
             run,
             goodput_bps: 0.0,
             rivals_bps: 0.0,
+            periods_bps: Vec::new(),
             packets: None,
             accuracy: None,
             path: None,
@@ -125,6 +129,7 @@ mod tests {
             run: 3,
             goodput_bps: 1.5e6,
             rivals_bps: 0.0,
+            periods_bps: Vec::new(),
             packets: None,
             accuracy: None,
             path: None,

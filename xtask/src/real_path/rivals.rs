@@ -1,4 +1,4 @@
-//! The other flows on the path: the kernel's TCP, with its CUBIC.
+//! The kernel's TCP with its CUBIC: the other flows on the path, or the one that comes late.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -7,18 +7,18 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::cells::Cell;
 use super::transfer::Bench;
 use crate::testbed::{Launcher, Namespace, Running, parse};
 
-/// They have the path to themselves for this time before the transfer begins.
-const HEAD_START: Duration = Duration::from_secs(2);
+/// The flows that come first have the path to themselves for this time.
+pub const HEAD_START: Duration = Duration::from_secs(2);
 
 /// They are checked once in this time meanwhile.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// Both ends of the flows.
-pub struct Rivals {
+/// Both ends of some flows.
+pub struct Flows<'a> {
+    launcher: &'a Launcher,
     sender: Running,
     receiver: Running,
 }
@@ -30,38 +30,44 @@ struct Tally {
     seconds: f64,
 }
 
-impl Rivals {
-    /// Starts those of the cell, from the server's side to the client's.
+impl<'a> Flows<'a> {
+    /// Starts so many, from the server's side to a port on the client's.
     pub fn start(
-        launcher: &Launcher,
-        server: &Namespace,
-        client: &Namespace,
-        cell: &Cell,
+        launcher: &'a Launcher,
+        [server, client]: [&Namespace; 2],
+        port: u16,
+        count: u16,
         log: &Path,
-    ) -> Result<Option<Self>> {
-        if cell.rivals == 0 {
-            return Ok(None);
-        }
-        let address = format!("{}:9", Bench::CLIENT);
+    ) -> Result<Self> {
+        let address = format!("{}:{port}", Bench::CLIENT);
+        let log = |side: &str| log.with_file_name(format!("tcp-{port}-{side}"));
         let mut receiver = launcher.start(
             client.name(),
-            &log.with_file_name("rivals-receive"),
+            &log("receive"),
             &["crosstraffic", "tcp-receive", "--listen", &address],
         )?;
         receiver.wait_until_it_listens()?;
-        let flows = cell.rivals.to_string();
+        let count = count.to_string();
         let mut line = vec!["crosstraffic", "tcp-send", "--to", &address];
-        line.extend(["--flows", &flows, "--congestion-control", "cubic"]);
-        let log = log.with_file_name("rivals-send");
-        let mut sender = launcher.start(server.name(), &log, &line)?;
+        line.extend(["--flows", &count, "--congestion-control", "cubic"]);
+        let sender = launcher.start(server.name(), &log("send"), &line)?;
+        Ok(Self {
+            launcher,
+            sender,
+            receiver,
+        })
+    }
+
+    /// Lets them run for so long.
+    pub fn run(&mut self, span: Duration) -> Result<()> {
         let mut waited = Duration::ZERO;
-        while waited < HEAD_START {
-            launcher.ensure_not_interrupted()?;
-            sender.ensure_it_runs()?;
+        while waited < span {
+            self.launcher.ensure_not_interrupted()?;
+            self.sender.ensure_it_runs()?;
             sleep(GLANCE);
             waited += GLANCE;
         }
-        Ok(Some(Self { sender, receiver }))
+        Ok(())
     }
 
     /// Ends them and returns what they got, in bits of data per second.

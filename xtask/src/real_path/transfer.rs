@@ -16,8 +16,9 @@ use super::accuracy::Accuracy;
 use super::cells::Cell;
 use super::emulator::Report;
 use super::results::{Packets, Row};
-use super::rivals::Rivals;
-use crate::testbed::estimates;
+use super::rivals::Flows;
+pub use super::rivals::HEAD_START;
+use crate::testbed::{arrivals, estimates};
 use crate::testbed::{Launcher, Namespace, Running, parse};
 
 /// The time that the handshake and the end take, beyond the transfer itself.
@@ -26,6 +27,46 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// The file that is served, more than any transfer takes. It has no blocks on the disk.
 const FILE: &str = "big";
 const FILE_BYTES: u64 = 64 << 30;
+
+/// The kernel's flows listen here: the rivals, and one that is compared with the controllers.
+const RIVALS_PORT: u16 = 9;
+const KERNEL_PORT: u16 = 10;
+
+/// What the newcomer of this name requires, and the period by which it is looked at.
+const PROMISE: (&str, &str) = ("promise", "8 Mbit/s per 2 s");
+/// The period and the rate of that promise.
+pub const PERIOD: Duration = Duration::from_secs(2);
+pub const REQUIRED_BPS: f64 = 8e6;
+
+/// The name of the kernel's CUBIC in the place of a controller.
+const KERNEL: &str = "kernel";
+
+/// Who comes when the rivals have had their head start.
+enum Newcomer<'a> {
+    /// One more of the kernel's flows.
+    Kernel,
+    /// A server with a controller of ours or quiche's.
+    Server {
+        controller: &'a str,
+        promise: Option<&'static str>,
+    },
+}
+
+impl<'a> Newcomer<'a> {
+    fn named(name: &'a str) -> Self {
+        if name == KERNEL {
+            return Self::Kernel;
+        }
+        let (controller, promise) = match name == PROMISE.0 {
+            true => ("imtcp", Some(PROMISE.1)),
+            false => (name, None),
+        };
+        Self::Server {
+            controller,
+            promise,
+        }
+    }
+}
 
 /// Where transfers are made.
 pub struct Bench<'a> {
@@ -84,23 +125,46 @@ impl<'a> Bench<'a> {
     }
 
     fn transfer(&self, cell: &Cell, seconds: u32, row: &mut Row) -> Result<()> {
-        let rivals = Rivals::start(
-            self.launcher,
-            &self.server,
-            &self.client,
-            cell,
-            &self.log("rivals"),
-        )?;
+        let rivals = match cell.rivals {
+            0 => None,
+            count => Some(self.flows(RIVALS_PORT, count, HEAD_START)?),
+        };
+        let name = row.controller.clone();
+        match Newcomer::named(&name) {
+            Newcomer::Kernel => {
+                let span = Duration::from_secs(seconds.into());
+                row.goodput_bps = self.flows(KERNEL_PORT, 1, span)?.stop()?;
+                row.rivals_bps = rivals.map_or(Ok(0.0), Flows::stop)?;
+                Ok(())
+            }
+            Newcomer::Server { controller, promise } => {
+                self.download(cell, seconds, controller, promise, rivals, row)
+            }
+        }
+    }
+
+    fn download(
+        &self,
+        cell: &Cell,
+        seconds: u32,
+        controller: &str,
+        promise: Option<&str>,
+        rivals: Option<Flows<'_>>,
+        row: &mut Row,
+    ) -> Result<()> {
         let estimates = self.scratch.join("estimates.csv");
-        let server = self.serve(&row.controller, &estimates)?;
+        let server = self.serve(controller, promise, &estimates)?;
         let listened = Instant::now();
         let client = self.fetch(cell, seconds)?;
         let patience = Duration::from_secs(seconds.into()) + PATIENCE;
         let fetched: Fetched = parse(&client.wait_until_it_ends(patience)?)?;
         let took = listened.elapsed().as_secs_f64();
         row.goodput_bps = fetched.goodput_bps;
-        row.rivals_bps = rivals.map_or(Ok(0.0), Rivals::stop)?;
+        row.rivals_bps = rivals.map_or(Ok(0.0), Flows::stop)?;
         row.packets = Some(parse::<Packets>(&server.stop()?)?);
+        if promise.is_some() {
+            row.periods_bps = arrivals::by_period(&self.arrivals(), PERIOD)?;
+        }
         if cell.rivals == 0 && row.controller.starts_with("imtcp") {
             let begin = took - f64::from(seconds);
             let estimates = estimates::read(&estimates)?;
@@ -108,6 +172,15 @@ impl<'a> Bench<'a> {
             row.accuracy = Some(Accuracy::of(&estimates, truth, begin, took));
         }
         Ok(())
+    }
+
+    /// Flows of the kernel's that have run for so long.
+    fn flows(&self, port: u16, count: u16, span: Duration) -> Result<Flows<'a>> {
+        let ends = [&self.server, &self.client];
+        let log = self.log("flows");
+        let mut flows = Flows::start(self.launcher, ends, port, count, &log)?;
+        flows.run(span)?;
+        Ok(flows)
     }
 
     fn emulator(&self, cell: &Cell) -> Result<Running> {
@@ -126,12 +199,15 @@ impl<'a> Bench<'a> {
         Ok(emulator)
     }
 
-    fn serve(&self, controller: &str, estimates: &Path) -> Result<Running> {
+    fn serve(&self, controller: &str, promise: Option<&str>, estimates: &Path) -> Result<Running> {
         let listen = format!("{}:4433", Self::SERVER);
         let (root, estimates) = (self.root.to_string_lossy(), estimates.to_string_lossy());
         let mut line = vec!["serve", "--root", &root, "--listen", &listen];
         line.extend(["--controller", controller, "--estimates", &estimates]);
         line.extend(["--stats", "--json"]);
+        if let Some(promise) = promise {
+            line.extend(["--promise", promise]);
+        }
         let log = self.log("serve");
         let mut server = self.launcher.start(self.server.name(), &log, &line)?;
         server.wait_until_it_listens()?;
@@ -142,9 +218,17 @@ impl<'a> Bench<'a> {
         let url = format!("https://{}:4433/{FILE}", Self::SERVER);
         let seconds = seconds.to_string();
         let mut line = vec!["fetch", &url, "--insecure", "--json", "--seconds", &seconds];
+        let arrivals = self.arrivals();
+        let arrivals = arrivals.to_string_lossy();
+        line.extend(["--arrivals", &arrivals]);
         line.extend(cell.extensions.options());
         self.launcher
             .start(self.client.name(), &self.log("fetch"), &line)
+    }
+
+    /// How much has arrived at which time, in the latest transfer.
+    fn arrivals(&self) -> PathBuf {
+        self.scratch.join("arrivals.csv")
     }
 
     /// The logs of the latest transfer; what matters of them is in its row.

@@ -1,6 +1,7 @@
 //! Programs of this workspace in network namespaces. Every chore that measures on real sockets uses
 //! this.
 
+pub mod arrivals;
 pub mod estimates;
 mod median;
 mod namespace;
@@ -28,11 +29,20 @@ use crate::workspace;
 /// The folder of the example programs: the one that is named, or one where they have just been
 /// built.
 pub fn binaries(named: Option<&Path>) -> Result<PathBuf> {
+    binaries_of(named, &["imtcp-examples"])
+}
+
+/// The same with the programs of these packages.
+pub fn binaries_of(named: Option<&Path>, packages: &[&str]) -> Result<PathBuf> {
     if let Some(folder) = named {
         return Ok(folder.to_owned());
     }
     let mut cargo = workspace::cargo(&workspace::root());
-    workspace::run(cargo.args(["build", "--release", "--package", "imtcp-examples"]))?;
+    cargo.args(["build", "--release"]);
+    for package in packages {
+        cargo.args(["--package", package]);
+    }
+    workspace::run(&mut cargo)?;
     Ok(workspace::target().join("release"))
 }
 
