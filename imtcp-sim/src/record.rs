@@ -48,6 +48,22 @@ impl Record {
         self.flows[flow].extend(snapshot);
     }
 
+    /// What a flow's client had read at an instant, in bytes, interpolated between samples.
+    pub fn delivered_at(&self, flow: usize, when: Timestamp) -> f64 {
+        let samples = self.of(flow);
+        let later = samples.partition_point(|sample| sample.at <= when);
+        let before = later.checked_sub(1).map(|index| &samples[index]);
+        match (before, samples.get(later)) {
+            (Some(a), Some(b)) => {
+                let passed = when.saturating_since(a.at).as_secs_f64();
+                let share = passed / b.at.saturating_since(a.at).as_secs_f64().max(1e-9);
+                a.delivered as f64 + share * (b.delivered - a.delivered) as f64
+            }
+            (Some(last), None) => last.delivered as f64,
+            (None, _) => 0.0,
+        }
+    }
+
     /// The samples of a flow, in order of time.
     pub fn of(&self, flow: usize) -> &[Snapshot] {
         &self.flows[flow]

@@ -14,5 +14,5 @@ mod survey;
 mod tally;
 
 pub use drawn::drawn;
-pub use survey::{Asked, Case, Plan, Survey, survey};
+pub use survey::{Asked, Case, Plan, Survey, observe, survey};
 pub use tally::{BINS, Bin, LEAST, Reliability, Warnings};

@@ -71,11 +71,17 @@ pub struct Survey {
 /// A flow cannot be set up.
 pub fn survey(case: &Case, seed: u64) -> Result<Survey, PairError> {
     let mut simulation = Simulation::new(&case.scenario, seed)?;
-    let flows = &case.scenario.flows;
+    Ok(observe(&mut simulation, case.plan))
+}
+
+/// Runs a simulation to its end, and asks its first measuring flow what `plan` says, or else about
+/// what the scenario requires.
+pub fn observe(simulation: &mut Simulation<'_>, plan: Option<Plan>) -> Survey {
+    let flows = &simulation.scenario().flows;
     let main = flows
         .iter()
         .position(|flow| flow.controller == Controller::Imtcp);
-    let mut asker = Asker::new(case.plan, seed);
+    let mut asker = Asker::new(plan, simulation.seed());
     let mut now = Timestamp::ZERO;
     while simulation.advance(now) {
         now = now + LOOK;
@@ -83,7 +89,7 @@ pub fn survey(case: &Case, seed: u64) -> Result<Survey, PairError> {
             asker.look(now, &promise);
         }
     }
-    Ok(asker.survey)
+    asker.survey
 }
 
 fn handle(pair: &Pair) -> Option<Promise> {

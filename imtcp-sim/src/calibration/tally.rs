@@ -1,6 +1,7 @@
 //! Forecasts against outcomes, as plain counts.
 
 use imtcp_cc::promise::SlotReport;
+use serde::Serialize;
 
 /// There is a bin for each tenth.
 pub const BINS: usize = 10;
@@ -78,7 +79,7 @@ impl Reliability {
 }
 
 /// Warnings in time against missed slots.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Warnings {
     /// Warned and missed.
     pub right: u32,
@@ -107,6 +108,14 @@ impl Warnings {
             (false, true) => &mut self.quiet,
         };
         *count += 1;
+    }
+
+    /// Adds the counts of others.
+    pub fn merge(&mut self, other: &Self) {
+        self.right += other.right;
+        self.wrong += other.wrong;
+        self.none += other.none;
+        self.quiet += other.quiet;
     }
 
     /// The share of warned slots that were missed.

@@ -42,7 +42,8 @@ fn show(what: Value, value: Option<&Compared>) -> String {
         Value::Goodput | Value::CrossDelay | Value::Sent | Value::TimeToFind => 2,
         Value::Completion | Value::GoodputRatio => 3,
         Value::Lost => 0,
-        Value::Kept | Value::Overshoot | Value::OvershootP95 | Value::Reading | Value::Error => 1,
+        Value::LossShare => 2,
+        _ => 1,
     };
     match change {
         Some(change) => format!("{middle:.digits$} ({:+.1} %)", change * 100.0),

@@ -6,6 +6,7 @@ mod demo;
 mod explain;
 mod list;
 mod pool;
+mod promised;
 mod promises;
 mod run;
 mod seeds;
@@ -16,6 +17,7 @@ mod sweep;
 use clap::{Args, Parser, Subcommand};
 use imtcp_sim::scenario::Scenario;
 use imtcp_sim::survey::Class;
+use imtcp_sim::survey::promise::Carrier;
 use seeds::Seeds;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -40,7 +42,8 @@ enum Command {
     /// Hold a promise's forecasts and warnings against what came of its slots.
     Calibrate(CalibrateArguments),
     /// Draw paths that nobody chose, run each with and without measuring and with CUBIC, and show
-    /// where measuring costs most. Fails when it costs more than it may.
+    /// where measuring costs most. With --promise, draw promises on these paths, and show what
+    /// became of them and of the flows beside. Fails when a bar is missed.
     Survey(SurveyArguments),
     /// List the built-in scenarios and sweeps.
     List,
@@ -80,7 +83,7 @@ struct CalibrateArguments {
 
 #[derive(Debug, Args)]
 struct SurveyArguments {
-    /// Kinds of paths; all without any. So far: steps.
+    /// Kinds of paths; all without any.
     #[arg(value_parser = class)]
     classes: Vec<Class>,
     /// One path of each class for each seed from A to B, both included.
@@ -89,9 +92,22 @@ struct SurveyArguments {
     /// Write everything to this file, as an array with one object per class.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Folder for a CSV file with every path, and the scenarios of those that miss a bar.
+    /// Folder for a CSV file with every path, and the scenarios of those that miss a bar. With
+    /// --promise, for promise.html and the scenarios of paths where a promise was broken.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Survey promises instead of the cost of measuring.
+    #[arg(long)]
+    promise: bool,
+    /// Who carries the promises: imtcp, cubic, bbr2, reno; all without any.
+    #[arg(long, value_name = "CARRIER,...", value_delimiter = ',', value_parser = carrier)]
+    #[arg(requires = "promise")]
+    carriers: Vec<Carrier>,
+    /// Change a key of each path with a promise, such as flow.main.imtcp.promise_ceiling="40 %";
+    /// may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    #[arg(requires = "promise")]
+    overrides: Vec<(String, String)>,
     /// How many times more to run a path that misses goodput or age, with measuring and without,
     /// begun a millisecond later each time. A miss stands if the means miss by more than chance. 0
     /// judges the first pair of runs.
@@ -182,6 +198,13 @@ fn class(text: &str) -> Result<Class, String> {
     Class::named(text).ok_or_else(|| {
         let names: Vec<&str> = Class::ALL.iter().map(|class| class.name()).collect();
         format!("there is no class `{text}`; known: {}", names.join(", "))
+    })
+}
+
+fn carrier(text: &str) -> Result<Carrier, String> {
+    Carrier::named(text).ok_or_else(|| {
+        let names: Vec<&str> = Carrier::ALL.iter().map(|it| it.name()).collect();
+        format!("there is no carrier `{text}`; known: {}", names.join(", "))
     })
 }
 

@@ -27,6 +27,9 @@ pub fn run(arguments: &SurveyArguments) -> Result<(), Box<dyn Error>> {
         [] => Class::ALL,
         named => named,
     };
+    if arguments.promise {
+        return super::promised::run(classes, arguments);
+    }
     let mut surveyed = Vec::new();
     for class in classes {
         surveyed.push((*class, survey(*class, arguments)?));
@@ -179,7 +182,7 @@ fn sums(tally: &Tally) -> String {
 }
 
 /// Shows how far it is: a bar on a terminal, and a line now and then elsewhere.
-struct Clock {
+pub(super) struct Clock {
     name: &'static str,
     bar: ProgressBar,
     begun: Instant,
@@ -192,7 +195,7 @@ struct Clock {
     reason = "how long it takes goes to standard error, and into no result"
 )]
 impl Clock {
-    fn new(class: Class, count: usize) -> Self {
+    pub(super) fn new(class: Class, count: usize) -> Self {
         let bar = ProgressBar::new(count as u64);
         let style = "{msg} {bar:40} {pos}/{len} paths, {eta} left";
         if let Ok(style) = ProgressStyle::with_template(style) {
@@ -208,7 +211,7 @@ impl Clock {
         }
     }
 
-    fn one_more(&self) {
+    pub(super) fn one_more(&self) {
         self.bar.inc(1);
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if self.bar.is_hidden() && done.is_multiple_of(20) && done < self.count {
@@ -222,7 +225,7 @@ impl Clock {
         }
     }
 
-    fn end(&self) {
+    pub(super) fn end(&self) {
         self.bar.finish_and_clear();
         let seconds = self.begun.elapsed().as_secs();
         eprintln!("{}: {} paths in {seconds} s", self.name, self.count);

@@ -3,6 +3,7 @@
 
 mod comparison;
 mod figure;
+mod promise_report;
 mod qlog;
 mod reliability;
 mod series;
@@ -12,6 +13,7 @@ mod sweep_figures;
 
 pub use comparison::comparison_files;
 pub use figure::figures;
+pub use promise_report::{promise_files, promise_json};
 pub use qlog::{Idle, idle_packets};
 pub use reliability::reliability;
 pub use series::series;

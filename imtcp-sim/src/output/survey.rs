@@ -115,7 +115,7 @@ fn line(paired: &Paired) -> [String; 32] {
         number(Some(facts.rtt_ms)),
         number(Some(facts.queue_bdp)),
         u8::from(facts.bulk).to_string(),
-        facts.rivals.join(" "),
+        facts.rivals_in_words(),
         u8::from(facts.ack_frequency).to_string(),
         u8::from(facts.receive_timestamps).to_string(),
         facts.acknowledge.to_string(),

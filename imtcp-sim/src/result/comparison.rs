@@ -1,6 +1,6 @@
 //! The columns of a sweep: a value of each run, and what the runs of a cell come to.
 
-use super::{FlowResult, RunResult};
+use super::{FlowResult, RivalShare, RunResult};
 use crate::scenario::{Baseline, Column, Sweep, Value};
 use crate::score::{Reading, found, shares_of_truth};
 use crate::statistics::{median, quantile_of_sorted};
@@ -68,7 +68,7 @@ impl ComparedCell {
             let mut values: Vec<f64> = runs.iter().filter_map(|run| run.values[index]).collect();
             values.sort_unstable_by(f64::total_cmp);
             let middle = match columns[index].value {
-                Value::Kept | Value::Overshoot => {
+                Value::Kept | Value::Overshoot | Value::LossShare => {
                     let sum: f64 = values.iter().sum();
                     (!values.is_empty()).then(|| sum / values.len() as f64)
                 }
@@ -125,6 +125,14 @@ fn value(column: &Column, result: &RunResult) -> Option<f64> {
             Some(flow.completed_s? - start)
         })),
         Value::Lost => sum(flows.map(|flow| flow.lost_packets as f64)),
+        Value::LossShare => {
+            let flow = first()?;
+            let share = flow.lost_packets as f64 / flow.sent_packets as f64 * 100.0;
+            Some(share).filter(|share| share.is_finite())
+        }
+        Value::RivalsOfLeft => of_rivals(first()?, RivalShare::of_left, mean_of),
+        Value::WorstRivalOfLeft => of_rivals(first()?, RivalShare::of_left, least_of),
+        Value::RivalsOfDue => of_rivals(first()?, RivalShare::of_due, mean_of),
         Value::Sent => sum(flows.map(|flow| flow.sent_bytes as f64 / 1e6)),
         Value::CrossDelay => result.cross_delays.first().map(|delay| delay.mean_ms),
         Value::Kept => Some(first()?.promise.as_ref()?.all.kept_share * 100.0),
@@ -142,6 +150,23 @@ fn value(column: &Column, result: &RunResult) -> Option<f64> {
         }
         Value::Error => Some(first()?.score.mare? * 100.0),
     }
+}
+
+fn of_rivals(
+    flow: &FlowResult,
+    share: fn(&RivalShare) -> Option<f64>,
+    of: fn(Vec<f64>) -> Option<f64>,
+) -> Option<f64> {
+    let rivals = flow.promise.as_ref()?.rivals.iter();
+    Some(of(rivals.filter_map(share).collect())? * 100.0)
+}
+
+fn mean_of(values: Vec<f64>) -> Option<f64> {
+    mean(values.into_iter())
+}
+
+fn least_of(values: Vec<f64>) -> Option<f64> {
+    values.into_iter().min_by(f64::total_cmp)
 }
 
 fn overshoot_p95(flow: &FlowResult) -> Option<f64> {

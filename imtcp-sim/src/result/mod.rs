@@ -5,6 +5,7 @@ mod comparison;
 mod flow;
 mod measuring;
 mod promise;
+mod rivals;
 mod sweep;
 mod truth;
 
@@ -12,6 +13,7 @@ pub use comparison::{Compared, ComparedCell, ComparedRun};
 pub use flow::{EstimatePoint, FlowResult, RoundTrips, Scores};
 pub use measuring::{Measuring, Waits};
 pub use promise::{BesideRivals, PromiseResult, Reported, SlotPoint, Slots};
+pub use rivals::RivalShare;
 pub use sweep::{SweepRow, SweepRun};
 pub use truth::{TruthRow, available_on};
 

@@ -1,5 +1,6 @@
 //! What became of a requirement under any controller, and of the flows beside it.
 
+use super::rivals::{self, RivalShare};
 use super::rounded;
 use crate::endpoint::Said;
 use crate::network::FlowId;
@@ -11,10 +12,6 @@ use imtcp_cc::promise::{Outcome, Requirement};
 use imtcp_cc::units::Timestamp;
 use serde::Serialize;
 use std::time::Duration;
-
-/// Slots that begin earlier in a flow's life are not counted: a connection that has just begun
-/// knows nothing of its path.
-const SETTLING: Duration = Duration::from_secs(2);
 
 /// What became of a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,6 +26,8 @@ pub struct PromiseResult {
     pub by_rivals: Vec<BesideRivals>,
     /// What the controller itself counted, of acknowledged data; only the measuring one does.
     pub reported: Option<Reported>,
+    /// What each flow beside it had of what was left for it.
+    pub rivals: Vec<RivalShare>,
     /// The slots, in order.
     pub slots: Vec<SlotPoint>,
 }
@@ -108,6 +107,7 @@ impl PromiseResult {
         let requirement = scenario.flows[flow.0].imtcp.promise()?;
         let nominal = Nominal::new(scenario, flow);
         let (start, stop) = nominal.life();
+        let counted = start + scenario.flows[flow.0].slots_from;
         let announced = announced(events);
         let spans = match announced.is_empty() {
             false => announced,
@@ -122,7 +122,7 @@ impl PromiseResult {
         };
         let slots: Vec<SlotPoint> = spans
             .into_iter()
-            .filter(|span| span.from >= start + SETTLING && span.to <= stop)
+            .filter(|span| span.from >= counted && span.to <= stop)
             .filter_map(|span| scene.slot(span))
             .collect();
         Some(Self {
@@ -131,6 +131,7 @@ impl PromiseResult {
             all: Slots::of(slots.iter(), requirement.rate().as_bps_f64())?,
             by_rivals: scene.by_rivals(&slots),
             reported: reported(events),
+            rivals: rivals::shares(simulation, flow, &requirement, (counted, stop)),
             slots,
         })
     }
@@ -206,22 +207,8 @@ impl Scene<'_, '_> {
         })
     }
 
-    /// Interpolated between the samples of the record.
     fn goodput(&self, rival: FlowId, from: Timestamp, to: Timestamp) -> f64 {
-        let samples = self.simulation.record().of(rival.0);
-        let at = |when: Timestamp| {
-            let later = samples.partition_point(|sample| sample.at <= when);
-            let before = later.checked_sub(1).map(|index| &samples[index]);
-            match (before, samples.get(later)) {
-                (Some(a), Some(b)) => {
-                    let passed = when.saturating_since(a.at).as_secs_f64();
-                    let share = passed / b.at.saturating_since(a.at).as_secs_f64().max(1e-9);
-                    a.delivered as f64 + share * (b.delivered - a.delivered) as f64
-                }
-                (Some(last), None) => last.delivered as f64,
-                (None, _) => 0.0,
-            }
-        };
+        let at = |when| self.simulation.record().delivered_at(rival.0, when);
         (at(to) - at(from)) * 8.0 / to.saturating_since(from).as_secs_f64().max(1e-9)
     }
 

@@ -31,6 +31,16 @@ pub enum Value {
     Completion,
     /// How many packets were lost.
     Lost,
+    /// The same in per cent of those that were sent.
+    LossShare,
+    /// What flows beside a promise have, in per cent of their fair share of what is left when the
+    /// promise is taken out of the link: the mean of these flows.
+    RivalsOfLeft,
+    /// The same of the flow that has least.
+    WorstRivalOfLeft,
+    /// What flows beside a promise have, in per cent of their fair share beside a flow that has
+    /// what it requires, or its own fair share if that is more and welcome: the mean.
+    RivalsOfDue,
     /// How much UDP payload was sent, in MB.
     Sent,
     /// Mean one-way delay of cross traffic over the first link that has some, in ms.
@@ -55,6 +65,10 @@ const VALUES: &[(&str, Value)] = &[
     ("goodput ratio", Value::GoodputRatio),
     ("completion", Value::Completion),
     ("lost", Value::Lost),
+    ("loss share", Value::LossShare),
+    ("rivals of left", Value::RivalsOfLeft),
+    ("worst rival of left", Value::WorstRivalOfLeft),
+    ("rivals of due", Value::RivalsOfDue),
     ("sent", Value::Sent),
     ("cross delay", Value::CrossDelay),
     ("kept", Value::Kept),

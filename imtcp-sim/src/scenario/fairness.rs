@@ -15,15 +15,53 @@ pub fn fair_shares(scenario: &Scenario, flows: &[FlowId], at: Timestamp) -> Vec<
     let Some(first) = flows.first() else {
         return Vec::new();
     };
-    let (_, left) = Nominal::new(scenario, *first).available(at);
-    let flow = |id: &FlowId| &scenario.flows[id.0];
-    let link_bps = left.as_bps_f64() * goodput_share(flow(first));
     let wanted_bps: Vec<f64> = flows.iter().map(|id| wanted(scenario, *id)).collect();
-    let level_bps = water_level(link_bps, &wanted_bps);
-    wanted_bps
-        .into_iter()
-        .map(|bps| bps.min(level_bps))
-        .collect()
+    fair_shares_of(link_goodput(scenario, *first, at), &wanted_bps)
+}
+
+/// What others may expect beside a flow that requires a rate, each as goodput in bit/s.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beside {
+    /// The max-min fair share of each of what is left when the requirement is taken out of the
+    /// link.
+    pub left_bps: Vec<f64>,
+    /// The same where the flow has its own fair share if that is more, and more is welcome to it.
+    pub due_bps: Vec<f64>,
+}
+
+/// What `others` may expect beside `main`, which requires `required_bps`, at `at`.
+pub fn beside(
+    scenario: &Scenario,
+    main: FlowId,
+    required_bps: f64,
+    others: &[FlowId],
+    at: Timestamp,
+) -> Beside {
+    let link_bps = link_goodput(scenario, main, at);
+    let wanted_bps: Vec<f64> = others.iter().map(|id| wanted(scenario, *id)).collect();
+    let share_of = |link_bps: f64| fair_shares_of(link_bps, &wanted_bps);
+    let own_bps = fair_shares_of(
+        link_bps,
+        &[&[wanted(scenario, main)], &wanted_bps[..]].concat(),
+    );
+    let own_bps = own_bps
+        .first()
+        .map_or(required_bps, |own| own.max(required_bps));
+    Beside {
+        left_bps: share_of((link_bps - required_bps).max(0.0)),
+        due_bps: share_of((link_bps - own_bps).max(0.0)),
+    }
+}
+
+/// What flows can carry of the narrowest link of this one's path, as goodput.
+fn link_goodput(scenario: &Scenario, flow: FlowId, at: Timestamp) -> f64 {
+    let (_, left) = Nominal::new(scenario, flow).available(at);
+    left.as_bps_f64() * goodput_share(&scenario.flows[flow.0])
+}
+
+fn fair_shares_of(link_bps: f64, wanted_bps: &[f64]) -> Vec<f64> {
+    let level_bps = water_level(link_bps, wanted_bps);
+    wanted_bps.iter().map(|bps| bps.min(level_bps)).collect()
 }
 
 /// Application data in a full packet, as a share of what it takes on the link.

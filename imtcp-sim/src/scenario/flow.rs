@@ -14,6 +14,9 @@ use imtcp_cc::units::{Bytes, Timestamp};
 use imtcp_cc::{Config, EstimatorKind};
 use std::time::Duration;
 
+/// A connection that has just begun knows nothing of its path, so its first slots do not count.
+pub const SETTLING: Duration = Duration::from_secs(2);
+
 /// A connection: a server that sends and a client that acknowledges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
@@ -44,6 +47,8 @@ pub struct Flow {
     pub flow_control: Bytes,
     /// The measuring controller's settings; the other controllers ignore them.
     pub imtcp: Config,
+    /// Slots of its promise that begin earlier in its life are not counted.
+    pub slots_from: Duration,
 }
 
 /// A congestion controller.
@@ -201,6 +206,8 @@ fn read(
     let window = section.optional("flow_control");
     let flow_control = window.map_or(Ok(Bytes::new(64_000_000)), |e| e.quantity(quantity::size))?;
     let imtcp = imtcp(section.optional("imtcp"), round_trip(links, route))?;
+    let slots_from = section.optional("slots_from");
+    let slots_from = slots_from.map_or(Ok(SETTLING), |entry| entry.quantity(quantity::span))?;
     section.finish()?;
     let flow = Flow {
         name,
@@ -216,6 +223,7 @@ fn read(
         packet,
         flow_control,
         imtcp,
+        slots_from,
     };
     Ok((flow, alike))
 }

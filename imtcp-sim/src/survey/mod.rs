@@ -8,8 +8,13 @@
 pub mod bars;
 mod compare;
 mod draw;
+mod elastic;
+mod fixed;
+mod ground;
 mod path;
+pub mod promise;
 mod repeats;
+mod source;
 mod statements;
 mod steps;
 mod tally;
@@ -25,18 +30,24 @@ use crate::scenario::ScenarioError;
 /// A kind of path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
+    /// One FIFO link of constant rate.
+    Fixed,
     /// Capacity or cross traffic changes one to five times, by factors of 1.3 to 10.
     Steps,
+    /// One to twenty flows beside, which take what they can get.
+    Elastic,
 }
 
 impl Class {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::Steps];
+    pub const ALL: &[Self] = &[Self::Fixed, Self::Steps, Self::Elastic];
 
     /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Fixed => "fixed",
             Self::Steps => "steps",
+            Self::Elastic => "elastic",
         }
     }
 
@@ -52,7 +63,9 @@ impl Class {
     /// None is known: what is drawn is a valid scenario.
     pub fn draw(self, seed: u64) -> Result<Path, ScenarioError> {
         match self {
+            Self::Fixed => fixed::draw(seed),
             Self::Steps => steps::draw(seed),
+            Self::Elastic => elastic::draw(seed),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A path that was drawn.
 
+use super::ground::{Client, Ground};
+use super::source::Source;
 use crate::scenario::{Scenario, ScenarioError};
 use imtcp_cc::units::Timestamp;
 use serde::Serialize;
@@ -50,10 +52,46 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Of a path with a link of constant rate and nobody beside.
+    pub(super) fn of(ground: &Ground, source: &Source, client: &Client, duration_s: f64) -> Self {
+        Self {
+            capacity_mbps: vec![ground.capacity_mbps],
+            left_mbps: vec![ground.left_mbps()],
+            rtt_ms: ground.rtt_ms,
+            queue_bytes: ground.queue_bytes(),
+            queue_bdp: ground.queue_bdp,
+            sends: source.words.clone(),
+            application: source.text.clone(),
+            bulk: source.mbps.is_none(),
+            cross: ground.cross.kind,
+            rivals: Vec::new(),
+            ack_frequency: client.ack_frequency,
+            receive_timestamps: client.receive_timestamps,
+            acknowledge: client.acknowledge,
+            duration_s,
+        }
+    }
+
     /// About how much data of flows the link carries, in megabits.
     pub(super) fn carried_megabits(&self) -> f64 {
         let mean = self.left_mbps.iter().sum::<f64>() / self.left_mbps.len() as f64;
         mean * self.duration_s
+    }
+
+    /// Each kind of rival with its number.
+    pub fn rivals_in_words(&self) -> String {
+        let mut kinds: Vec<(&str, u32)> = Vec::new();
+        for rival in &self.rivals {
+            match kinds.iter_mut().find(|(kind, _)| kind == rival) {
+                Some((_, count)) => *count += 1,
+                None => kinds.push((rival, 1)),
+            }
+        }
+        let words = kinds.iter().map(|(kind, count)| match count {
+            1 => (*kind).to_owned(),
+            count => format!("{count} {kind}"),
+        });
+        words.collect::<Vec<_>>().join(", ")
     }
 
     /// The path, and what the flow sends beside whom, for tables.
@@ -70,7 +108,7 @@ impl Facts {
         );
         let beside = match &self.rivals[..] {
             [] => String::new(),
-            rivals => format!(" beside {}", rivals.join(" ")),
+            _ => format!(" beside {}", self.rivals_in_words()),
         };
         let extensions = match (self.ack_frequency, self.receive_timestamps) {
             (false, false) => "",

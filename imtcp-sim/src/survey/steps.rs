@@ -2,6 +2,7 @@
 
 use super::draw::Draw;
 use super::path::{Facts, Path};
+use super::source::{source, whole};
 use crate::scenario::{Scenario, ScenarioError};
 use imtcp_cc::units::Timestamp;
 use std::fmt::Write;
@@ -143,47 +144,6 @@ fn rivals(draw: &mut Draw) -> Vec<&'static str> {
         .collect()
 }
 
-struct Source {
-    words: String,
-    text: String,
-    /// The rate; none for bulk.
-    mbps: Option<f64>,
-}
-
-/// What the flow sends: bulk, or 3 to 60 % of its share of the least that is ever left.
-fn source(draw: &mut Draw, least_mbps: f64) -> Source {
-    let mbps = draw.between(0.03, 0.6) * least_mbps;
-    let rate = format!("rate = \"{} bit/s\"", whole(mbps * 1e6));
-    let kind = draw.one_of(&["bulk", "bulk", "frames", "chunks", "player", "datagrams"]);
-    let per_second = draw.between(10.0, 100.0);
-    let period_s = draw.between(0.5, 4.0);
-    let text = match kind {
-        "frames" => format!("{{ kind = \"frames\", {rate}, per_second = {per_second:.1} }}"),
-        "chunks" => format!("{{ kind = \"chunks\", {rate}, period = \"{period_s:.3} s\" }}"),
-        "player" => {
-            let buffer_s = period_s * draw.evenly(1.5, 8.0);
-            format!(
-                "{{ kind = \"player\", {rate}, period = \"{period_s:.3} s\", \
-                 buffer = \"{buffer_s:.3} s\" }}"
-            )
-        }
-        "datagrams" if draw.chance(0.5) => {
-            format!("{{ kind = \"datagrams\", {rate}, per_second = {per_second:.1} }}")
-        }
-        "datagrams" => format!("{{ kind = \"datagrams\", {rate} }}"),
-        _ => "{ kind = \"bulk\" }".to_owned(),
-    };
-    let words = match kind {
-        "bulk" => kind.to_owned(),
-        kind => format!("{mbps:.2} Mbit/s of {kind}"),
-    };
-    Source {
-        words,
-        text,
-        mbps: (kind != "bulk").then_some(mbps),
-    }
-}
-
 /// When the steps are, in seconds.
 fn instants(draw: &mut Draw, steps: usize, duration_s: f64) -> Vec<f64> {
     let weights: Vec<f64> = (0..=steps).map(|_| draw.evenly(0.1, 1.0)).collect();
@@ -253,10 +213,6 @@ fn changes(phases: &[Phase], steps: &[f64], rate: impl Fn(&Phase) -> f64) -> Str
         format!("{{ at = \"{at:.3} s\", rate = \"{bps} bit/s\" }}")
     });
     steps.collect::<Vec<_>>().join(", ")
-}
-
-fn whole(value: f64) -> String {
-    format!("{:.0}", value.max(1.0))
 }
 
 #[cfg(test)]
