@@ -39,11 +39,11 @@ const LEAST_MARGIN: f64 = 0.02;
 /// A further margin, in multiples of the shortfall of control slots. What the last control slot
 /// lacks is never made up for. Twice the root mean square of the shortfalls covers nearly all of
 /// it.
-const MARGIN_SIGMAS: f64 = 2.0;
+const MARGIN_SIGMAS: f64 = 2.5;
 
 /// The largest such further margin for a source that wants no more than the rate. Beyond the rate
 /// it would take from others for nothing.
-const MOST_SPARE_EXACTLY: f64 = 0.02;
+const MOST_SPARE_EXACTLY: f64 = 0.1;
 
 /// The number of packets that are added to the margin of a source that wants no more. It gets the
 /// rate at which it is paced, in whole packets, which are gathered at least to pairs. So this many
@@ -379,7 +379,7 @@ impl Keeper {
     fn required_packets(&self, path: &PathState, requirement: &Requirement) -> f64 {
         let per = requirement.per().as_secs_f64();
         let spare = MARGIN_SIGMAS * self.shortfalls.root_mean_square();
-        let least = (path.smoothed.as_secs_f64() / per).max(LEAST_MARGIN);
+        let least = (1.25 * path.smoothed.as_secs_f64() / per).max(LEAST_MARGIN);
         let bw = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
         let spare = match requirement.wanted() {
             Demand::AtLeast => spare,
@@ -450,7 +450,7 @@ impl Keeper {
     ) -> Proportion {
         let srtt = path.smoothed.as_secs_f64();
         let bw = self.required_packets(path, requirement);
-        let needed = pace(control.target, bw).max(bw);
+        let needed = 1.15 * pace(control.target, bw).max(bw);
         Proportion {
             weight: self.weight.of(needed, srtt),
             needed: Bytes::from_f64(needed * srtt * path.datagram.as_f64()),

@@ -92,7 +92,11 @@ pub(super) const RENO: f64 = 1.0;
 
 /// k for a source that uses all it can get: k_min = 1 (PT II-B.2).
 pub(super) fn at_least(k_bw: f64, k_max: f64, window: f64) -> f64 {
-    k_bw.min(upper(k_max, window)).max(RENO)
+    if k_bw > 0.0 {
+        k_bw.min(upper(k_max, window)).max(RENO)
+    } else {
+        0.0
+    }
 }
 
 /// The window of a source that wants no more than a rate, as a multiple of the window that the
