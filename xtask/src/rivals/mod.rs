@@ -11,6 +11,7 @@ mod simulated;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
@@ -23,6 +24,10 @@ use report::Pair;
 /// The path: rate and round trip.
 const RATE_MBPS: u32 = 40;
 const RTT_MS: u32 = 30;
+
+/// The newcomer comes so long after the rivals, and some time within this span later.
+const FIRST_JOIN: Duration = Duration::from_secs(2);
+const JOINS_WITHIN: Duration = Duration::from_secs(4);
 
 /// Measures flows beside the kernel's CUBIC on sockets, simulates the same beside `tcp-cubic`, and
 /// prints both. The path has 40 Mbit/s and 30 ms. Needs root. Fails when a mean goodput differs by
@@ -98,6 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         is_wanted: |_, _| true,
         runs: arguments.runs,
         seconds: Some(arguments.seconds),
+        head_start,
         load_mbps: arguments.side_by_side,
     };
     let outcome = grid.measure(&launcher, &scratch, &mut results);
@@ -117,6 +123,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })
+}
+
+/// The newcomer comes at another time in each run. What it gets of a deep queue depends on whether
+/// the rivals have just filled it. The times of any number of runs are spread evenly.
+fn head_start(run: u32) -> Duration {
+    let turn = u64::from(run) * 618 % 1000;
+    FIRST_JOIN + Duration::from_millis(turn * JOINS_WITHIN.as_secs())
 }
 
 fn cells(arguments: &Arguments) -> Vec<Cell> {
