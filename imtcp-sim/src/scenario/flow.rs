@@ -253,10 +253,7 @@ fn route(section: &mut Section<'_>, links: &[Link]) -> Result<Route, ScenarioErr
 
 /// `receiver = { stack = "quiche", acknowledge = "every" | 2 | "timer", delay = "25 ms" }`, or
 /// `receiver = { stack = "quinn" | "noq", ack_frequency = true }`.
-fn receiver(
-    entry: Option<Entry<'_>>,
-    mut receiver: Receiver,
-) -> Result<Receiver, ScenarioError> {
+fn receiver(entry: Option<Entry<'_>>, mut receiver: Receiver) -> Result<Receiver, ScenarioError> {
     let Some(entry) = entry else {
         return Ok(receiver);
     };

@@ -17,8 +17,8 @@ use super::cells::Cell;
 use super::emulator::Report;
 use super::results::{Packets, Row};
 use super::rivals::Flows;
-use crate::testbed::{arrivals, estimates};
 use crate::testbed::{Launcher, Namespace, Running, parse};
+use crate::testbed::{arrivals, estimates};
 
 /// The time that the handshake and the end take, beyond the transfer itself.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -143,7 +143,13 @@ impl<'a> Bench<'a> {
                 promise,
             } => {
                 let options = promise.map(|promise| ["--promise", promise]);
-                self.download(cell, span, controller, options.as_slice().as_flattened(), row)?;
+                self.download(
+                    cell,
+                    span,
+                    controller,
+                    options.as_slice().as_flattened(),
+                    row,
+                )?;
             }
         }
         row.rivals_bps = rivals.map_or(Ok(0.0), Flows::stop)?;

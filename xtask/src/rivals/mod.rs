@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::real_path::Grid;
 use crate::real_path::cells::{Cell, Extensions};
 use crate::real_path::results::Results;
-use crate::real_path::Grid;
 use crate::testbed::{self, Launcher};
 use report::Pair;
 
