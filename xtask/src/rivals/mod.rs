@@ -54,6 +54,11 @@ pub struct Arguments {
     )]
     newcomers: Vec<String>,
 
+    /// What the clients of the newcomers speak. Acknowledgements that are asked for change what a
+    /// controller gets, and the simulated clients do not delay them in quite the same way.
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "none")]
+    extensions: Extensions,
+
     /// How often each cell is measured on sockets.
     #[arg(long, value_name = "COUNT", default_value_t = 5,
         value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -140,7 +145,7 @@ fn cells(arguments: &Arguments) -> Vec<Cell> {
             queue_bdp,
             tick_us: 0,
             rivals,
-            extensions: Extensions::Both,
+            extensions: arguments.extensions,
         })
     };
     arguments.rivals.iter().flat_map(beside).collect()

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::{Arguments, FIRST_JOIN, JOINS_WITHIN};
-use crate::real_path::cells::Cell;
+use crate::real_path::cells::{Cell, Extensions};
 use crate::testbed::parse;
 use crate::workspace;
 
@@ -96,6 +96,8 @@ pub fn run(
     settings.extend(of_newcomer(newcomer).iter().map(|&text| text.to_owned()));
     if newcomer != "kernel" {
         settings.push(format!("flow.main.host={USER_SPACE}"));
+        let spoken = of_extensions(cell.extensions);
+        settings.extend(spoken.iter().map(|&text| text.to_owned()));
     }
     let mut command = Command::new(simulator);
     command
@@ -126,23 +128,27 @@ fn of_newcomer(name: &str) -> &'static [&'static str] {
         "kernel" => &["flow.main.controller=tcp-cubic"],
         "promise" => &[
             "flow.main.controller=imtcp",
-            "flow.main.receiver.ack_frequency=true",
-            "flow.main.receiver.receive_timestamps=true",
             "flow.main.imtcp.promise={ rate = \"8 Mbit/s\", per = \"2 s\" }",
         ],
-        "imtcp" => &[
-            "flow.main.controller=imtcp",
-            "flow.main.receiver.ack_frequency=true",
-            "flow.main.receiver.receive_timestamps=true",
-        ],
+        "imtcp" => &["flow.main.controller=imtcp"],
         "imtcp-off" => &[
             "flow.main.controller=imtcp",
             "flow.main.imtcp.measurement=false",
-            "flow.main.receiver.ack_frequency=true",
-            "flow.main.receiver.receive_timestamps=true",
         ],
         "reno" => &["flow.main.controller=reno"],
         "bbr2" => &["flow.main.controller=bbr2"],
         _ => &["flow.main.controller=cubic"],
+    }
+}
+
+/// What its client speaks.
+fn of_extensions(extensions: Extensions) -> &'static [&'static str] {
+    const FREQUENCY: &str = "flow.main.receiver.ack_frequency=true";
+    const TIMES: &str = "flow.main.receiver.receive_timestamps=true";
+    match extensions {
+        Extensions::Both => &[FREQUENCY, TIMES],
+        Extensions::AckFrequency => &[FREQUENCY],
+        Extensions::ReceiveTimestamps => &[TIMES],
+        Extensions::None => &[],
     }
 }
