@@ -91,9 +91,7 @@ impl Law {
             step = step.min(FIRST_STEP);
         }
         let ahead = epoch.reno(window).saturating_sub(window);
-        if ahead > 0 {
-            step = step.min(window / ahead);
-        }
+        step = step.min(window.checked_div(ahead).unwrap_or(step));
         self.step = step.max(LEAST_STEP);
         self.step
     }
