@@ -64,6 +64,7 @@ pub(super) fn client(flow: &Flow) -> Result<quiche::Config, quiche::Error> {
             // The default, which acknowledges what came whenever it is asked for a datagram.
             Acknowledge::Every(1) => {}
             Acknowledge::Every(count) => config.set_delayed_acks(u64::from(count) - 1),
+            Acknowledge::Tcp => config.set_delayed_acks(1),
             Acknowledge::Timer => config.set_delayed_acks(u64::MAX),
         }
     }

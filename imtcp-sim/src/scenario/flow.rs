@@ -95,14 +95,16 @@ impl Controller {
         Bytes::new(if self == Self::TcpCubic { 1472 } else { 1350 })
     }
 
-    /// How its clients acknowledge by default. Linux does so after every second segment, and after
-    /// 40 ms at the latest.
+    /// How its clients acknowledge by default. Linux does so after 40 ms at the latest.
     fn receiver(self) -> Receiver {
-        let is_tcp = self == Self::TcpCubic;
+        let (acknowledge, delay_ms) = match self {
+            Self::TcpCubic => (Acknowledge::Tcp, 40),
+            _ => (Acknowledge::Every(1), 25),
+        };
         Receiver {
             stack: Stack::Quiche,
-            acknowledge: Acknowledge::Every(if is_tcp { 2 } else { 1 }),
-            delay: Duration::from_millis(if is_tcp { 40 } else { 25 }),
+            acknowledge,
+            delay: Duration::from_millis(delay_ms),
             ack_frequency: false,
             receive_timestamps: false,
             host: Host::default(),
@@ -165,6 +167,8 @@ pub enum Acknowledge {
     Every(u32),
     /// The timer alone.
     Timer,
+    /// As a receiver of TCP does in Linux: each of the first ones, then every second one.
+    Tcp,
 }
 
 pub(super) fn read_all(root: &mut Section<'_>, links: &[Link]) -> Result<Vec<Flow>, ScenarioError> {
@@ -257,10 +261,7 @@ fn route(section: &mut Section<'_>, links: &[Link]) -> Result<Route, ScenarioErr
 
 /// `receiver = { stack = "quiche", acknowledge = "every" | 2 | "timer", delay = "25 ms" }`, or
 /// `receiver = { stack = "quinn" | "noq", ack_frequency = true }`.
-fn receiver(
-    entry: Option<Entry<'_>>,
-    mut receiver: Receiver,
-) -> Result<Receiver, ScenarioError> {
+fn receiver(entry: Option<Entry<'_>>, mut receiver: Receiver) -> Result<Receiver, ScenarioError> {
     let Some(entry) = entry else {
         return Ok(receiver);
     };
@@ -276,6 +277,7 @@ fn receiver(
             entry.choice(&[
                 ("every", Acknowledge::Every(1)),
                 ("timer", Acknowledge::Timer),
+                ("tcp", Acknowledge::Tcp),
             ])?
         } else {
             Acknowledge::Every(entry.count(1..=1000)?)

@@ -35,6 +35,9 @@ use report::Verdict;
 use results::{Results, Row};
 use transfer::Bench;
 
+/// The rivals of a transfer have the path to themselves for this time.
+const HEAD_START: Duration = Duration::from_secs(2);
+
 /// From this rate on a shorter transfer tells as much.
 const FAST_MBPS: u32 = 100;
 
@@ -143,6 +146,8 @@ pub struct Grid<'a> {
     pub runs: u32,
     /// How long each transfer takes; as the path's rate wants it, unless that is given.
     pub seconds: Option<u32>,
+    /// The time that rivals have the path to themselves, in each run.
+    pub head_start: fn(u32) -> Duration,
     /// How fast all paths that are measured at a time may be together.
     pub load_mbps: u32,
 }
@@ -157,6 +162,7 @@ impl<'a> Grid<'a> {
                 is_wanted,
                 runs: 2,
                 seconds: Some(5),
+                head_start: |_| HEAD_START,
                 load_mbps: arguments.side_by_side,
             }
         } else {
@@ -166,6 +172,7 @@ impl<'a> Grid<'a> {
                 is_wanted,
                 runs: arguments.runs,
                 seconds: arguments.seconds,
+                head_start: |_| HEAD_START,
                 load_mbps: arguments.side_by_side,
             }
         }
@@ -187,7 +194,8 @@ impl<'a> Grid<'a> {
         let mut done = 0;
         let transfer = |bench: &Bench<'_>, cell: &Cell, controller: &str, run: u32| {
             launcher.ensure_not_interrupted()?;
-            bench.run(cell, controller, run, self.seconds_of(cell))
+            let span = Duration::from_secs(self.seconds_of(cell).into());
+            bench.run(cell, controller, run, [(self.head_start)(run), span])
         };
         lanes::work(&benches, left, self.load_mbps, transfer, |row| {
             done += 1;

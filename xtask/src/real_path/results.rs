@@ -24,7 +24,7 @@ pub struct Row {
     pub goodput_bps: f64,
     /// The goodput of all rivals together, in bits of data per second.
     pub rivals_bps: f64,
-    /// What arrived in each period but the first, where a rate is required, in bit/s.
+    /// What arrived in each period of 2 s but the first, in bit/s.
     #[serde(default)]
     pub periods_bps: Vec<f64>,
     /// Packets that the server sent and lost.

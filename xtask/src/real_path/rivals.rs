@@ -10,10 +10,7 @@ use serde::Deserialize;
 use super::transfer::Bench;
 use crate::testbed::{Launcher, Namespace, Running, parse};
 
-/// The flows that come first have the path to themselves for this time.
-pub const HEAD_START: Duration = Duration::from_secs(2);
-
-/// They are checked once in this time meanwhile.
+/// Flows that run are checked once in this time.
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// Both ends of some flows.

@@ -17,9 +17,8 @@ use super::cells::Cell;
 use super::emulator::Report;
 use super::results::{Packets, Row};
 use super::rivals::Flows;
-pub use super::rivals::HEAD_START;
-use crate::testbed::{arrivals, estimates};
 use crate::testbed::{Launcher, Namespace, Running, parse};
+use crate::testbed::{arrivals, estimates};
 
 /// The time that the handshake and the end take, beyond the transfer itself.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -113,10 +112,16 @@ impl<'a> Bench<'a> {
     }
 
     /// Makes one transfer. What goes wrong in it is a result too.
-    pub fn run(&self, cell: &Cell, controller: &str, run: u32, seconds: u32) -> Result<Row> {
+    pub fn run(
+        &self,
+        cell: &Cell,
+        controller: &str,
+        run: u32,
+        [head_start, span]: [Duration; 2],
+    ) -> Result<Row> {
         let mut row = Row::new(cell.to_string(), controller, run);
         let emulator = self.emulator(cell)?;
-        if let Err(error) = self.transfer(cell, seconds, &mut row) {
+        if let Err(error) = self.transfer(cell, [head_start, span], &mut row) {
             self.launcher.ensure_not_interrupted()?;
             row.error = Some(format!("{error:#}"));
         }
@@ -124,49 +129,52 @@ impl<'a> Bench<'a> {
         Ok(row)
     }
 
-    fn transfer(&self, cell: &Cell, seconds: u32, row: &mut Row) -> Result<()> {
+    fn transfer(&self, cell: &Cell, spans: [Duration; 2], row: &mut Row) -> Result<()> {
+        let [head_start, span] = spans;
         let rivals = match cell.rivals {
             0 => None,
-            count => Some(self.flows(RIVALS_PORT, count, HEAD_START)?),
+            count => Some(self.flows(RIVALS_PORT, count, head_start)?),
         };
         let name = row.controller.clone();
         match Newcomer::named(&name) {
-            Newcomer::Kernel => {
-                let span = Duration::from_secs(seconds.into());
-                row.goodput_bps = self.flows(KERNEL_PORT, 1, span)?.stop()?;
-                row.rivals_bps = rivals.map_or(Ok(0.0), Flows::stop)?;
-                Ok(())
-            }
-            Newcomer::Server { controller, promise } => {
-                self.download(cell, seconds, controller, promise, rivals, row)
+            Newcomer::Kernel => row.goodput_bps = self.flows(KERNEL_PORT, 1, span)?.stop()?,
+            Newcomer::Server {
+                controller,
+                promise,
+            } => {
+                let options = promise.map(|promise| ["--promise", promise]);
+                self.download(
+                    cell,
+                    span,
+                    controller,
+                    options.as_slice().as_flattened(),
+                    row,
+                )?;
             }
         }
+        row.rivals_bps = rivals.map_or(Ok(0.0), Flows::stop)?;
+        Ok(())
     }
 
     fn download(
         &self,
         cell: &Cell,
-        seconds: u32,
+        span: Duration,
         controller: &str,
-        promise: Option<&str>,
-        rivals: Option<Flows<'_>>,
+        options: &[&str],
         row: &mut Row,
     ) -> Result<()> {
         let estimates = self.scratch.join("estimates.csv");
-        let server = self.serve(controller, promise, &estimates)?;
+        let server = self.serve(controller, options, &estimates)?;
         let listened = Instant::now();
-        let client = self.fetch(cell, seconds)?;
-        let patience = Duration::from_secs(seconds.into()) + PATIENCE;
-        let fetched: Fetched = parse(&client.wait_until_it_ends(patience)?)?;
+        let client = self.fetch(cell, span)?;
+        let fetched: Fetched = parse(&client.wait_until_it_ends(span + PATIENCE)?)?;
         let took = listened.elapsed().as_secs_f64();
         row.goodput_bps = fetched.goodput_bps;
-        row.rivals_bps = rivals.map_or(Ok(0.0), Flows::stop)?;
         row.packets = Some(parse::<Packets>(&server.stop()?)?);
-        if promise.is_some() {
-            row.periods_bps = arrivals::by_period(&self.arrivals(), PERIOD)?;
-        }
+        row.periods_bps = arrivals::by_period(&self.arrivals(), PERIOD)?;
         if cell.rivals == 0 && row.controller.starts_with("imtcp") {
-            let begin = took - f64::from(seconds);
+            let begin = took - span.as_secs_f64();
             let estimates = estimates::read(&estimates)?;
             let truth = cell.rate_bps() as f64;
             row.accuracy = Some(Accuracy::of(&estimates, truth, begin, took));
@@ -199,24 +207,22 @@ impl<'a> Bench<'a> {
         Ok(emulator)
     }
 
-    fn serve(&self, controller: &str, promise: Option<&str>, estimates: &Path) -> Result<Running> {
+    fn serve(&self, controller: &str, options: &[&str], estimates: &Path) -> Result<Running> {
         let listen = format!("{}:4433", Self::SERVER);
         let (root, estimates) = (self.root.to_string_lossy(), estimates.to_string_lossy());
         let mut line = vec!["serve", "--root", &root, "--listen", &listen];
         line.extend(["--controller", controller, "--estimates", &estimates]);
         line.extend(["--stats", "--json"]);
-        if let Some(promise) = promise {
-            line.extend(["--promise", promise]);
-        }
+        line.extend(options);
         let log = self.log("serve");
         let mut server = self.launcher.start(self.server.name(), &log, &line)?;
         server.wait_until_it_listens()?;
         Ok(server)
     }
 
-    fn fetch(&self, cell: &Cell, seconds: u32) -> Result<Running> {
+    fn fetch(&self, cell: &Cell, span: Duration) -> Result<Running> {
         let url = format!("https://{}:4433/{FILE}", Self::SERVER);
-        let seconds = seconds.to_string();
+        let seconds = span.as_secs().to_string();
         let mut line = vec!["fetch", &url, "--insecure", "--json", "--seconds", &seconds];
         let arrivals = self.arrivals();
         let arrivals = arrivals.to_string_lossy();

@@ -11,18 +11,23 @@ mod simulated;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::real_path::Grid;
 use crate::real_path::cells::{Cell, Extensions};
 use crate::real_path::results::Results;
-use crate::real_path::Grid;
 use crate::testbed::{self, Launcher};
 use report::Pair;
 
 /// The path: rate and round trip.
 const RATE_MBPS: u32 = 40;
 const RTT_MS: u32 = 30;
+
+/// The newcomer comes so long after the rivals, and some time within this span later.
+const FIRST_JOIN: Duration = Duration::from_secs(2);
+const JOINS_WITHIN: Duration = Duration::from_secs(4);
 
 /// Measures flows beside the kernel's CUBIC on sockets, simulates the same beside `tcp-cubic`, and
 /// prints both. The path has 40 Mbit/s and 30 ms. Needs root. Fails when a mean goodput differs by
@@ -48,6 +53,11 @@ pub struct Arguments {
         default_value = "kernel,cubic,imtcp-off,promise"
     )]
     newcomers: Vec<String>,
+
+    /// What the clients of the newcomers speak. Acknowledgements that are asked for change what a
+    /// controller gets, and the simulated clients do not delay them in quite the same way.
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "none")]
+    extensions: Extensions,
 
     /// How often each cell is measured on sockets.
     #[arg(long, value_name = "COUNT", default_value_t = 5,
@@ -98,6 +108,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         is_wanted: |_, _| true,
         runs: arguments.runs,
         seconds: Some(arguments.seconds),
+        head_start,
         load_mbps: arguments.side_by_side,
     };
     let outcome = grid.measure(&launcher, &scratch, &mut results);
@@ -119,6 +130,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     })
 }
 
+/// The newcomer comes at another time in each run. What it gets of a deep queue depends on whether
+/// the rivals have just filled it. The times of any number of runs are spread evenly.
+fn head_start(run: u32) -> Duration {
+    let turn = u64::from(run) * 618 % 1000;
+    FIRST_JOIN + Duration::from_millis(turn * JOINS_WITHIN.as_secs())
+}
+
 fn cells(arguments: &Arguments) -> Vec<Cell> {
     let beside = |&rivals: &u16| {
         arguments.queues.iter().map(move |&queue_bdp| Cell {
@@ -127,7 +145,7 @@ fn cells(arguments: &Arguments) -> Vec<Cell> {
             queue_bdp,
             tick_us: 0,
             rivals,
-            extensions: Extensions::Both,
+            extensions: arguments.extensions,
         })
     };
     arguments.rivals.iter().flat_map(beside).collect()

@@ -125,7 +125,16 @@ pub fn table(pairs: &[Pair]) -> String {
     let mut text = format!(
         "Means with standard errors, Mbit/s of data; lost: per cent of all packets, all flows\n\
          {:30}{:>14}{:>14}{:>6}{:>14}{:>14}{:>6}{:>13}{:>13}{:>12}\n",
-        "newcomer", "sockets", "simulated", "", "rivals:", "simulated", "", "lost", "simulated", "kept"
+        "newcomer",
+        "sockets",
+        "simulated",
+        "",
+        "rivals:",
+        "simulated",
+        "",
+        "lost",
+        "simulated",
+        "kept"
     );
     let (alike, missed): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|pair| pair.is_alike());
     for (pair, mark) in missed
@@ -165,7 +174,9 @@ fn mean(mean: Option<Mean>) -> String {
 }
 
 fn percent(ratio: Option<f64>) -> String {
-    ratio.map_or(String::new(), |ratio| format!("{:+.0}%", (ratio - 1.0) * 100.0))
+    ratio.map_or(String::new(), |ratio| {
+        format!("{:+.0}%", (ratio - 1.0) * 100.0)
+    })
 }
 
 #[cfg(test)]

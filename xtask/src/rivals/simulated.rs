@@ -7,14 +7,18 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::Arguments;
-use crate::real_path::cells::Cell;
-use crate::real_path::transfer::HEAD_START;
+use super::{Arguments, FIRST_JOIN, JOINS_WITHIN};
+use crate::real_path::cells::{Cell, Extensions};
 use crate::testbed::parse;
 use crate::workspace;
 
-/// The simulator's scenario: rivals, and `main`, which comes 2 s later.
+/// The simulator's scenario: rivals, and `main`, which comes later.
 const SCENARIO: &str = "rivals";
+
+/// A server in user space reads acknowledgements late, and several at a time; the kernel's TCP does
+/// not. quiche's CUBIC fills the rest of its window with a small packet at each acknowledgement, so
+/// this matters to it: otherwise half of its packets are small.
+const USER_SPACE: &str = "{ receive_late = \"1 us to 1 ms\" }";
 
 /// One run.
 #[derive(Deserialize)]
@@ -79,15 +83,22 @@ pub fn run(
     arguments: &Arguments,
 ) -> Result<Vec<Run>> {
     let json = out.join(format!("{cell}-{newcomer}.json"));
-    let seconds = u64::from(arguments.seconds) + HEAD_START.as_secs();
+    let joins = JOINS_WITHIN.as_secs();
+    let seconds = u64::from(arguments.seconds) + FIRST_JOIN.as_secs() + joins / 2;
     let mut settings = vec![
         format!("duration=\"{seconds} s\""),
         format!("link.bottleneck.rate=\"{} Mbit/s\"", cell.rate_mbps),
         format!("link.bottleneck.delay=\"{} us\"", cell.delay_us()),
         format!("link.bottleneck.queue=\"{} B\"", cell.queue_bytes()),
         format!("flow.rival.count={}", cell.rivals),
+        format!("flow.main.start_within=\"{joins} s\""),
     ];
     settings.extend(of_newcomer(newcomer).iter().map(|&text| text.to_owned()));
+    if newcomer != "kernel" {
+        settings.push(format!("flow.main.host={USER_SPACE}"));
+        let spoken = of_extensions(cell.extensions);
+        settings.extend(spoken.iter().map(|&text| text.to_owned()));
+    }
     let mut command = Command::new(simulator);
     command
         .current_dir(workspace::root())
@@ -117,23 +128,27 @@ fn of_newcomer(name: &str) -> &'static [&'static str] {
         "kernel" => &["flow.main.controller=tcp-cubic"],
         "promise" => &[
             "flow.main.controller=imtcp",
-            "flow.main.receiver.ack_frequency=true",
-            "flow.main.receiver.receive_timestamps=true",
             "flow.main.imtcp.promise={ rate = \"8 Mbit/s\", per = \"2 s\" }",
         ],
-        "imtcp" => &[
-            "flow.main.controller=imtcp",
-            "flow.main.receiver.ack_frequency=true",
-            "flow.main.receiver.receive_timestamps=true",
-        ],
+        "imtcp" => &["flow.main.controller=imtcp"],
         "imtcp-off" => &[
             "flow.main.controller=imtcp",
             "flow.main.imtcp.measurement=false",
-            "flow.main.receiver.ack_frequency=true",
-            "flow.main.receiver.receive_timestamps=true",
         ],
         "reno" => &["flow.main.controller=reno"],
         "bbr2" => &["flow.main.controller=bbr2"],
         _ => &["flow.main.controller=cubic"],
+    }
+}
+
+/// What its client speaks.
+fn of_extensions(extensions: Extensions) -> &'static [&'static str] {
+    const FREQUENCY: &str = "flow.main.receiver.ack_frequency=true";
+    const TIMES: &str = "flow.main.receiver.receive_timestamps=true";
+    match extensions {
+        Extensions::Both => &[FREQUENCY, TIMES],
+        Extensions::AckFrequency => &[FREQUENCY],
+        Extensions::ReceiveTimestamps => &[TIMES],
+        Extensions::None => &[],
     }
 }

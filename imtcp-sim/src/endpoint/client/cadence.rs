@@ -6,6 +6,9 @@
 use crate::scenario::{Acknowledge, Receiver};
 use imtcp_cc::units::Timestamp;
 
+/// Linux acknowledges so many segments one by one when a connection begins (`TCP_MAX_QUICKACKS`).
+const QUICK: u32 = 16;
+
 /// Counts datagrams and the time since the first of them that waits for its acknowledgement.
 #[derive(Debug)]
 pub(super) struct Cadence {
@@ -14,6 +17,8 @@ pub(super) struct Cadence {
     deadline: Option<Timestamp>,
     /// The server's number of the datagram expected next.
     expected: u64,
+    /// Acknowledgements of a TCP receiver that still go at once.
+    quick: u32,
 }
 
 impl Cadence {
@@ -23,7 +28,13 @@ impl Cadence {
             waiting: 0,
             deadline: None,
             expected: 0,
+            quick: QUICK,
         }
+    }
+
+    /// The handshake goes on: the data is still to come.
+    pub(super) fn shakes_hands(&mut self) {
+        self.quick = QUICK;
     }
 
     /// The server's datagram `number` arrived. Says whether to acknowledge at once: because enough
@@ -36,6 +47,7 @@ impl Cadence {
         let enough = match self.receiver.acknowledge {
             Acknowledge::Every(count) => self.waiting >= count,
             Acknowledge::Timer => false,
+            Acknowledge::Tcp => self.waiting > u32::from(self.quick == 0),
         };
         enough || !in_order
     }
@@ -47,6 +59,9 @@ impl Cadence {
 
     /// The connection was asked for datagrams, so no acknowledgement waits any more.
     pub(super) fn acknowledged(&mut self) {
+        if self.waiting > 0 {
+            self.quick = self.quick.saturating_sub(1);
+        }
         self.waiting = 0;
         self.deadline = None;
     }
@@ -79,6 +94,20 @@ mod tests {
         assert!(cadence.arrived(at(3), 2));
         cadence.acknowledged();
         assert_eq!(cadence.deadline(), None);
+    }
+
+    #[test]
+    fn a_receiver_of_tcp_acknowledges_sixteen_and_then_every_second() {
+        let mut cadence = cadence(Acknowledge::Tcp);
+        cadence.arrived(Timestamp::ZERO, 0);
+        cadence.acknowledged();
+        cadence.shakes_hands();
+        for number in 1..=16 {
+            assert!(cadence.arrived(Timestamp::ZERO, number));
+            cadence.acknowledged();
+        }
+        assert!(!cadence.arrived(Timestamp::ZERO, 17));
+        assert!(cadence.arrived(Timestamp::ZERO, 18));
     }
 
     #[test]

@@ -52,7 +52,11 @@ impl Client for QuicheClient {
         // An undecryptable or late datagram is no failure of the simulation.
         let _ = self.connection.recv(payload, info);
         let enough = self.cadence.arrived(moment.now, number);
-        self.may_send |= enough || !self.connection.is_established();
+        let shakes_hands = !self.connection.is_established();
+        if shakes_hands {
+            self.cadence.shakes_hands();
+        }
+        self.may_send |= enough || shakes_hands;
     }
 
     fn transmit(&mut self, _: Moment<'_>, buffer: &mut Vec<u8>) -> bool {

@@ -97,7 +97,11 @@ mod tests {
         // 100 segments in 30 ms: 5 MB/s, 1.2 times that in 1/1024 s is 5859 bytes.
         assert_eq!(group(sizes(100), MS(30), MS(30)), 3);
         assert_eq!(group(sizes(10), MS(30), MS(30)), 2, "two at least");
-        assert_eq!(group(sizes(10_000), MS(30), MS(30)), 43, "65536 bytes at most");
+        assert_eq!(
+            group(sizes(10_000), MS(30), MS(30)),
+            43,
+            "65536 bytes at most"
+        );
         // 2 ms: 65536 / 2^3 bytes more.
         assert_eq!(group(sizes(10), MS(200), MS(2)), 5);
     }

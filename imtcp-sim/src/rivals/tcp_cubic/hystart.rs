@@ -105,15 +105,13 @@ mod tests {
     #[test]
     fn round_trips_that_grow_end_it_too() {
         let mut hystart = HyStart::default();
-        let mut with = |number: u64, rtt| {
-            hystart.is_over(MS(number * 50), 40, [10, 50], [MS(rtt), MS(30)])
-        };
+        let mut with =
+            |number: u64, rtt| hystart.is_over(MS(number * 50), 40, [10, 50], [MS(rtt), MS(30)]);
         // Eight samples, then the minimum counts: above 30 + 4 ms.
         assert!(!(0..9).any(|number| with(number, 34)));
         let mut hystart = HyStart::default();
-        let mut with = |number: u64, rtt| {
-            hystart.is_over(MS(number * 50), 40, [10, 50], [MS(rtt), MS(30)])
-        };
+        let mut with =
+            |number: u64, rtt| hystart.is_over(MS(number * 50), 40, [10, 50], [MS(rtt), MS(30)]);
         assert!(!(0..8).any(|number| with(number, 35)));
         assert!(with(8, 35));
     }

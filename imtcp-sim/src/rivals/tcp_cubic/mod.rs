@@ -147,17 +147,17 @@ impl TcpCubic {
         }
         let packets = [largest_acked, self.newest];
         let round_trips = [rtt, self.law.min_rtt()];
-        if self
-            .hystart
-            .is_over(now, self.window, packets, round_trips)
-        {
+        if self.hystart.is_over(now, self.window, packets, round_trips) {
             self.threshold = self.window;
         }
     }
 
     /// The window grows by acknowledged segments.
     fn grow(&mut self, now: Duration, mut acknowledged: u64) {
-        if !self.usage.allows_growth(self.window, self.is_in_slow_start()) {
+        if !self
+            .usage
+            .allows_growth(self.window, self.is_in_slow_start())
+        {
             return;
         }
         if self.is_in_slow_start() {

@@ -112,7 +112,11 @@ mod tests {
         recovery.sent(101);
         assert_eq!(recovery.allowance(3, 40, false), 3);
         assert_eq!(recovery.allowance(0, 40, true), 3, "2 are owed");
-        assert_eq!(recovery.allowance(20, 65, false), 5, "not beyond the target");
+        assert_eq!(
+            recovery.allowance(20, 65, false),
+            5,
+            "not beyond the target"
+        );
     }
 
     #[test]
