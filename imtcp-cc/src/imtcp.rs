@@ -206,7 +206,7 @@ impl ImTcp {
         self.steering = self.promise.on_ack(acked, path, &findings, &window, emit);
         let is_limited = self.window.on_ack(acked, &self.steering);
         self.measuring.set_application_limited(is_limited);
-        let is_settled = self.measuring.is_settled();
+        let is_settled = || self.measuring.is_settled();
         if self.scheduler.take_settled(now, info.rtt, is_settled) {
             self.measuring.conclude(now, emit);
         }

@@ -10,6 +10,7 @@ const MEMORY: Duration = Duration::from_secs(10);
 
 /// The memory is divided into this many steps, and forgotten a step at a time.
 const STEPS: usize = 10;
+const NANOS_PER_STEP: u64 = MEMORY.as_secs() * 1_000_000_000 / STEPS as u64;
 
 /// A sliding maximum. With values in [`std::cmp::Reverse`] it is a sliding minimum.
 #[derive(Clone, Debug)]
@@ -18,6 +19,10 @@ pub(super) struct SlidingMax<T> {
     greatest: [Option<T>; STEPS],
     /// The number of the newest step, counted from the origin of time.
     newest: u64,
+    /// The place of the newest step.
+    slot: usize,
+    /// The end of the newest step.
+    until: Timestamp,
     /// The greatest value of all steps. It is kept because it is read several times per
     /// acknowledgement.
     most: Option<T>,
@@ -28,6 +33,8 @@ impl<T> Default for SlidingMax<T> {
         Self {
             greatest: [const { None }; STEPS],
             newest: 0,
+            slot: 0,
+            until: Timestamp::from_nanos(NANOS_PER_STEP),
             most: None,
         }
     }
@@ -37,8 +44,12 @@ impl<T: Copy + Ord> SlidingMax<T> {
     /// Takes a value that was seen at `now`.
     pub(super) fn observe(&mut self, now: Timestamp, value: T) {
         self.advance(now);
-        let slot = &mut self.greatest[Self::slot(self.newest)];
-        *slot = (*slot).max(Some(value));
+        let slot = &mut self.greatest[self.slot];
+        // Most values are no extremes. What the newest step has exceeded is none of all steps.
+        if slot.is_some_and(|greatest| greatest >= value) {
+            return;
+        }
+        *slot = Some(value);
         self.most = self.most.max(Some(value));
     }
 
@@ -50,21 +61,18 @@ impl<T: Copy + Ord> SlidingMax<T> {
 
     /// Moves the time on to `now`, and forgets values that are too old.
     pub(super) fn advance(&mut self, now: Timestamp) {
-        let step = Self::step(now);
-        if step <= self.newest {
+        if now < self.until {
             return;
         }
+        let step = now.as_nanos() / NANOS_PER_STEP;
         // After a long silence all steps are stale, and each has to be cleared only once.
         for stale in (self.newest + 1..=step).rev().take(STEPS) {
             self.greatest[Self::slot(stale)] = None;
         }
         self.newest = step;
+        self.slot = Self::slot(step);
+        self.until = Timestamp::from_nanos(step.saturating_add(1).saturating_mul(NANOS_PER_STEP));
         self.most = self.greatest.iter().flatten().max().copied();
-    }
-
-    fn step(now: Timestamp) -> u64 {
-        let nanos_per_step = u64::try_from(MEMORY.as_nanos()).unwrap_or(u64::MAX) / STEPS as u64;
-        now.as_nanos() / nanos_per_step
     }
 
     fn slot(step: u64) -> usize {
@@ -75,6 +83,7 @@ impl<T: Copy + Ord> SlidingMax<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::cmp::Reverse;
 
     fn at_s(s: u64) -> Timestamp {
@@ -93,6 +102,25 @@ mod tests {
         ] {
             least.observe(at_s(s), Reverse(value));
             assert_eq!(least.get(), Some(Reverse(expected)), "after {s} s");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_the_greatest_of_the_last_ten_steps(
+            seen in proptest::collection::vec((0u64..2_500_000_000, 0u32..50), 1..200),
+        ) {
+            let mut sliding = SlidingMax::default();
+            let mut now = Timestamp::ZERO;
+            let mut all = Vec::new();
+            for (later, value) in seen {
+                now = now + Duration::from_nanos(later);
+                sliding.observe(now, value);
+                all.push((now.as_nanos() / NANOS_PER_STEP, value));
+                let newest = now.as_nanos() / NANOS_PER_STEP;
+                let greatest = all.iter().filter(|(step, _)| step + STEPS as u64 > newest);
+                prop_assert_eq!(sliding.get(), greatest.map(|(_, value)| *value).max());
+            }
         }
     }
 

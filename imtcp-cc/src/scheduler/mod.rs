@@ -235,7 +235,7 @@ impl Scheduler {
         &mut self,
         now: Timestamp,
         rtt: RoundTrip,
-        is_settled: bool,
+        is_settled: impl FnOnce() -> bool,
     ) -> bool {
         self.probing.take_settled(now, rtt, is_settled)
     }

@@ -369,13 +369,13 @@ impl Probing {
         &mut self,
         now: Timestamp,
         rtt: RoundTrip,
-        is_settled: bool,
+        is_settled: impl FnOnce() -> bool,
     ) -> bool {
         let Progress::AwaitingEchoes { since, started } = self.progress else {
             return false;
         };
         let patience = ECHO_PATIENCE * rtt.smoothed;
-        if !is_settled && now.saturating_since(since) < patience {
+        if now.saturating_since(since) < patience && !is_settled() {
             return false;
         }
         self.rest(now, started, rtt);

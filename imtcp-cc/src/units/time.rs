@@ -21,7 +21,7 @@ impl Timestamp {
 
     /// An instant a span after the origin.
     pub fn from_origin(span: Duration) -> Self {
-        Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+        Self(nanos_of(span))
     }
 
     /// Nanoseconds since the origin.
@@ -40,30 +40,37 @@ impl Timestamp {
     }
 }
 
+/// The nanoseconds of a span, or the largest number where they do not fit. Times are added for
+/// every packet, and this needs no 128 bits.
+fn nanos_of(span: Duration) -> u64 {
+    span.as_secs()
+        .saturating_mul(NANOS_PER_SECOND)
+        .saturating_add(u64::from(span.subsec_nanos()))
+}
+
 impl Add<Duration> for Timestamp {
     type Output = Self;
     fn add(self, span: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)),
-        )
+        Self(self.0.saturating_add(nanos_of(span)))
     }
 }
 
 impl Sub<Duration> for Timestamp {
     type Output = Self;
     fn sub(self, span: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_sub(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)),
-        )
+        Self(self.0.saturating_sub(nanos_of(span)))
     }
 }
 
 impl Sub for Timestamp {
     type Output = TimeDelta;
     fn sub(self, other: Self) -> TimeDelta {
-        TimeDelta(saturating_signed(i128::from(self.0) - i128::from(other.0)))
+        TimeDelta(match self.0.checked_sub(other.0) {
+            Some(after) => i64::try_from(after).unwrap_or(i64::MAX),
+            None => 0i64
+                .checked_sub_unsigned(other.0 - self.0)
+                .unwrap_or(i64::MIN),
+        })
     }
 }
 
@@ -108,7 +115,7 @@ impl TimeDelta {
 
 impl From<Duration> for TimeDelta {
     fn from(span: Duration) -> Self {
-        Self(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
+        Self(i64::try_from(nanos_of(span)).unwrap_or(i64::MAX))
     }
 }
 
@@ -145,13 +152,27 @@ impl fmt::Display for Timestamp {
     }
 }
 
-fn saturating_signed(nanos: i128) -> i64 {
-    i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn differences_and_spans_are_exact_or_the_farthest(secs: u64, nanos in 0u32..1_000_000_000) {
+            let exact = i128::from(secs) - i128::from(nanos);
+            let expected = i64::try_from(exact).unwrap_or(i64::MAX);
+            let (a, b) = (Timestamp::from_nanos(secs), Timestamp::from_nanos(nanos.into()));
+            prop_assert_eq!(a - b, TimeDelta::from_nanos(expected));
+            let expected = i64::try_from(-exact).unwrap_or(i64::MIN);
+            prop_assert_eq!(b - a, TimeDelta::from_nanos(expected));
+            for secs in [secs, secs >> 30, u64::MAX / NANOS_PER_SECOND] {
+                let span = Duration::new(secs, nanos);
+                let expected = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+                prop_assert_eq!(nanos_of(span), expected);
+            }
+        }
+    }
 
     #[test]
     fn differences_are_signed_and_saturate() {

@@ -193,6 +193,10 @@ impl Slice {
     }
 }
 
+fn nanos_of(length: Duration) -> u64 {
+    u64::try_from(length.as_nanos()).unwrap_or(u64::MAX).max(1)
+}
+
 /// The slices of the recent past, in constant memory.
 #[derive(Debug)]
 pub(super) struct Slices {
@@ -200,6 +204,8 @@ pub(super) struct Slices {
     /// The newest clean echo.
     last_echo: Option<EchoPoint>,
     length: Duration,
+    /// The same in nanoseconds, and at least one.
+    nanos: u64,
     capacity: usize,
 }
 
@@ -209,6 +215,7 @@ impl Slices {
             slices: VecDeque::with_capacity(capacity),
             last_echo: None,
             length,
+            nanos: nanos_of(length),
             capacity,
         }
     }
@@ -227,15 +234,13 @@ impl Slices {
     pub(super) fn set_length(&mut self, length: Duration) {
         if length != self.length {
             self.length = length;
+            self.nanos = nanos_of(length);
             self.slices.clear();
         }
     }
 
     fn index_of(&self, at: Timestamp) -> u64 {
-        let length = u64::try_from(self.length.as_nanos())
-            .unwrap_or(u64::MAX)
-            .max(1);
-        at.as_nanos() / length
+        at.as_nanos() / self.nanos
     }
 
     /// Adds a gap to the slice in which its later packet left. Returns whether a slice became

@@ -1,7 +1,7 @@
 //! The stretch between two echoes that follow each other: the raw material of the statistical
 //! estimator and of the capacity estimator.
 
-use crate::units::{Bandwidth, Bytes, TimeDelta, Timestamp};
+use crate::units::{Bytes, TimeDelta, Timestamp};
 use std::time::Duration;
 
 /// A packet that was the largest of its own acknowledgement. The time at which the acknowledgement
@@ -24,11 +24,10 @@ pub struct EchoPoint {
 }
 
 impl EchoPoint {
-    /// The time from sending to echo, less the packet's own serialisation at `capacity`. What
+    /// The time from sending to echo, less the packet's own serialisation if it is known. What
     /// remains is propagation and waiting in queues, whatever the packet's size.
-    pub fn delay(&self, capacity: Option<Bandwidth>) -> TimeDelta {
-        let serialisation = capacity.map_or(Duration::ZERO, |rate| rate.time_for(self.size));
-        (self.arrived - self.sent) - TimeDelta::from(serialisation)
+    pub fn delay_beyond(&self, serialisation: Option<Duration>) -> TimeDelta {
+        (self.arrived - self.sent) - TimeDelta::from(serialisation.unwrap_or_default())
     }
 }
 

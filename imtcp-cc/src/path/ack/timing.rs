@@ -242,8 +242,7 @@ impl TimingJudge {
 
     fn block_jitter(&self) -> Duration {
         let mut sizes = self.block.map(|echo| echo.off);
-        sizes.sort_unstable();
-        sizes[BLOCK - 1 - BEYOND]
+        *sizes.select_nth_unstable(BLOCK - 1 - BEYOND).1
     }
 
     fn comes_in_clumps(&self) -> bool {
@@ -257,8 +256,7 @@ impl TimingJudge {
 
     fn has_a_beat(&self) -> bool {
         let mut gaps = self.block.map(|echo| echo.arrival.abs());
-        gaps.sort_unstable();
-        let median = gaps[BLOCK / 2];
+        let median = *gaps.select_nth_unstable(BLOCK / 2).1;
         let width = median * BEAT_WIDTH_PERCENT / 100;
         let alike = gaps.iter().filter(|gap| gap.abs_diff(median) <= width);
         if alike.count() < BEAT_MAJORITY {

@@ -293,13 +293,13 @@ impl EchoTracker {
     }
 
     /// The part of a packet's waiting time that is beyond doubt.
-    fn waited(&self, point: &EchoPoint, capacity: Option<Bandwidth>) -> Duration {
+    fn waited(&self, point: &EchoPoint, serialisation: Option<Duration>) -> Duration {
         let doubt = if self.judge.is_coarse() {
             self.judge.jitter()
         } else {
             Duration::ZERO
         };
-        self.waiting.of(point, capacity, doubt)
+        self.waiting.of(point, serialisation, doubt)
     }
 
     fn position(&self, number: u64) -> Option<usize> {
@@ -346,9 +346,10 @@ impl EchoTracker {
         let (from, to) = (last.point, to.point);
         let mut bytes = Bytes::ZERO;
         let mut packets = 0u32;
-        let waiting = self.waited(&from, capacity);
+        let serialisation = capacity.map(|rate| rate.time_for(from.size));
+        let waiting = self.waited(&from, serialisation);
         let long_queue = waiting >= self.waiting.longest() / 2;
-        let mut work = QueueWork::after(&from, waiting, capacity);
+        let mut work = QueueWork::after(&from, waiting, capacity, serialisation);
         let mut spaced = false;
         for packet in self
             .packets
@@ -390,7 +391,10 @@ impl EchoTracker {
         to: &EchoPoint,
         capacity: Option<Bandwidth>,
     ) -> LinkState {
-        let waited = |point: &EchoPoint| !self.waited(point, capacity).is_zero();
+        let waited = |point: &EchoPoint| {
+            let serialisation = capacity.map(|rate| rate.time_for(point.size));
+            !self.waited(point, serialisation).is_zero()
+        };
         if waited(from) && waited(to) {
             LinkState::BusyQueued
         } else {

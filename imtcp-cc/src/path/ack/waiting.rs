@@ -27,11 +27,11 @@ impl Waiting {
         last: Option<&EchoPoint>,
         capacity: Option<Bandwidth>,
     ) {
-        let delay = point.delay(capacity);
+        let serialisation = capacity.map(|rate| rate.time_for(point.size));
+        let delay = point.delay_beyond(serialisation);
         self.base.observe(point.arrived, Reverse(delay));
-        if let (Some(last), Some(rate)) = (last, capacity) {
-            let serialisation = TimeDelta::from(rate.time_for(point.size));
-            let pushed = serialisation - (point.arrived - last.arrived);
+        if let (Some(last), Some(serialisation)) = (last, serialisation) {
+            let pushed = TimeDelta::from(serialisation) - (point.arrived - last.arrived);
             let pushed = pushed.to_duration().unwrap_or(Duration::ZERO);
             self.pushed.observe(point.arrived, pushed);
         }
@@ -45,15 +45,16 @@ impl Waiting {
             .unwrap_or(Duration::ZERO)
     }
 
-    /// The time that a packet certainly waited. Of the measured time, `doubt` is not believed.
+    /// The time that a packet certainly waited. The tight link serves it in `serialisation`, if
+    /// that is known. Of the measured time, `doubt` is not believed.
     pub(super) fn of(
         &self,
         point: &EchoPoint,
-        capacity: Option<Bandwidth>,
+        serialisation: Option<Duration>,
         doubt: Duration,
     ) -> Duration {
         let pushed = self.pushed.get().unwrap_or(Duration::ZERO);
-        self.excess(point.delay(capacity))
+        self.excess(point.delay_beyond(serialisation))
             .saturating_sub(pushed.max(doubt))
     }
 

@@ -12,6 +12,11 @@ const WORK_TOLERANCE_DIVISOR: u32 = 100;
 /// only known work: the waiting time of the last echoed packet, and our own packets since.
 pub(super) struct QueueWork {
     capacity: Option<Bandwidth>,
+    /// The size of the last packet, its serialisation time and the tolerance. Packets that follow
+    /// each other are nearly always of one size.
+    size: Bytes,
+    serialisation: Duration,
+    tolerance: Duration,
     /// When the queue would run empty if nobody else sent, on the sender's clock.
     empty_at: Timestamp,
     busy: bool,
@@ -21,10 +26,19 @@ pub(super) struct QueueWork {
 }
 
 impl QueueWork {
-    pub(super) fn after(from: &EchoPoint, waiting: Duration, capacity: Option<Bandwidth>) -> Self {
-        let serialisation = capacity.map_or(Duration::ZERO, |rate| rate.time_for(from.size));
+    /// The work after `from`, which waited, and which the link serves in `serialisation`.
+    pub(super) fn after(
+        from: &EchoPoint,
+        waiting: Duration,
+        capacity: Option<Bandwidth>,
+        serialisation: Option<Duration>,
+    ) -> Self {
+        let serialisation = serialisation.unwrap_or_default();
         Self {
             capacity,
+            size: from.size,
+            serialisation,
+            tolerance: serialisation / WORK_TOLERANCE_DIVISOR,
             empty_at: from.sent + waiting + serialisation,
             busy: capacity.is_some(),
             bare_empty_at: from.sent + serialisation,
@@ -36,8 +50,12 @@ impl QueueWork {
         let Some(capacity) = self.capacity else {
             return;
         };
-        let serialisation = capacity.time_for(size);
-        let tolerance = serialisation / WORK_TOLERANCE_DIVISOR;
+        if size != self.size {
+            self.size = size;
+            self.serialisation = capacity.time_for(size);
+            self.tolerance = self.serialisation / WORK_TOLERANCE_DIVISOR;
+        }
+        let (serialisation, tolerance) = (self.serialisation, self.tolerance);
         self.busy &= sent <= self.empty_at + tolerance;
         self.empty_at = self.empty_at.max(sent) + serialisation;
         self.bare_busy &= sent <= self.bare_empty_at + tolerance;

@@ -7,9 +7,11 @@
 //! Dovrolis et al., "What do packet dispersion techniques measure?"; but those assume that the
 //! pile at 1 / C is the biggest, which is false under heavy even traffic).
 
+mod memory;
+
 use crate::path::ack::EchoGap;
 use crate::units::{Bandwidth, Bytes};
-use std::collections::VecDeque;
+use memory::Memory;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -80,11 +82,7 @@ const RESOLUTION: Duration = Duration::from_micros(50);
 /// Follows the capacity of the tight link. Rates are on the wire (IP layer).
 #[derive(Debug)]
 pub struct DispersionCapacity {
-    /// Dispersions in nanoseconds per byte, oldest first.
-    dispersions: VecDeque<f64>,
-    /// The same dispersions in ascending order. Sorting them for each look would be most of the
-    /// cost of an acknowledgement.
-    sorted: Vec<f64>,
+    memory: Memory,
     unseen: usize,
     capacity: Option<Bandwidth>,
     /// How many gaps in a row were too long.
@@ -122,8 +120,7 @@ impl DispersionCapacity {
     /// An estimator that knows nothing yet.
     pub fn new() -> Self {
         Self {
-            dispersions: VecDeque::with_capacity(MEMORY + 1),
-            sorted: Vec::with_capacity(MEMORY),
+            memory: Memory::new(),
             unseen: 0,
             capacity: None,
             too_long: 0,
@@ -139,8 +136,7 @@ impl DispersionCapacity {
 
     /// Forgets everything.
     pub fn forget(&mut self) {
-        self.dispersions.clear();
-        self.sorted.clear();
+        self.memory.clear();
         self.unseen = 0;
         self.capacity = None;
         self.stretch = Stretch::default();
@@ -161,16 +157,14 @@ impl DispersionCapacity {
         Some(arrived_s > MOST_STRETCH * expected_s)
     }
 
-    fn stretch(&mut self, gap: &EchoGap, arrival: Duration) {
-        let Some(capacity) = self.capacity else {
+    fn stretch(&mut self, packets: u32, times: &Times) {
+        let Some(served) = times.served else {
             return;
         };
-        let (served, sent) = (capacity.time_for(gap.bytes), gap.sent_gap());
-        let together = BACK_TO_BACK * gap.packets;
-        if sent <= (served * CLOSE_PERCENT / 100).max(together) {
+        if times.is_close || times.sent <= BACK_TO_BACK * packets {
             self.stretch.gaps += 1;
-            self.stretch.expected_s += served.max(sent).as_secs_f64();
-            self.stretch.arrived_s += arrival.as_secs_f64();
+            self.stretch.expected_s += served.max(times.sent).as_secs_f64();
+            self.stretch.arrived_s += times.arrival.as_secs_f64();
         }
     }
 
@@ -180,49 +174,23 @@ impl DispersionCapacity {
         if self.is_too_long(gap.packets) {
             return None;
         }
-        self.stretch(gap, arrival);
-        let nanos_per_byte = self.read(gap, arrival)?;
-        self.remember(nanos_per_byte);
+        let times = Times::of(gap, arrival, self.capacity);
+        self.stretch(gap.packets, &times);
+        let nanos_per_byte = self.read(gap, &times)?;
+        self.memory.push(nanos_per_byte);
         self.unseen += 1;
         let due = if self.capacity.is_none() {
             1
         } else {
             LOOK_EVERY
         };
-        if self.unseen < due || self.dispersions.len() < FEWEST {
+        if self.unseen < due || self.memory.len() < FEWEST {
             return None;
         }
         self.unseen = 0;
+        self.memory.sort();
         let capacity = self.least_pile()?;
         (self.capacity.replace(capacity) != Some(capacity)).then_some(capacity)
-    }
-
-    fn remember(&mut self, nanos_per_byte: f64) {
-        self.dispersions.push_back(nanos_per_byte);
-        let to = self.first_from(nanos_per_byte);
-        if self.dispersions.len() <= MEMORY {
-            self.sorted.insert(to, nanos_per_byte);
-            return;
-        }
-        let Some(oldest) = self.dispersions.pop_front() else {
-            return;
-        };
-        // Only what lies between the two moves: dispersions of one link are alike.
-        let from = self.first_from(oldest);
-        let place = if to > from {
-            self.sorted.copy_within(from + 1..to, from);
-            to - 1
-        } else {
-            self.sorted.copy_within(to..from, to + 1);
-            to
-        };
-        self.sorted[place] = nanos_per_byte;
-    }
-
-    /// The place of the first dispersion in ascending order that is no less.
-    fn first_from(&self, nanos_per_byte: f64) -> usize {
-        self.sorted
-            .partition_point(|other| other.total_cmp(&nanos_per_byte).is_lt())
     }
 
     fn is_too_long(&mut self, packets: u32) -> bool {
@@ -239,12 +207,8 @@ impl DispersionCapacity {
     /// Sooner or later foreign packets come between packets that were sent further apart than the
     /// link serves them. Such packets are no evidence against a capacity that other packets have
     /// shown.
-    fn read(&mut self, gap: &EchoGap, arrival: Duration) -> Option<f64> {
-        let close = self.capacity.is_none_or(|capacity| {
-            let served = capacity.time_for(gap.bytes);
-            gap.link.is_busy() && gap.sent_gap() <= served * CLOSE_PERCENT / 100
-        });
-        if !close {
+    fn read(&mut self, gap: &EchoGap, times: &Times) -> Option<f64> {
+        if self.capacity.is_some() && !(times.is_close && gap.link.is_busy()) {
             self.run = Run::default();
             return None;
         }
@@ -254,8 +218,8 @@ impl DispersionCapacity {
         }
         run.end = Some(gap.to.number);
         run.bytes += gap.bytes;
-        run.sent += gap.sent_gap();
-        run.arrived += arrival;
+        run.sent += times.sent;
+        run.arrived += times.arrival;
         if run.arrived < RESOLUTION {
             self.run = run;
             return None;
@@ -267,39 +231,34 @@ impl DispersionCapacity {
 
     /// The rate of the least pile that is big enough.
     fn least_pile(&self) -> Option<Bandwidth> {
-        let sorted = &self.sorted;
+        let sorted = self.memory.sorted();
         let needed = (sorted.len() as f64 * PILE_SHARE).max(FEWEST as f64 / 2.0);
-        let mut end = 0;
-        for start in 0..sorted.len() {
-            while end < sorted.len() && sorted[end] <= sorted[start] * PILE_WIDTH {
-                end += 1;
-            }
-            if (end - start) as f64 >= needed {
-                let pile = self.dominant_near(start..end);
-                let found = Bandwidth::from_bps_f64(8.0e9 / median(&sorted[pile]));
-                return Some(self.unless_outlived(found, needed));
-            }
-        }
-        None
+        let is_enough = |count: usize| count as f64 >= needed;
+        let fewest = (1..=sorted.len()).find(|count| is_enough(*count))?;
+        let is_pile = |ends: &[f64]| ends[fewest - 1] <= ends[0] * PILE_WIDTH;
+        let start = sorted.windows(fewest).position(is_pile)?;
+        let pile = self.dominant_near(start..start + pile_length(&sorted[start..]));
+        let found = Bandwidth::from_bps_f64(8.0e9 / median(&sorted[pile]));
+        Some(self.unless_outlived(found, needed))
     }
 
     /// The pile that counts for `pile`. Echoes that were pushed together on their way make a pile
     /// as well, a little before the true one and much smaller. If there is a far larger pile close
     /// behind this one, that pile counts.
     fn dominant_near(&self, pile: Range<usize>) -> Range<usize> {
-        let sorted = &self.sorted;
+        let sorted = self.memory.sorted();
         let reach = sorted[pile.start] * SHADOW_WIDTH;
         let mut best = pile.clone();
-        let mut end = pile.end;
-        for start in pile.start..sorted.len() {
-            if sorted[start] > reach {
+        for (start, least) in sorted.iter().enumerate().skip(pile.start) {
+            if *least > reach {
                 break;
             }
-            while end < sorted.len() && sorted[end] <= sorted[start] * PILE_WIDTH {
-                end += 1;
-            }
-            if end - start > best.len() {
-                best = start..end;
+            // Only a pile that is larger than the best one so far is of interest.
+            let (most, known) = (least * PILE_WIDTH, start + best.len());
+            let rest = sorted.get(known..).unwrap_or_default().iter();
+            let more = rest.take_while(|other| **other <= most).count();
+            if more > 0 {
+                best = start..known + more;
             }
         }
         if best.len() > SHADOW_RATIO * pile.len() {
@@ -319,11 +278,12 @@ impl DispersionCapacity {
         let nanos_per_byte = 8.0e9 / present.as_bps_f64();
         let low = nanos_per_byte / PILE_WIDTH;
         let high = nanos_per_byte * PILE_WIDTH;
-        let near = self
-            .sorted
-            .iter()
-            .filter(|n| (low..=high).contains(*n))
-            .count();
+        let sorted = self.memory.sorted();
+        let (below, upto) = (
+            sorted.partition_point(|n| *n < low),
+            sorted.partition_point(|n| *n <= high),
+        );
+        let near = upto - below;
         if near as f64 * OUTLIVED_DIVISOR >= needed {
             present
         } else {
@@ -336,25 +296,73 @@ fn median(pile: &[f64]) -> f64 {
     pile[pile.len() / 2]
 }
 
+/// How many of these dispersions, in ascending order, make a pile with the first.
+fn pile_length(sorted: &[f64]) -> usize {
+    let Some(first) = sorted.first() else {
+        return 0;
+    };
+    let most = first * PILE_WIDTH;
+    sorted.partition_point(|other| *other <= most)
+}
+
+/// What the times of a gap say.
+struct Times {
+    sent: Duration,
+    arrival: Duration,
+    /// How long the link needs for the bytes at the present capacity.
+    served: Option<Duration>,
+    /// Whether the packets left about as fast as the link serves them, or faster.
+    is_close: bool,
+}
+
+impl Times {
+    fn of(gap: &EchoGap, arrival: Duration, capacity: Option<Bandwidth>) -> Self {
+        let sent = gap.sent_gap();
+        let served = capacity.map(|capacity| capacity.time_for(gap.bytes));
+        Self {
+            sent,
+            arrival,
+            served,
+            is_close: served.is_some_and(|served| sent <= served * CLOSE_PERCENT / 100),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
-    #[test]
-    fn the_memory_is_sorted_and_holds_the_newest() {
-        let mut capacity = DispersionCapacity::new();
-        let mut state = 1u64;
-        for _ in 0..3 * MEMORY {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            // Few values, so that many are equal.
-            let value = f64::from(u16::try_from(state >> 58).expect("six bits"));
-            capacity.remember(value);
-            let mut expected: Vec<f64> = capacity.dispersions.iter().copied().collect();
-            expected.sort_by(f64::total_cmp);
-            assert_eq!(capacity.sorted, expected);
+    proptest! {
+        #[test]
+        fn the_pile_that_counts_is_the_one_of_a_plain_search(
+            values in proptest::collection::vec(100u32..160, 1..MEMORY),
+        ) {
+            let mut capacity = DispersionCapacity::new();
+            values.iter().for_each(|value| capacity.memory.push(f64::from(*value)));
+            capacity.memory.sort();
+            let sorted = capacity.memory.sorted();
+            let extent = |start: usize| {
+                let alike = |other: &&f64| **other <= sorted[start] * PILE_WIDTH;
+                sorted[start..].iter().filter(alike).count()
+            };
+            for start in 0..sorted.len() {
+                let pile = start..start + extent(start);
+                let mut best = pile.clone();
+                let near = (start..sorted.len())
+                    .take_while(|other| sorted[*other] <= sorted[start] * SHADOW_WIDTH);
+                for other in near {
+                    if extent(other) > best.len() {
+                        best = other..other + extent(other);
+                    }
+                }
+                let expected = if best.len() > SHADOW_RATIO * pile.len() {
+                    best
+                } else {
+                    pile.clone()
+                };
+                prop_assert_eq!(capacity.dominant_near(pile), expected);
+            }
         }
-        assert_eq!(capacity.sorted.len(), MEMORY);
     }
 }

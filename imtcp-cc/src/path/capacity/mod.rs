@@ -42,6 +42,8 @@ pub struct Capacity {
     sustained: SustainedRate,
     current: Option<Bandwidth>,
     coarse: bool,
+    /// Whether nothing but delivery speaks for the present value.
+    bound: bool,
     /// How many capacities in a row were contradicted.
     contradictions: u32,
 }
@@ -67,7 +69,7 @@ impl Capacity {
 
     /// Whether the value is only a lower bound: the most that was delivered.
     pub fn is_bound(&self) -> bool {
-        self.current.is_some() && self.trusted_dispersion().is_none()
+        self.current.is_some() && self.bound
     }
 
     /// Packets were delivered: `echo` is the echo of the newest of `packets` packets, which have
@@ -115,12 +117,15 @@ impl Capacity {
         let exceeded = self
             .sustained
             .get()
-            .is_some_and(|delivered| delivered > found.scaled(EXCEEDED));
+            // Nearly always the first comparison is enough.
+            .is_some_and(|delivered| delivered > found && delivered > found.scaled(EXCEEDED));
         (!exceeded).then_some(found)
     }
 
     fn update(&mut self) -> Option<Bandwidth> {
-        let current = self.trusted_dispersion().or(self.sustained.get());
+        let trusted = self.trusted_dispersion();
+        self.bound = trusted.is_none();
+        let current = trusted.or(self.sustained.get());
         let changed = current != self.current;
         self.current = current.or(self.current);
         self.current.filter(|_| changed)

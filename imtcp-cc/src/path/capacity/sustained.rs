@@ -55,12 +55,15 @@ impl SustainedRate {
         };
         self.bytes += bytes;
         self.packets += packets;
+        if self.packets < FEWEST_PACKETS {
+            return;
+        }
         // A way back that was blocked brings many acknowledgements at once. They still cannot show
         // more than was sent, in the time in which it was sent (as in BBR's delivery rate).
         let run = arrived
             .saturating_since(start.arrived)
             .max(sent.saturating_since(start.sent));
-        if run < SHORTEST_RUN.max(jitter * JITTERS) || self.packets < FEWEST_PACKETS {
+        if run < SHORTEST_RUN.max(jitter * JITTERS) {
             return;
         }
         // If acknowledgements were held up just before a run began, that run reads too much, and

@@ -1,0 +1,129 @@
+//! The latest dispersions, in ascending order when they are looked at.
+//!
+//! They are looked at seldom, and few are new then. So the new ones are sorted by themselves, and
+//! moved in together, in place of those that are too old. To sort all of them for each look, or to
+//! keep them sorted all the time, would cost more.
+
+use super::{LOOK_EVERY, MEMORY};
+use std::collections::VecDeque;
+
+#[derive(Debug)]
+pub(super) struct Memory {
+    /// Oldest first. Between two looks there may be more than [`MEMORY`].
+    all: VecDeque<f64>,
+    /// The number of dispersions since the last look.
+    fresh: usize,
+    /// In ascending order, as of the last look.
+    sorted: Vec<f64>,
+    /// Room for what comes in and for what goes out, in ascending order.
+    coming: Vec<f64>,
+    going: Vec<f64>,
+}
+
+impl Memory {
+    pub(super) fn new() -> Self {
+        Self {
+            all: VecDeque::with_capacity(MEMORY + LOOK_EVERY),
+            fresh: 0,
+            sorted: Vec::with_capacity(MEMORY),
+            coming: Vec::with_capacity(LOOK_EVERY),
+            going: Vec::with_capacity(LOOK_EVERY),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.all.clear();
+        self.sorted.clear();
+        self.fresh = 0;
+    }
+
+    /// The number of dispersions that count.
+    pub(super) fn len(&self) -> usize {
+        self.all.len().min(MEMORY)
+    }
+
+    pub(super) fn push(&mut self, dispersion: f64) {
+        if self.fresh == LOOK_EVERY {
+            self.sort();
+        }
+        self.all.push_back(dispersion);
+        self.fresh += 1;
+    }
+
+    /// The dispersions as of the last [`Memory::sort`].
+    pub(super) fn sorted(&self) -> &[f64] {
+        &self.sorted
+    }
+
+    /// Brings the order up to date.
+    pub(super) fn sort(&mut self) {
+        let (known, old) = (self.all.len() - self.fresh, self.all.len() - self.len());
+        self.coming.clear();
+        self.coming.extend(self.all.range(known..));
+        self.coming.sort_unstable_by(f64::total_cmp);
+        self.going.clear();
+        self.going.extend(self.all.drain(..old));
+        self.going.sort_unstable_by(f64::total_cmp);
+        self.fresh = 0;
+        self.take_out();
+        self.bring_in();
+    }
+
+    /// Closes the places of those that go, from the least up.
+    fn take_out(&mut self) {
+        let (mut from, mut to) = (0, 0);
+        for gone in &self.going {
+            let place = from + self.sorted[from..].partition_point(|other| other < gone);
+            self.sorted.copy_within(from..place, to);
+            to += place - from;
+            from = place + 1;
+        }
+        self.sorted.copy_within(from.., to);
+        self.sorted.truncate(self.sorted.len() - self.going.len());
+    }
+
+    /// Opens places for those that come, from the greatest down.
+    fn bring_in(&mut self) {
+        let mut until = self.sorted.len();
+        self.sorted.extend_from_slice(&self.coming);
+        for (before, new) in self.coming.iter().enumerate().rev() {
+            let place = self.sorted[..until].partition_point(|other| other <= new);
+            self.sorted.copy_within(place..until, place + before + 1);
+            self.sorted[place + before] = *new;
+            until = place;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_is_sorted_and_holds_the_newest(
+            // Few values, so that many are equal.
+            values in proptest::collection::vec(0u8..64, 0..3 * MEMORY),
+            looks in proptest::collection::vec(1usize..100, 0..100),
+        ) {
+            let mut memory = Memory::new();
+            let mut looks = looks.into_iter();
+            let mut next = looks.next();
+            for (at, value) in values.iter().enumerate() {
+                memory.push(f64::from(*value));
+                if next == Some(0) || at + 1 == values.len() {
+                    memory.sort();
+                    next = looks.next();
+                    let mut expected: Vec<_> = values[(at + 1).saturating_sub(MEMORY)..=at]
+                        .iter()
+                        .map(|value| f64::from(*value))
+                        .collect();
+                    expected.sort_by(f64::total_cmp);
+                    prop_assert_eq!(memory.sorted(), expected);
+                }
+                next = next.map(|left| left.saturating_sub(1));
+            }
+        }
+    }
+}
