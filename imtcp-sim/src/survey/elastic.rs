@@ -118,9 +118,9 @@ impl Approach {
         } else {
             0
         };
-        let mut left_ms = LONGEST_RTT_MS - narrow_rtt_ms;
+        let mut left_ms = (LONGEST_RTT_MS - narrow_rtt_ms).min(2.0 * narrow_rtt_ms);
         let mut one = || {
-            let rtt_ms = (draw.between(0.2, 3.0) * narrow_rtt_ms).min(left_ms * 0.9);
+            let rtt_ms = (draw.between(0.2, 2.0) * narrow_rtt_ms).min(left_ms * 0.9);
             left_ms -= rtt_ms;
             rtt_ms
         };

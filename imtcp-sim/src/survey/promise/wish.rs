@@ -172,6 +172,22 @@ impl Wish {
         ]
     }
 
+    /// The path's scenario file with the requirement in it, so that it can be run by itself.
+    pub(super) fn written_into(&self, text: &str) -> String {
+        let [(_, imtcp), (_, slots_from), (_, duration)] = self.overrides();
+        let main = text.find("name = \"main\"").unwrap_or(text.len());
+        let (before, own) = text.split_at(main);
+        let line = |text: &str, key: &str, new: String| {
+            let is_it = |line: &&str| line.starts_with(key);
+            let old = text.lines().find(is_it).unwrap_or_default();
+            text.replacen(old, &new, 1)
+        };
+        let before = line(before, "duration = ", format!("duration = \"{duration}\""));
+        let (key, bulk) = ("application = ", BULK.1);
+        let required = format!("{key}{bulk}\nimtcp = {imtcp}\nslots_from = \"{slots_from}\"");
+        before + &line(own, key, required)
+    }
+
     /// As scenarios write it.
     pub fn demand(&self) -> &'static str {
         if self.exactly { "exactly" } else { "at least" }
@@ -221,6 +237,8 @@ mod tests {
                 let scenario = path.scenario(&[&[BULK], &overrides[..]].concat());
                 let scenario = scenario.unwrap_or_else(|error| panic!("{name}: {error}"));
                 assert!(scenario.flows[0].imtcp.promise().is_some(), "{name}");
+                let written = Scenario::parse("written", &wish.written_into(&path.text), &[]);
+                assert_eq!(written.expect("it is valid"), scenario, "{name}");
             }
             let [half, most, beyond, none] = counts;
             assert!(half > 200 && most > 200, "{}: {counts:?}", class.name());
