@@ -77,9 +77,9 @@ fn page(surveyed: &[Surveyed]) -> Result<String, String> {
              promise; <em>due</em> is its share beside a flow that has what it requires, or its \
              own fair share if that is more and more is welcome to it.</p>\n";
     for (class, paths, tally) in surveyed {
-        let _ = write!(
+        let _ = writeln!(
             page,
-            "<h2>{}: {} paths</h2>\n",
+            "<h2>{}: {} paths</h2>",
             escaped(class.name()),
             paths.len()
         );
@@ -97,17 +97,14 @@ fn page(surveyed: &[Surveyed]) -> Result<String, String> {
 fn bars(tally: &Tally) -> String {
     let mut table = table(&["bar", "wanted", "found", ""]);
     for bar in &tally.bars {
-        let (class, word) = if bar.met {
-            ("met", "met")
-        } else {
-            ("missed", "missed")
-        };
+        let word = bar.in_words();
         let found = bar
             .found
             .map_or("-".to_owned(), |found| percent(found, 1) + " %");
-        let _ = write!(
+        let _ = writeln!(
             table,
-            "<tr><td class=t>{}</td><td>{}</td><td>{found}</td><td class={class}>{word}</td></tr>\n",
+            "<tr><td class=t>{}</td><td>{}</td><td>{found}</td>\
+             <td class={word}>{word}</td></tr>",
             escaped(&bar.name),
             escaped(&bar.wanted),
         );
@@ -185,10 +182,10 @@ fn worst(paths: &[Promised]) -> String {
     for (one, kept) in ordered.into_iter().take(SHOWN) {
         let [path, _] = one.facts.in_words();
         let cubic = one.kept(Carrier::Cubic);
-        let _ = write!(
+        let _ = writeln!(
             table,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td class=t>{}</td><td class=t>{}</td>\
-             <td class=t>{}</td></tr>\n",
+             <td class=t>{}</td></tr>",
             one.seed,
             percent(kept, 0),
             cubic.map_or("-".to_owned(), |kept| percent(kept, 0)),

@@ -1,7 +1,7 @@
 //! What an application requires of a drawn path.
 
 use super::super::draw::Draw;
-use super::super::path::Path;
+use super::super::path::{FAIR, Path};
 use super::fair::{self, Shares};
 use crate::scenario::{Scenario, ScenarioError};
 use imtcp_cc::units::Timestamp;
@@ -109,7 +109,8 @@ pub fn wish(path: &Path, class: &str, seed: u64) -> Result<Option<Wish>, Scenari
     let span = (instant(slots_from_s), instant(duration_s));
     let shares = fair::shares(&scenario, span, Duration::from_secs_f64(per_s));
     let exactly = draw.chance(0.5);
-    let drawn = required(&mut draw, &shares);
+    let is_fair = path.facts.queue_kind == FAIR;
+    let drawn = required(&mut draw, &shares, is_fair);
     if shares.fair_bps < LEAST_OF_CAPACITY * shares.capacity_bps {
         return Ok(None);
     }
@@ -131,7 +132,8 @@ pub fn wish(path: &Path, class: &str, seed: u64) -> Result<Option<Wish>, Scenari
     }))
 }
 
-fn required(draw: &mut Draw, shares: &Shares) -> f64 {
+/// `is_fair` says that the queue gives each flow its share: nothing beyond it can be had.
+fn required(draw: &mut Draw, shares: &Shares, is_fair: bool) -> f64 {
     let ceiling = (CEILING * shares.capacity_bps).min(MOST_OF_LEFT * shares.left_bps);
     let most = ceiling.min(2.0 * shares.fair_bps);
     let (beyond, within, above) = (
@@ -139,7 +141,7 @@ fn required(draw: &mut Draw, shares: &Shares) -> f64 {
         draw.evenly(0.05, 0.95),
         draw.evenly(0.0, 1.0),
     );
-    if beyond && shares.rivals > 0 && most > 1.05 * shares.fair_bps {
+    if beyond && !is_fair && shares.rivals > 0 && most > 1.05 * shares.fair_bps {
         return shares.fair_bps + above * (most - shares.fair_bps);
     }
     within * shares.fair_bps
