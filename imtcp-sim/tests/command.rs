@@ -241,7 +241,7 @@ fn a_survey_writes_every_path_and_knows_its_classes() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
     assert!(
-        errors.contains("no class `hills`; known: steps"),
+        errors.contains("no class `hills`; known: fixed, steps, elastic, managed"),
         "{errors}"
     );
 }

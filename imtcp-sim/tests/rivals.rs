@@ -43,6 +43,25 @@ fn a_promise_is_kept_where_reno_has_its_fair_share_and_the_rivals_loss_is_told()
     let lost = beside.lost_share.expect("rivals");
     assert!((0.1..0.35).contains(&lost), "{lost}");
 
+    // 94.5 less 20 Mbit/s among 25; a fair share of the promise's own would be less than it has.
+    assert_eq!(promise.rivals.len(), 25);
+    for rival in &promise.rivals {
+        assert_eq!(
+            (rival.left_bps / 10_000, rival.due_bps),
+            (297, rival.left_bps)
+        );
+        // They begin within a second and count two seconds later.
+        assert_eq!(rival.seconds, 4.0);
+    }
+    let had = promise
+        .rivals
+        .iter()
+        .map(|rival| rival.had_bps)
+        .sum::<u64>()
+        / 25;
+    let by_slots = beside.rival_bps.expect("rivals");
+    assert!(had.abs_diff(by_slots) < by_slots / 10, "{had} {by_slots}");
+
     // The client's reading counts: both ways of counting slots agree.
     let reported = promise.reported.expect("the controller counts slots");
     assert!(reported.kept + reported.missed >= promise.all.count);

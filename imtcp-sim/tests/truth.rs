@@ -30,7 +30,10 @@ fn what_entered_crossed_or_was_dropped_or_waits() {
         .link("bottleneck")
         .expect("the link is in the result");
     for (counters, queue) in [(link.forward, 50_000), (link.reverse, 100_000_000)] {
-        let gone = counters.crossed.bytes + counters.overflowed.bytes + counters.thinned.bytes;
+        let gone = counters.crossed.bytes
+            + counters.overflowed.bytes
+            + counters.managed.bytes
+            + counters.thinned.bytes;
         let waiting = counters.offered.bytes - gone;
         // The queue, and the packet in the transmitter.
         assert!(waiting <= queue + 1500, "{waiting} bytes wait");

@@ -1,7 +1,7 @@
 //! `imtcp-sim explain`.
 
 use imtcp_cc::units::{Bandwidth, Timestamp};
-use imtcp_sim::network::{Direction, FlowId, HopSettings, QueueLimit};
+use imtcp_sim::network::{Direction, Discipline, FlowId, HopSettings, QueueLimit};
 use imtcp_sim::scenario::{Link, Nominal, Scenario};
 use imtcp_sim::traffic::Pattern;
 use std::fmt::Write;
@@ -49,6 +49,10 @@ fn hop_row(name: &str, direction: &str, hop: &HopSettings) -> [String; 6] {
     let queue = match hop.queue {
         QueueLimit::Bytes(bytes) => bytes.to_string(),
         QueueLimit::Packets(packets) => format!("{packets} packets"),
+    };
+    let queue = match hop.discipline {
+        Discipline::DropTail => queue,
+        managed => format!("{queue}, {}", managed.name()),
     };
     let loss = hop.loss.map_or("none".to_owned(), |loss| {
         let burst = loss

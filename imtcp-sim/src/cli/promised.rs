@@ -125,7 +125,7 @@ fn bars(bars: &[Bar]) -> comfy_table::Table {
             bar.wanted.clone(),
             bar.found
                 .map_or("-".to_owned(), |found| format!("{:.1} %", found * 100.0)),
-            if bar.met { "met" } else { "missed" }.to_owned(),
+            bar.in_words().to_owned(),
         ]);
     }
     table

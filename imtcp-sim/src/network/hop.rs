@@ -1,6 +1,7 @@
 //! One direction of a link: queue, transmitter, loss, pipe.
 
-use super::{Aggregation, Loss, LossModel, Owner, Packet, Queue, QueueLimit, Release, Thinning};
+use super::{Aggregation, Discipline, Loss, LossModel, Owner, Packet};
+use super::{Queue, QueueLimit, Release, Thinning, Waiting};
 use crate::profile::{Profile, work_of};
 use crate::random::Random;
 use crate::truth::{Meter, Transits};
@@ -17,6 +18,8 @@ pub struct HopSettings {
     pub delay: Duration,
     /// Bound of the queue.
     pub queue: QueueLimit,
+    /// How the queue is managed.
+    pub discipline: Discipline,
     /// Random loss behind the transmitter, if any.
     pub loss: Option<LossModel>,
     /// Of this many acknowledgements of a flow one is kept; 1 keeps all.
@@ -33,6 +36,8 @@ pub struct Counters {
     pub offered: Tally,
     /// Dropped because the queue was full.
     pub overflowed: Tally,
+    /// Dropped by the queue's discipline although the queue was not full.
+    pub managed: Tally,
     /// Dropped by acknowledgement thinning.
     pub thinned: Tally,
     /// Crossed the link: transmitted to the last bit.
@@ -51,7 +56,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, packet: &Packet) {
+    pub(super) fn add(&mut self, packet: &Packet) {
         self.packets += 1;
         self.bytes += packet.size.get();
     }
@@ -63,8 +68,6 @@ pub struct Hop {
     rate: Profile,
     delay: Duration,
     queue: Queue,
-    /// When what is in the queue came, in the same order.
-    since: VecDeque<Timestamp>,
     loss: Option<Loss>,
     thinning: Thinning,
     aggregation: Option<Aggregation>,
@@ -99,11 +102,11 @@ impl Hop {
     /// An idle hop. `name` seeds its losses.
     pub fn new(settings: &HopSettings, seed: u64, name: &str) -> Self {
         let random = || Random::for_component(seed, &format!("loss.{name}"));
+        let chance = Random::for_component(seed, &format!("queue.{name}"));
         Self {
             rate: settings.rate.clone(),
             delay: settings.delay,
-            queue: Queue::new(settings.queue),
-            since: VecDeque::new(),
+            queue: Queue::new(settings.queue, &settings.discipline, chance),
             loss: settings.loss.map(|model| Loss::new(model, random())),
             thinning: Thinning::new(settings.keep_every_acknowledgement),
             aggregation: settings.release.map(Aggregation::new),
@@ -125,10 +128,7 @@ impl Hop {
         if self.transmitting.is_none() {
             return Some(self.transmit(now, packet, now, 0));
         }
-        match self.queue.push(packet) {
-            Ok(()) => self.since.push_back(now),
-            Err(dropped) => self.counters.overflowed.add(&dropped),
-        }
+        self.queue.push(now, packet, &mut self.counters);
         None
     }
 
@@ -141,9 +141,10 @@ impl Hop {
             };
         };
         self.account(&done);
-        let next = self.queue.pop().zip(self.since.pop_front());
+        let next = self.queue.pop(now, &mut self.counters);
         Finished {
-            next_finish: next.map(|(packet, came)| self.transmit(now, packet, came, done.surplus)),
+            next_finish: next
+                .map(|Waiting { packet, came }| self.transmit(now, packet, came, done.surplus)),
             next_arrival: self.propagate(now, done.packet),
         }
     }
@@ -253,6 +254,7 @@ mod tests {
             rate: Profile::constant(rate),
             delay: Duration::from_millis(10),
             queue,
+            discipline: Discipline::DropTail,
             loss: None,
             keep_every_acknowledgement: 1,
             release: None,

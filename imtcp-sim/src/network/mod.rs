@@ -17,5 +17,5 @@ pub use hop::{Counters, Finished, Hop, HopSettings, Tally};
 pub use loss::{Loss, LossModel};
 pub use packet::{Datagram, Direction, FlowId, Owner, Packet, Stamp};
 pub use path::{HopId, Network, Onward, Route};
-pub use queue::{Queue, QueueLimit};
+pub use queue::{CoDelSettings, Discipline, PieSettings, Queue, QueueLimit, RedSettings, Waiting};
 pub use thinning::Thinning;

@@ -3,6 +3,7 @@
 
 mod comparison;
 mod figure;
+mod promise_plots;
 mod promise_report;
 mod qlog;
 mod reliability;

@@ -4,19 +4,20 @@ use super::Scenario;
 use super::application::Application;
 use super::flow::Flow;
 use super::nominal::Nominal;
-use crate::network::FlowId;
+use crate::network::{Discipline, FlowId};
 use imtcp_cc::promise::Demand;
 use imtcp_cc::units::Timestamp;
 
 /// The max-min fair goodput of each of `flows` in bit/s, if they share the narrowest link of the
 /// first one's path as it is at `at`. No flow has more than it asks for. A flow that has less than
-/// it asks for has as much as any other.
+/// it asks for has as much as any other. Inelastic traffic comes first, but where the queue is
+/// fair: there it has a share like a flow.
 pub fn fair_shares(scenario: &Scenario, flows: &[FlowId], at: Timestamp) -> Vec<f64> {
     let Some(first) = flows.first() else {
         return Vec::new();
     };
     let wanted_bps: Vec<f64> = flows.iter().map(|id| wanted(scenario, *id)).collect();
-    fair_shares_of(link_goodput(scenario, *first, at), &wanted_bps)
+    Shared::at(scenario, *first, at).among(&wanted_bps)
 }
 
 /// What others may expect beside a flow that requires a rate, each as goodput in bit/s.
@@ -37,31 +38,58 @@ pub fn beside(
     others: &[FlowId],
     at: Timestamp,
 ) -> Beside {
-    let link_bps = link_goodput(scenario, main, at);
+    let link = Shared::at(scenario, main, at);
     let wanted_bps: Vec<f64> = others.iter().map(|id| wanted(scenario, *id)).collect();
-    let share_of = |link_bps: f64| fair_shares_of(link_bps, &wanted_bps);
-    let own_bps = fair_shares_of(
-        link_bps,
-        &[&[wanted(scenario, main)], &wanted_bps[..]].concat(),
-    );
+    let own_bps = link.among(&[&[wanted(scenario, main)], &wanted_bps[..]].concat());
     let own_bps = own_bps
         .first()
         .map_or(required_bps, |own| own.max(required_bps));
     Beside {
-        left_bps: share_of((link_bps - required_bps).max(0.0)),
-        due_bps: share_of((link_bps - own_bps).max(0.0)),
+        left_bps: link.less(required_bps).among(&wanted_bps),
+        due_bps: link.less(own_bps).among(&wanted_bps),
     }
 }
 
-/// What flows can carry of the narrowest link of this one's path, as goodput.
-fn link_goodput(scenario: &Scenario, flow: FlowId, at: Timestamp) -> f64 {
-    let (_, left) = Nominal::new(scenario, flow).available(at);
-    left.as_bps_f64() * goodput_share(&scenario.flows[flow.0])
+/// The narrowest link of a flow's path, as goodput.
+#[derive(Clone, Copy)]
+struct Shared {
+    link_bps: f64,
+    /// Inelastic traffic that has to share like everybody else, because the queue is fair.
+    cross_bps: Option<f64>,
 }
 
-fn fair_shares_of(link_bps: f64, wanted_bps: &[f64]) -> Vec<f64> {
-    let level_bps = water_level(link_bps, wanted_bps);
-    wanted_bps.iter().map(|bps| bps.min(level_bps)).collect()
+impl Shared {
+    fn at(scenario: &Scenario, flow: FlowId, at: Timestamp) -> Self {
+        let nominal = Nominal::new(scenario, flow);
+        let share = goodput_share(&scenario.flows[flow.0]);
+        let (tight, left) = nominal.available(at);
+        let hop = &scenario.links[tight].forward;
+        if matches!(hop.discipline, Discipline::FqCoDel(_)) {
+            return Self {
+                link_bps: hop.rate.rate_at(at).as_bps_f64() * share,
+                cross_bps: Some(nominal.cross(tight, at).as_bps_f64() * share),
+            };
+        }
+        Self {
+            link_bps: left.as_bps_f64() * share,
+            cross_bps: None,
+        }
+    }
+
+    fn less(self, bps: f64) -> Self {
+        Self {
+            link_bps: (self.link_bps - bps).max(0.0),
+            ..self
+        }
+    }
+
+    /// The max-min share of each flow.
+    fn among(self, wanted_bps: &[f64]) -> Vec<f64> {
+        let mut all = wanted_bps.to_vec();
+        all.extend(self.cross_bps);
+        let level_bps = water_level(self.link_bps, &all);
+        wanted_bps.iter().map(|bps| bps.min(level_bps)).collect()
+    }
 }
 
 /// Application data in a full packet, as a share of what it takes on the link.
@@ -109,6 +137,59 @@ fn water_level(link_bps: f64, wanted_bps: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fair_queue_lets_inelastic_traffic_have_a_share_like_others() {
+        // 90 of 100 are inelastic. First come, first served leaves 10 to two flows; a fair queue
+        // gives each of the three a third.
+        let shares = |cross_bps, link_bps| {
+            let link = Shared {
+                link_bps,
+                cross_bps,
+            };
+            link.among(&[f64::INFINITY; 2])
+        };
+        assert_eq!(shares(None, 10.0), [5.0, 5.0]);
+        assert_eq!(shares(Some(90.0), 100.0), [100.0 / 3.0; 2]);
+        assert_eq!(shares(Some(20.0), 100.0), [40.0; 2]);
+    }
+
+    #[test]
+    fn what_is_left_is_less_than_what_is_due_only_where_more_is_welcome() {
+        let text = |promise: &str| {
+            format!(
+                "name = \"fair\"\ntitle = \"fair\"\nduration = \"5 s\"\n\
+                 [[link]]\nname = \"link\"\nrate = \"40 Mbit/s\"\ndelay = \"15 ms\"\n\
+                 queue = \"150 KB\"\n\
+                 [[flow]]\nname = \"main\"\ncontroller = \"imtcp\"\n\
+                 application = {{ kind = \"bulk\" }}\nimtcp = {{ promise = {promise} }}\n\
+                 [[flow]]\nname = \"rival\"\ncontroller = \"cubic\"\n\
+                 application = {{ kind = \"bulk\" }}\n"
+            )
+        };
+        let goodput = 40e6 * 1302.0 / 1378.0;
+        let share = |demand: &str, required: f64| {
+            let promise = format!("{{ rate = \"{required} bit/s\", per = \"2 s\"{demand} }}");
+            let scenario = Scenario::parse("fair", &text(&promise), &[]).expect("it is valid");
+            let found = beside(
+                &scenario,
+                FlowId(0),
+                required,
+                &[FlowId(1)],
+                Timestamp::ZERO,
+            );
+            (found.left_bps[0], found.due_bps[0])
+        };
+        let exactly = ", demand = \"exactly\"";
+        let near = |(left, due): (f64, f64), expected: (f64, f64)| {
+            assert!((left - expected.0).abs() < 1.0, "{left} {expected:?}");
+            assert!((due - expected.1).abs() < 1.0, "{due} {expected:?}");
+        };
+        // 8 of 37.8: the rest is left, but a flow that can use more is due a half.
+        near(share("", 8e6), (goodput - 8e6, goodput / 2.0));
+        near(share(exactly, 8e6), (goodput - 8e6, goodput - 8e6));
+        near(share("", 20e6), (goodput - 20e6, goodput - 20e6));
+    }
 
     #[test]
     fn water_finds_its_level() {

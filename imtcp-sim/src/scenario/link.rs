@@ -1,9 +1,9 @@
 //! `[[link]]`: a hop in each direction.
 
 use super::error::{Complaint, ScenarioError};
-use super::quantity;
 use super::reader::{Entry, Section};
-use crate::network::{HopSettings, LossModel, QueueLimit, Release};
+use super::{discipline, quantity};
+use crate::network::{Discipline, HopSettings, LossModel, QueueLimit, Release};
 use crate::profile::{Profile, Step};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
@@ -40,9 +40,8 @@ fn read(name: String, mut section: Section<'_>) -> Result<Link, ScenarioError> {
     let delay = section
         .required("delay", "\"10 ms\"")?
         .quantity(quantity::span)?;
-    let queue = section
-        .required("queue", "\"125 KB\"")?
-        .quantity(quantity::queue)?;
+    let queue = section.required("queue", "\"125 KB\"")?;
+    let (queue, discipline) = discipline::read(&queue, rate)?;
     let loss = section
         .optional("loss")
         .map(|entry| loss(&entry))
@@ -60,6 +59,7 @@ fn read(name: String, mut section: Section<'_>) -> Result<Link, ScenarioError> {
         rate: Profile::stepped(rate, &steps),
         delay,
         queue,
+        discipline,
         loss,
         keep_every_acknowledgement: 1,
         release,
@@ -80,6 +80,7 @@ fn read_reverse(
         rate: Profile::constant(forward_rate),
         delay: forward_delay,
         queue: REVERSE_QUEUE,
+        discipline: Discipline::DropTail,
         loss: None,
         keep_every_acknowledgement: 1,
         release: None,
@@ -96,7 +97,7 @@ fn read_reverse(
         hop.delay = entry.quantity(quantity::span)?;
     }
     if let Some(entry) = section.optional("queue") {
-        hop.queue = entry.quantity(quantity::queue)?;
+        (hop.queue, hop.discipline) = discipline::read(&entry, rate)?;
     }
     if let Some(entry) = section.optional("loss") {
         hop.loss = Some(loss(&entry)?);

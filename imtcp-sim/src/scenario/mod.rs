@@ -6,6 +6,7 @@
 mod alike;
 mod application;
 mod column;
+mod discipline;
 mod document;
 mod error;
 mod fairness;

@@ -44,7 +44,7 @@ impl<'s> Nominal<'s> {
             .unwrap_or((0, Bandwidth::ZERO))
     }
 
-    fn cross(&self, link: usize, at: Timestamp) -> Bandwidth {
+    pub(super) fn cross(&self, link: usize, at: Timestamp) -> Bandwidth {
         self.scenario
             .traffic
             .iter()

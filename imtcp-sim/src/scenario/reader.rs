@@ -193,6 +193,10 @@ impl<'d> Entry<'d> {
         self.value.is_str()
     }
 
+    pub(super) fn is_table(&self) -> bool {
+        self.value.is_table()
+    }
+
     pub(super) fn is_array(&self) -> bool {
         self.value.is_array()
     }

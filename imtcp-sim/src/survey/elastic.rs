@@ -12,6 +12,10 @@ use std::fmt::Write;
 pub(super) const KINDS: [&str; 4] = ["cubic", "bbr2", "reno", "imtcp"];
 /// An equal share is not smaller than this: below it windows are a few packets.
 const LEAST_SHARE_MBPS: f64 = 0.2;
+/// The path and its queue hold at least so many packets of each flow, of this size. With fewer in
+/// flight a loss cannot be told from what comes after it, and everybody lives on timeouts.
+const LEAST_PACKETS: f64 = 4.0;
+const PACKET_BYTES: f64 = 1378.0;
 /// The most of the capacity that inelastic traffic takes.
 const CROSS_SHARE: f64 = 0.5;
 /// The longest round trip.
@@ -36,7 +40,7 @@ pub(super) fn draw(seed: u64) -> Result<Path, ScenarioError> {
     }
     let approach = Approach::draw(&mut draw, ground.rtt_ms);
     ground.rtt_ms = approach.round_trip(approach.main);
-    let kinds = kinds(&mut draw, ground.left_mbps());
+    let kinds = kinds(&mut draw, 20.0_f64.min(room(&ground)));
     let source = source(&mut draw, ground.left_mbps() / (kinds.len() + 1) as f64);
     let client = Client::draw(&mut draw);
     let duration_s = ground.duration_s(&source, true);
@@ -63,10 +67,16 @@ pub(super) fn draw(seed: u64) -> Result<Path, ScenarioError> {
     })
 }
 
-/// One to twenty, all of one kind or each of its own.
-fn kinds(draw: &mut Draw, left_mbps: f64) -> Vec<&'static str> {
-    let most = (left_mbps / LEAST_SHARE_MBPS - 1.0).clamp(1.0, 20.0);
-    let drawn = draw.between(1.0, most + 1.0);
+/// The most flows that there is room for beside the one that is looked at.
+pub(super) fn room(ground: &Ground) -> f64 {
+    let path_bytes = ground.left_mbps() * ground.rtt_ms * 125.0;
+    let packets = (path_bytes + ground.queue_bytes()) / PACKET_BYTES;
+    (ground.left_mbps() / LEAST_SHARE_MBPS).min(packets / LEAST_PACKETS) - 1.0
+}
+
+/// One to so many, all of one kind or each of its own.
+pub(super) fn kinds(draw: &mut Draw, most: f64) -> Vec<&'static str> {
+    let drawn = draw.between(1.0, most.max(1.0) + 1.0);
     let one = draw.chance(0.5).then(|| draw.one_of(&KINDS));
     let numbers = (1..=20u32).take_while(|number| f64::from(*number) <= drawn);
     numbers
@@ -118,9 +128,9 @@ impl Approach {
         } else {
             0
         };
-        let mut left_ms = LONGEST_RTT_MS - narrow_rtt_ms;
+        let mut left_ms = (LONGEST_RTT_MS - narrow_rtt_ms).min(2.0 * narrow_rtt_ms);
         let mut one = || {
-            let rtt_ms = (draw.between(0.2, 3.0) * narrow_rtt_ms).min(left_ms * 0.9);
+            let rtt_ms = (draw.between(0.2, 2.0) * narrow_rtt_ms).min(left_ms * 0.9);
             left_ms -= rtt_ms;
             rtt_ms
         };

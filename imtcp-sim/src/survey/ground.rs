@@ -9,6 +9,9 @@ use std::fmt::Write;
 const CARRIED_MEGABITS: f64 = 600.0;
 const SHORTEST_S: f64 = 10.0;
 const LONGEST_S: f64 = 40.0;
+/// The most bytes that the empty path holds. What quiche does per loss grows with what is in
+/// flight, and one such path would cost as much as fifty others.
+const MOST_IN_FLIGHT_BYTES: f64 = 4e6;
 /// The shortest queue: four packets of 1500 bytes.
 const LEAST_QUEUE_BYTES: f64 = 6000.0;
 
@@ -41,7 +44,10 @@ impl Ground {
         let capacity_mbps = draw.rather_low(1.0, 1000.0);
         Self {
             capacity_mbps,
-            rtt_ms: draw.between(2.0, 300.0),
+            rtt_ms: draw.between(
+                2.0,
+                (MOST_IN_FLIGHT_BYTES / capacity_mbps / 125.0).min(300.0),
+            ),
             queue_bdp: draw.between(0.1, 8.0),
             cross: Cross::draw(draw, capacity_mbps, cross_share),
         }

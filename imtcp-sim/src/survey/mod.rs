@@ -11,6 +11,7 @@ mod draw;
 mod elastic;
 mod fixed;
 mod ground;
+mod managed;
 mod path;
 pub mod promise;
 mod repeats;
@@ -36,11 +37,13 @@ pub enum Class {
     Steps,
     /// One to twenty flows beside, which take what they can get.
     Elastic,
+    /// A queue managed by CoDel, FQ-CoDel, PIE or RED.
+    Managed,
 }
 
 impl Class {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::Fixed, Self::Steps, Self::Elastic];
+    pub const ALL: &[Self] = &[Self::Fixed, Self::Steps, Self::Elastic, Self::Managed];
 
     /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
@@ -48,6 +51,7 @@ impl Class {
             Self::Fixed => "fixed",
             Self::Steps => "steps",
             Self::Elastic => "elastic",
+            Self::Managed => "managed",
         }
     }
 
@@ -66,6 +70,7 @@ impl Class {
             Self::Fixed => fixed::draw(seed),
             Self::Steps => steps::draw(seed),
             Self::Elastic => elastic::draw(seed),
+            Self::Managed => managed::draw(seed),
         }
     }
 }

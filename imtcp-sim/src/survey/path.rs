@@ -7,6 +7,11 @@ use imtcp_cc::units::Timestamp;
 use serde::Serialize;
 use std::time::Duration;
 
+/// The kind of a queue that nobody manages.
+pub(super) const DROP_TAIL: &str = "drop-tail";
+/// That of one in which each flow has its share.
+pub(super) const FAIR: &str = "fq-codel";
+
 /// A scenario as a seed drew it. Its first flow, `main`, is the one that is looked at.
 #[derive(Clone, Debug)]
 pub struct Path {
@@ -31,6 +36,8 @@ pub struct Facts {
     pub queue_bytes: f64,
     /// The same in bandwidth-delay products of the beginning.
     pub queue_bdp: f64,
+    /// How the queue is managed.
+    pub queue_kind: &'static str,
     /// What the flow sends, in words.
     pub sends: String,
     /// What the flow sends, as scenarios write it.
@@ -60,6 +67,7 @@ impl Facts {
             rtt_ms: ground.rtt_ms,
             queue_bytes: ground.queue_bytes(),
             queue_bdp: ground.queue_bdp,
+            queue_kind: DROP_TAIL,
             sends: source.words.clone(),
             application: source.text.clone(),
             bulk: source.mbps.is_none(),
@@ -102,8 +110,12 @@ impl Facts {
             _ => format!("{left:.1}/{capacity:.1}"),
         });
         let phases = phases.collect::<Vec<_>>().join(" > ");
+        let queue = match self.queue_kind {
+            DROP_TAIL => String::new(),
+            managed => format!(" of {managed}"),
+        };
         let path = format!(
-            "{phases} Mbit/s, {}, {:.0} ms, {:.1} BDP",
+            "{phases} Mbit/s, {}, {:.0} ms, {:.1} BDP{queue}",
             self.cross, self.rtt_ms, self.queue_bdp
         );
         let beside = match &self.rivals[..] {

@@ -1,7 +1,7 @@
 //! The class `steps`: one FIFO link whose capacity or cross traffic changes one to five times.
 
 use super::draw::Draw;
-use super::path::{Facts, Path};
+use super::path::{DROP_TAIL, Facts, Path};
 use super::source::{source, whole};
 use crate::scenario::{Scenario, ScenarioError};
 use imtcp_cc::units::Timestamp;
@@ -59,6 +59,7 @@ pub(super) fn draw(seed: u64) -> Result<Path, ScenarioError> {
         rtt_ms,
         queue_bytes,
         queue_bdp,
+        queue_kind: DROP_TAIL,
         sends: source.words,
         application: source.text,
         bulk: source.mbps.is_none(),

@@ -53,6 +53,9 @@ pub struct Promised {
     pub wish: Wish,
     /// What each carrier made of it.
     pub carriers: Vec<Carried>,
+    /// The scenario file, to be run by itself.
+    #[serde(skip)]
+    pub text: String,
 }
 
 impl Promised {
@@ -115,6 +118,7 @@ pub fn run(
         facts: path.facts.clone(),
         wish: wish.clone(),
         carriers: carried.collect::<Result<_, _>>()?,
+        text: wish.written_into(&path.text),
     })
 }
 

@@ -203,6 +203,15 @@ fn bars(rows: &[Row], worst_bin: Option<f64>, warnings: &Warnings) -> Vec<Bar> {
 }
 
 impl Bar {
+    /// Whether it is met.
+    pub fn in_words(&self) -> &'static str {
+        match (self.found, self.met) {
+            (None, _) => "-",
+            (_, true) => "met",
+            (_, false) => "missed",
+        }
+    }
+
     fn at_least(name: String, found: Option<f64>, least: f64) -> Self {
         Self {
             name,
@@ -210,5 +219,116 @@ impl Bar {
             found,
             met: found.is_none_or(|found| found >= least),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Class;
+    use super::super::wish::Wish;
+    use super::*;
+    use crate::result::{RivalShare, Slots};
+
+    fn carried(carrier: Carrier, ratios: &[f64], rivals_bps: &[u64]) -> Carried {
+        let kept = ratios.iter().filter(|ratio| **ratio >= 1.0).count();
+        let rival = |had_bps: &u64| RivalShare {
+            name: "rival".to_owned(),
+            controller: "cubic",
+            seconds: 10.0,
+            had_bps: *had_bps,
+            left_bps: 10_000,
+            due_bps: 5000,
+        };
+        Carried {
+            carrier,
+            slots: Slots {
+                count: ratios.len(),
+                kept_share: kept as f64 / ratios.len() as f64,
+                p5: 0.0,
+                mean: 0.0,
+            },
+            ratios: ratios.to_vec(),
+            loss_share: 0.01,
+            rivals: rivals_bps.iter().map(rival).collect(),
+            queueing_ms: Some([1.0, 4.0]),
+            forecasts: Vec::new(),
+            warnings: Warnings {
+                right: 1,
+                wrong: 0,
+                none: 3,
+                quiet: 6,
+            },
+            ended: None,
+        }
+    }
+
+    fn promised(share: Share, carriers: Vec<Carried>) -> Promised {
+        let path = Class::Fixed.draw(1).expect("it is valid");
+        Promised {
+            seed: 1,
+            facts: path.facts,
+            wish: Wish {
+                required_bps: 1e6,
+                per_s: 1.0,
+                exactly: false,
+                fair_bps: 2e6,
+                of_fair: 0.5,
+                share,
+                rivals: 1,
+                slots_from_s: 2.0,
+                duration_s: 12.0,
+            },
+            carriers,
+            text: String::new(),
+        }
+    }
+
+    #[test]
+    fn slots_and_rivals_are_counted_over_paths_and_held_to_the_bars() {
+        let all = [
+            promised(
+                Share::Half,
+                vec![
+                    carried(Carrier::Imtcp, &[1.0, 1.2, 0.5, 1.1], &[4500]),
+                    carried(Carrier::Cubic, &[2.0], &[1000]),
+                ],
+            ),
+            promised(
+                Share::Half,
+                vec![carried(Carrier::Imtcp, &[1.0], &[6000, 5000])],
+            ),
+            promised(Share::Beyond, vec![carried(Carrier::Imtcp, &[1.0; 9], &[])]),
+        ];
+        let tally = Tally::of(&all);
+        let rows = tally.rows.iter();
+        let shape = rows.map(|row| (row.share, row.carrier, row.paths));
+        assert_eq!(
+            shape.collect::<Vec<_>>(),
+            [
+                (Share::Half, Carrier::Imtcp, 2),
+                (Share::Half, Carrier::Cubic, 1),
+                (Share::Beyond, Carrier::Imtcp, 1),
+            ]
+        );
+        let own = &tally.rows[0];
+        // Four of five slots; three of four and all of one at the mean of the paths.
+        assert_eq!((own.slots, own.kept, own.kept_of_paths), (5, 0.8, 0.875));
+        assert_eq!(own.p5, 0.5);
+        assert_eq!(own.of_left, Some([0.5, 0.45]));
+        assert_eq!(own.of_due, Some([1.0, 0.9]));
+        // Of 30 slots 12 were missed and 3 of these warned of.
+        assert_eq!(tally.warnings.recall(), Some(0.25));
+        let met: Vec<(&str, bool)> = tally.bars.iter().map(|b| (&b.name[..], b.met)).collect();
+        assert_eq!(
+            met,
+            [
+                ("slots kept, required 5..50 % of the fair share", false),
+                ("slots kept, required 100..200 % of the fair share", true),
+                ("each rival's share of what is due, 5..50 %", true),
+                ("the forecasts' worst bin", true),
+                ("precision of AtRisk", true),
+                ("recall of AtRisk", false),
+            ]
+        );
     }
 }
