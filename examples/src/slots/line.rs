@@ -55,8 +55,9 @@ impl Line {
     /// How a promise stands.
     pub(super) fn of_status(status: Status) -> Self {
         let (cause, shortfall) = match status {
-            Status::AtRisk { cause, shortfall } => (cause.name(), Some(shortfall.get())),
-            Status::Broken { shortfall } => ("", Some(shortfall.get())),
+            Status::AtRisk { cause, shortfall } | Status::Broken { cause, shortfall } => {
+                (cause.name(), Some(shortfall.get()))
+            }
             // Idle or kept.
             _ => ("", None),
         };

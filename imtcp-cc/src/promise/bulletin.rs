@@ -206,33 +206,49 @@ fn status_to_words(status: Status) -> [u64; STATUS_WORDS] {
     match status {
         Status::Idle => [0, 0],
         Status::Kept => [1, 0],
-        Status::Broken { shortfall } => [2, shortfall.get()],
-        Status::AtRisk { cause, shortfall } => {
-            let cause = match cause {
-                Cause::Crowded => 3,
-                Cause::Ceiling => 4,
-                Cause::Window => 5,
-                Cause::RoundTrip => 6,
-                Cause::Silence => 7,
-            };
-            [cause, shortfall.get()]
-        }
+        Status::AtRisk { cause, shortfall } => [AT_RISK + cause_to_word(cause), shortfall.get()],
+        Status::Broken { cause, shortfall } => [BROKEN + cause_to_word(cause), shortfall.get()],
+    }
+}
+
+/// The first words of the two statuses that have a cause.
+const AT_RISK: u64 = 16;
+const BROKEN: u64 = 32;
+
+fn cause_to_word(cause: Cause) -> u64 {
+    match cause {
+        Cause::Crowded => 0,
+        Cause::Ceiling => 1,
+        Cause::Window => 2,
+        Cause::RoundTrip => 3,
+        Cause::Silence => 4,
+    }
+}
+
+fn cause_from_word(word: u64) -> Cause {
+    match word {
+        0 => Cause::Crowded,
+        1 => Cause::Ceiling,
+        2 => Cause::Window,
+        3 => Cause::RoundTrip,
+        _ => Cause::Silence,
     }
 }
 
 fn status_from_words([kind, shortfall]: [u64; STATUS_WORDS]) -> Status {
     let shortfall = Bytes::new(shortfall);
-    let cause = match kind {
-        0 => return Status::Idle,
-        1 => return Status::Kept,
-        2 => return Status::Broken { shortfall },
-        3 => Cause::Crowded,
-        4 => Cause::Ceiling,
-        5 => Cause::Window,
-        6 => Cause::RoundTrip,
-        _ => Cause::Silence,
-    };
-    Status::AtRisk { cause, shortfall }
+    match kind {
+        0 => Status::Idle,
+        1 => Status::Kept,
+        AT_RISK..BROKEN => Status::AtRisk {
+            cause: cause_from_word(kind - AT_RISK),
+            shortfall,
+        },
+        _ => Status::Broken {
+            cause: cause_from_word(kind.saturating_sub(BROKEN)),
+            shortfall,
+        },
+    }
 }
 
 pub(super) fn report_to_words(report: &SlotReport) -> [u64; REPORT_WORDS] {
@@ -315,20 +331,19 @@ mod tests {
         assert_eq!(Bulletin::from_words(&full.to_words()), full);
         for cause in [
             Cause::Crowded,
+            Cause::Ceiling,
             Cause::Window,
             Cause::RoundTrip,
             Cause::Silence,
         ] {
-            let status = Status::AtRisk {
-                cause,
-                shortfall: Bytes::new(7),
-            };
-            assert_eq!(status_from_words(status_to_words(status)), status);
+            let shortfall = Bytes::new(7);
+            for status in [
+                Status::AtRisk { cause, shortfall },
+                Status::Broken { cause, shortfall },
+            ] {
+                assert_eq!(status_from_words(status_to_words(status)), status);
+            }
         }
-        let broken = Status::Broken {
-            shortfall: Bytes::new(7),
-        };
-        assert_eq!(status_from_words(status_to_words(broken)), broken);
         assert_eq!(
             status_from_words(status_to_words(Status::Kept)),
             Status::Kept

@@ -8,6 +8,7 @@ mod foresight;
 mod slot_by_slot;
 
 use super::changes::Changes;
+use super::exit::Exit;
 use super::handle::Promise;
 use super::history::History;
 use super::requirement::{Demand, Requirement};
@@ -121,6 +122,7 @@ pub(crate) struct Keeper {
     control: Option<ControlSlot>,
     length: SlotLength,
     weight: Weight,
+    exit: Exit,
     /// Whether the control slots met their targets. It is carried from one evaluation slot into
     /// the next.
     standing: Standing,
@@ -171,6 +173,7 @@ impl Keeper {
             control: None,
             length: SlotLength::new(settings.rule),
             weight: Weight::new(settings.window, settings.weight),
+            exit: Exit::default(),
             standing: Standing::OnTarget,
             shortfalls: Shortfalls::default(),
             slope: 1.0,
@@ -297,7 +300,10 @@ impl Keeper {
             order,
             packets_per_second: self.packets_per_second,
             gathered_packets: self.packets_per_second.map(gathered),
-            proportion: self.control.map(|control| self.proportion(path, &requirement, &control)),
+            proportion: self
+                .control
+                .filter(|_| !self.exit.is_resting())
+                .map(|control| self.proportion(path, &requirement, &control)),
         }
     }
 
@@ -316,6 +322,7 @@ impl Keeper {
         self.requirement = requirement;
         self.evaluation = None;
         self.control = None;
+        self.exit = Exit::default();
         self.standing = Standing::OnTarget;
         self.warned = None;
         self.status = Status::Idle;
@@ -412,6 +419,10 @@ impl Keeper {
         let length = self.control.map_or(1, |control| control.length);
         let wanted_rate = if crowded { target } else { bw };
         let enough = Enough::of(wanted_rate, rates.as_ref(), window, srtt, length, spare);
+        if self.exit.is_resting() {
+            self.packets_per_second = exactly.then_some(bw);
+            return WindowOrder::Free;
+        }
         if path.slow_start {
             return if exactly && window >= enough.window {
                 WindowOrder::LeaveSlowStart
@@ -439,6 +450,17 @@ impl Keeper {
             bytes_per_round_trip: whole(self.slope * packet),
             is_floor: competes,
         })
+    }
+
+    /// Whether nothing more can be done for the requirement: N is at its bound, or the ceiling or
+    /// the capacity is.
+    fn is_at_bound(&self, path: &PathState, requirement: &Requirement) -> bool {
+        let bw = self.required_packets(path, requirement);
+        let reach = self
+            .fresh_estimate(path)
+            .map(|estimate| self.path_rates(path, &estimate).reach());
+        let weight = self.weight.of(bw, path.smoothed.as_secs_f64());
+        weight >= self.settings.weight || reach.is_some_and(|reach| reach < bw)
     }
 
     /// How the window answers congestion: in proportion to what the control slot needs.

@@ -27,6 +27,7 @@
 
 mod bulletin;
 mod changes;
+mod exit;
 mod forecast;
 mod handle;
 mod history;

@@ -20,9 +20,14 @@ pub enum Status {
         /// The goodput that the slot is expected to lack.
         shortfall: Bytes,
     },
-    /// The slot cannot be kept any more: not even the whole capacity would deliver what is
-    /// missing.
+    /// The slot cannot be kept any more, because not even the whole capacity would deliver what is
+    /// missing. Or the promise has stopped competing after two slots that were missed with N at
+    /// its bound ([`crate::Config::promise_weight`]). Its flow then takes no more than any other
+    /// flow. After 8 slots it tries again for one slot, and each trial that fails doubles the
+    /// rest, up to 128 slots.
     Broken {
+        /// The cause, as far as it can be told.
+        cause: Cause,
         /// The goodput that is missing now.
         shortfall: Bytes,
     },

@@ -114,10 +114,8 @@ fn record(event: &Event) -> (&'static str, Value) {
 
 fn status_data(status: Status) -> Value {
     let mut data = json!({ "status": status.name() });
-    if let Status::AtRisk { shortfall, .. } | Status::Broken { shortfall } = status {
+    if let Status::AtRisk { cause, shortfall } | Status::Broken { cause, shortfall } = status {
         data["shortfall"] = json!(shortfall.get());
-    }
-    if let Status::AtRisk { cause, .. } = status {
         data["cause"] = json!(cause.name());
     }
     data

@@ -74,7 +74,7 @@ pub(super) fn check_report(report: &SlotReport, met: &mut Met) {
 
 /// As [`check_report`], of how a slot stands.
 pub(super) fn check_status(status: &Status) {
-    if let Status::Broken { shortfall } = status {
+    if let Status::Broken { shortfall, .. } = status {
         assert!(*shortfall > Bytes::ZERO, "nothing is missing");
     }
 }

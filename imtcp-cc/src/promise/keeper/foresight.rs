@@ -117,10 +117,11 @@ impl Keeper {
         // A silence lasts as long again as it has lasted, as far as anybody can tell.
         let left = left.saturating_sub(silence);
         let needed = Bandwidth::from_bytes_over(missing, left).unwrap_or(Bandwidth::MAX);
-        if outlook.capacity.is_some_and(|capacity| needed > capacity) {
-            let shortfall = missing;
+        let shortfall = missing;
+        if outlook.capacity.is_some_and(|capacity| needed > capacity) || self.exit.is_resting() {
             return if silence.is_zero() {
-                Status::Broken { shortfall }
+                let cause = self.cause(path, &requirement, needed, outlook);
+                Status::Broken { cause, shortfall }
             } else {
                 Status::AtRisk {
                     cause: Cause::Silence,

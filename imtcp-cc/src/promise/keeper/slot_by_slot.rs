@@ -161,6 +161,8 @@ impl Keeper {
             let slot = self.evaluation.unwrap_or(slot);
             let outcome = slot.outcome(requirement, path.smoothed);
             self.learn(outcome);
+            let is_hopeless = outcome == Outcome::Missed && self.is_at_bound(path, requirement);
+            self.exit.on_slot(outcome.is_kept(), is_hopeless);
             let report = SlotReport {
                 index: self.index,
                 start: slot.start,

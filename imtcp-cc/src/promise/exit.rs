@@ -1,0 +1,114 @@
+//! When a promise stops competing, because the path cannot carry it, and when it tries again.
+//!
+//! A promise competes with N of at most `promise_weight`. If two slots in a row are missed with N
+//! at that bound, more of the same would only take from others. The promise then *rests*: its flow
+//! behaves like any other, and the application is told that the promise is broken. After some
+//! slots there is a trial of one slot. Each trial that fails doubles the rest (RFC 8084, section
+//! 3.1, asks for such a breaker).
+
+/// The number of slots in a row that are missed before a promise rests.
+const FAILURES: u32 = 2;
+
+/// The first rest and the longest rest, in slots.
+const FIRST_REST: u32 = 8;
+const LONGEST_REST: u32 = 128;
+
+/// Whether a promise competes or rests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exit {
+    /// The slots in a row that were missed with N at its bound.
+    failures: u32,
+    /// The number of slots for which the promise still rests.
+    resting: u32,
+    /// The next rest, in slots.
+    next_rest: u32,
+}
+
+impl Default for Exit {
+    fn default() -> Self {
+        Self {
+            failures: 0,
+            resting: 0,
+            next_rest: FIRST_REST,
+        }
+    }
+}
+
+impl Exit {
+    pub(super) fn is_resting(&self) -> bool {
+        self.resting > 0
+    }
+
+    /// A slot ended. `is_hopeless` says that it was missed although N was at its bound. A rest
+    /// also ends if the flow, which takes no more than others, gets the rate.
+    pub(super) fn on_slot(&mut self, is_kept: bool, is_hopeless: bool) {
+        if is_kept {
+            *self = Self::default();
+        } else if self.is_resting() {
+            self.resting -= 1;
+            if self.resting == 0 {
+                // A trial: one more failure is enough.
+                self.failures = FAILURES - 1;
+            }
+        } else if is_hopeless {
+            self.failures += 1;
+            if self.failures >= FAILURES {
+                self.resting = self.next_rest;
+                self.next_rest = (2 * self.next_rest).min(LONGEST_REST);
+                self.failures = 0;
+            }
+        } else {
+            self.failures = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The slots, of `count` hopeless ones, in which the promise competes.
+    fn competing(exit: &mut Exit, count: u32) -> Vec<u32> {
+        (0..count)
+            .filter(|_| {
+                let competes = !exit.is_resting();
+                exit.on_slot(false, competes);
+                competes
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_hopeless_promise_rests_after_two_slots_and_each_rest_is_twice_as_long() {
+        let mut exit = Exit::default();
+        // Two slots, a rest of 8, a trial, a rest of 16, a trial, a rest of 32.
+        assert_eq!(competing(&mut exit, 60), [0, 1, 10, 27]);
+        // The longest rest is 128 slots.
+        let far: Vec<u32> = competing(&mut exit, 800);
+        assert!(far.windows(2).rev().take(3).all(|pair| pair[1] - pair[0] == 129), "{far:?}");
+    }
+
+    #[test]
+    fn a_slot_that_is_kept_forgives_everything() {
+        let mut exit = Exit::default();
+        competing(&mut exit, 5);
+        assert!(exit.is_resting());
+        exit.on_slot(true, false);
+        assert_eq!(exit, Exit::default());
+    }
+
+    #[test]
+    fn one_failure_between_kept_slots_changes_nothing() {
+        let mut exit = Exit::default();
+        for _ in 0..10 {
+            exit.on_slot(false, true);
+            assert!(!exit.is_resting());
+            exit.on_slot(true, false);
+        }
+        // A miss with N below its bound says nothing of the path.
+        exit.on_slot(false, true);
+        exit.on_slot(false, false);
+        exit.on_slot(false, true);
+        assert!(!exit.is_resting());
+    }
+}
