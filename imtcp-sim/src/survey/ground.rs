@@ -38,6 +38,11 @@ pub(super) struct Client {
     pub(super) receive_timestamps: bool,
 }
 
+/// How long a run lasts that carries so much.
+pub(super) fn duration_s(carried_mbps: f64) -> f64 {
+    (CARRIED_MEGABITS / carried_mbps).clamp(SHORTEST_S, LONGEST_S)
+}
+
 impl Ground {
     /// `cross_share` is the most of the capacity that inelastic traffic takes.
     pub(super) fn draw(draw: &mut Draw, cross_share: f64) -> Self {
@@ -71,7 +76,7 @@ impl Ground {
             Some(mbps) if !has_rivals => mbps,
             _ => self.left_mbps(),
         };
-        (CARRIED_MEGABITS / carried).clamp(SHORTEST_S, LONGEST_S)
+        duration_s(carried)
     }
 
     /// The narrow link, with a delay of its own and a queue as scenarios write it.

@@ -1,6 +1,7 @@
 //! What an application requires of a drawn path.
 
 use super::super::draw::Draw;
+use super::super::ground;
 use super::super::path::{FAIR, Path};
 use super::fair::{self, Shares};
 use crate::scenario::{Scenario, ScenarioError};
@@ -99,11 +100,12 @@ pub fn wish(path: &Path, class: &str, seed: u64) -> Result<Option<Wish>, Scenari
         .max(FULL_ROUND_TRIPS * full_s)
         .clamp(PERIODS_S.0, PERIODS_S.1);
     let slots_from_s = SETTLING_S + SETTLING_ROUND_TRIPS * rtt_s;
-    // A longer period would make the run longer than the class makes it.
-    let most_s = ((path.facts.duration_s - slots_from_s) / SLOTS).clamp(least_s, PERIODS_S.1);
+    let usual_s = usual_duration(path);
+    // A longer period would make the run longer than that.
+    let most_s = ((usual_s - slots_from_s) / SLOTS).clamp(least_s, PERIODS_S.1);
     let per_s = draw.between(least_s, most_s);
     // The controller's slots begin when it likes: one more of them.
-    let duration_s = (slots_from_s + (SLOTS + 1.0) * per_s).max(path.facts.duration_s);
+    let duration_s = (slots_from_s + (SLOTS + 1.0) * per_s).max(usual_s);
     let scenario = bulk(path)?;
     let instant = |seconds: f64| Timestamp::from_origin(Duration::from_secs_f64(seconds));
     let span = (instant(slots_from_s), instant(duration_s));
@@ -130,6 +132,16 @@ pub fn wish(path: &Path, class: &str, seed: u64) -> Result<Option<Wish>, Scenari
         slots_from_s,
         duration_s,
     }))
+}
+
+/// As long as the class makes it. A source that was drawn slower than its path is replaced by one
+/// that fills it, and then a shorter run carries as much. All steps have to happen, though.
+fn usual_duration(path: &Path) -> f64 {
+    let drawn_s = path.facts.duration_s;
+    match path.steps.is_empty() {
+        true => drawn_s.min(ground::duration_s(path.facts.left_mbps[0])),
+        false => drawn_s,
+    }
 }
 
 /// `is_fair` says that the queue gives each flow its share: nothing beyond it can be had.
