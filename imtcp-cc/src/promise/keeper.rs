@@ -406,9 +406,7 @@ impl Keeper {
         let window = path.cwnd.as_f64() / packet;
         let srtt = path.smoothed.as_secs_f64();
         let bw = self.required_packets(path, requirement);
-        let rates = self
-            .fresh_estimate(path)
-            .map(|estimate| self.path_rates(path, &estimate));
+        let rates = self.path_rates(path);
         let exactly = requirement.wanted() == Demand::Exactly;
         let crowded = self
             .last_congestion
@@ -441,7 +439,7 @@ impl Keeper {
         };
         let competes = !exactly || (crowded && window < enough.window);
         self.slope = if competes {
-            at_least(wanted, most(window), window)
+            at_least(wanted, most(window), window, self.weight.of(bw, srtt), 1.15 * target * srtt)
         } else {
             // Only a part of this window is sent.
             steering::exactly(wanted, SPARE * most(window / SPARE), window, &enough)
@@ -456,9 +454,7 @@ impl Keeper {
     /// the capacity is.
     fn is_at_bound(&self, path: &PathState, requirement: &Requirement) -> bool {
         let bw = self.required_packets(path, requirement);
-        let reach = self
-            .fresh_estimate(path)
-            .map(|estimate| self.path_rates(path, &estimate).reach());
+        let reach = self.path_rates(path).map(|rates| rates.reach());
         let weight = self.weight.of(bw, path.smoothed.as_secs_f64());
         weight >= self.settings.weight || reach.is_some_and(|reach| reach < bw)
     }
@@ -494,13 +490,19 @@ impl Keeper {
         }
     }
 
-    fn path_rates(&self, path: &PathState, estimate: &Estimate) -> PathRates {
+    /// The rates of the path. Without an estimate the own throughput was available, at least.
+    fn path_rates(&self, path: &PathState) -> Option<PathRates> {
         let bits = path.on_wire.as_bits_f64().max(1.0);
-        PathRates {
-            available: estimate.available.as_bps_f64() / bits,
+        let share = path.on_wire.as_f64() / self.goodput_of(path).as_f64();
+        let available = self
+            .fresh_estimate(path)
+            .map(|estimate| estimate.available)
+            .or_else(|| self.own_rate.map(|own| own.scaled(share)))?;
+        Some(PathRates {
+            available: available.as_bps_f64() / bits,
             capacity: path.taking.map(|capacity| capacity.as_bps_f64() / bits),
             ceiling: self.settings.ceiling,
-        }
+        })
     }
 }
 

@@ -91,9 +91,10 @@ pub(super) fn k_max(path: &PathRates, standing: Standing, window: f64, srtt: f64
 pub(super) const RENO: f64 = 1.0;
 
 /// k for a source that uses all it can get: k_min = 1 (PT II-B.2).
-pub(super) fn at_least(k_bw: f64, k_max: f64, window: f64) -> f64 {
+pub(super) fn at_least(k_bw: f64, k_max: f64, window: f64, weight: f64, needed: f64) -> f64 {
     if k_bw > 0.0 {
-        k_bw.min(upper(k_max, window)).max(RENO)
+        let least = (RENO * weight).min(needed - window).max(0.0);
+        k_bw.min(upper(k_max, window)).max(least)
     } else {
         0.0
     }

@@ -149,7 +149,9 @@ impl Base {
         let window = self.window.as_f64().max(1.0);
         let needed = proportion.needed.min(self.window).as_f64();
         let lost = 1.0 - threshold.as_f64() / window;
-        let kept = needed * (1.0 - lost / proportion.weight.max(1.0));
+        let weight = proportion.weight.max(1.0);
+        let least = (weight * self.minimum_window().as_f64()).min(needed);
+        let kept = (needed * (1.0 - lost / weight)).max(least);
         threshold.max(Bytes::from_f64(kept)).min(self.window)
     }
 

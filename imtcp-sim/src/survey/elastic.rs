@@ -9,7 +9,7 @@ use crate::scenario::{Scenario, ScenarioError};
 use std::fmt::Write;
 
 /// The kinds of flows beside.
-pub(super) const KINDS: [&str; 4] = ["cubic", "bbr2", "reno", "imtcp"];
+pub(super) const KINDS: [&str; 5] = ["cubic", "tcp-cubic", "bbr2", "reno", "imtcp"];
 /// An equal share is not smaller than this: below it windows are a few packets.
 const LEAST_SHARE_MBPS: f64 = 0.2;
 /// The path and its queue hold at least so many packets of each flow, of this size. With fewer in

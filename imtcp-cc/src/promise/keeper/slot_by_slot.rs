@@ -161,7 +161,9 @@ impl Keeper {
             let slot = self.evaluation.unwrap_or(slot);
             let outcome = slot.outcome(requirement, path.smoothed);
             self.learn(outcome);
-            let is_hopeless = outcome == Outcome::Missed && self.is_at_bound(path, requirement);
+            let is_far = slot.achieved.as_f64() < 0.9 * EvaluationSlot::due(requirement).as_f64();
+            let is_hopeless =
+                outcome == Outcome::Missed && is_far && self.is_at_bound(path, requirement);
             self.exit.on_slot(outcome.is_kept(), is_hopeless);
             let report = SlotReport {
                 index: self.index,
