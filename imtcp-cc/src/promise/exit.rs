@@ -39,6 +39,16 @@ impl Exit {
         self.resting > 0
     }
 
+    /// The largest slope in packets per round trip: N flows climb by N packets. It holds after a
+    /// failure, when a steeper climb has just proved to be of no use.
+    pub(super) fn steepest(&self, weight: f64) -> f64 {
+        if self.failures > 0 {
+            weight
+        } else {
+            f64::INFINITY
+        }
+    }
+
     /// A slot ended. `is_hopeless` says that it was missed although N was at its bound. A rest
     /// also ends if the flow, which takes no more than others, gets the rate.
     pub(super) fn on_slot(&mut self, is_kept: bool, is_hopeless: bool) {

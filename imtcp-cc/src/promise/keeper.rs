@@ -439,7 +439,8 @@ impl Keeper {
         };
         let competes = !exactly || (crowded && window < enough.window);
         self.slope = if competes {
-            at_least(wanted, most(window), window, self.weight.of(bw, srtt), 1.15 * target * srtt)
+            let most = most(window).min(self.exit.steepest(self.settings.weight));
+            at_least(wanted, most, window, self.weight.of(bw, srtt), 1.15 * target * srtt)
         } else {
             // Only a part of this window is sent.
             steering::exactly(wanted, SPARE * most(window / SPARE), window, &enough)
