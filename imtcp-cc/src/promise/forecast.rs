@@ -90,10 +90,8 @@ impl Outlook {
         let share = share.clamp(0.0, 1.0);
         let enough = self.probability_available(rate, span);
         let by_chance = libm::pow(self.history.enough(), share);
-        let taken = match self.depth(rate) {
-            Some(depth) if depth > 1.0 => 0.0,
-            depth => libm::pow(self.history.taking(depth.unwrap_or(0.0)), share),
-        };
+        let depth = self.depth(rate).unwrap_or(0.0);
+        let taken = libm::pow(self.history.taking(depth), share);
         enough * by_chance + (1.0 - enough) * taken
     }
 

@@ -20,7 +20,7 @@ const ENOUGH_PRIOR: (f64, f64) = (0.98, 4.0);
 /// slots on drawn paths (`imtcp-sim calibrate`), 0.31, 0.12, 0.09 and 0.00 were kept in the four
 /// quarters, which is near 0.3 less the share of the way. If the others yield, one slot outweighs
 /// this assumption.
-const TAKING_PRIOR: f64 = 0.3;
+const TAKING_PRIOR: f64 = 0.9;
 const TAKING_PRIOR_SLOTS: f64 = 1.0;
 
 /// The kept slots and all slots of a class. Old slots count less.
