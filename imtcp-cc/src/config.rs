@@ -1,13 +1,13 @@
 //! The settings of the controller. They are checked when they are built, and do not change
 //! afterwards.
 
+use crate::control::Window;
 use crate::estimate::EstimatorKind;
 use crate::measurement::MeasuringSettings;
 use crate::promise::{KeeperSettings, Requirement, SlotLengthRule};
 use crate::scheduler::SchedulerSettings;
 pub use crate::scheduler::{StoreTarget, StoreTimer};
 use crate::units::{Bandwidth, Bytes};
-use crate::control::Window;
 use std::fmt;
 use std::time::Duration;
 

@@ -56,10 +56,10 @@ mod window;
 
 pub use config::{Config, ConfigError};
 pub use control::Phase;
+pub use control::Window;
 pub use estimate::{Estimate, EstimatorKind, Flags};
 pub use imtcp::ImTcp;
 pub use path::{PathInfo, Role};
-pub use control::Window;
 
 /// Parts of the measurement, for research and for fuzzing. No version keeps them as they are.
 #[cfg(feature = "unstable")]

@@ -95,7 +95,13 @@ mod tests {
         assert_eq!(competing(&mut exit, 60), [0, 1, 10, 27]);
         // The longest rest is 128 slots.
         let far: Vec<u32> = competing(&mut exit, 800);
-        assert!(far.windows(2).rev().take(3).all(|pair| pair[1] - pair[0] == 129), "{far:?}");
+        assert!(
+            far.windows(2)
+                .rev()
+                .take(3)
+                .all(|pair| pair[1] - pair[0] == 129),
+            "{far:?}"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod foresight;
 mod slot_by_slot;
+mod steer;
 
 use super::changes::Changes;
 use super::exit::Exit;
@@ -16,13 +17,9 @@ use super::seat::PromiseSeat;
 use super::slot_length::{SlotLength, SlotLengthRule};
 use super::slots::{ControlSlot, EvaluationSlot, Shortfalls};
 use super::status::Status;
+use super::steering::Standing;
 use super::weight::Weight;
-use super::steering::{
-    self, Enough, PathRates, Position, SPARE, Standing, at_least, k_bw, k_max, pace,
-};
-use crate::control::{
-    Phase, Proportion, Slope, Steering, Window, WindowOrder, WindowView,
-};
+use crate::control::{Phase, Steering, Window, WindowView};
 use crate::estimate::Estimate;
 use crate::event::{Emit, Event};
 use crate::measurement::Findings;
@@ -32,18 +29,21 @@ use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
 /// The least margin by which the control aims above the requirement. Usually the margin is the
-/// share that a round trip has of the slot, because the last round trip cannot be corrected any
-/// more, and a loss in it holds back the data behind it. Without a margin the chance of the last
-/// round trip would decide half of all slots.
+/// share that the last round trip has of the slot.
 const LEAST_MARGIN: f64 = 0.02;
 
+/// The last round trip of a slot, in round trips. It cannot be corrected any more: a loss in it
+/// holds back the data behind it until the packet comes again, which takes a round trip and the
+/// time until the loss is known (9/8 of one, RFC 9002, section 6.1.2).
+const LAST_ROUND_TRIP: f64 = 1.25;
+
 /// A further margin, in multiples of the shortfall of control slots. What the last control slot
-/// lacks is never made up for. Twice the root mean square of the shortfalls covers nearly all of
-/// it.
+/// lacks is never made up for. Two and a half times the root mean square of the shortfalls covers
+/// nearly all of it.
 const MARGIN_SIGMAS: f64 = 2.5;
 
-/// The largest such further margin for a source that wants no more than the rate. Beyond the rate
-/// it would take from others for nothing.
+/// The largest such further margin for a source that wants no more than the rate. Beside four
+/// CUBIC flows and a long queue it kept 79 % of its slots with 0.02, and all with 0.1.
 const MOST_SPARE_EXACTLY: f64 = 0.1;
 
 /// The number of packets that are added to the margin of a source that wants no more. It gets the
@@ -54,11 +54,6 @@ const WHOLE_PACKETS: f64 = 2.0;
 /// The largest margin as a whole: a promise takes no more than it must. docs/ALGORITHM.md says
 /// what a lower bound costs on a crowded path.
 const MOST_MARGIN: f64 = 0.25;
-
-/// The longest train as a share of the slot, for a source that wants no more than its rate. Such a
-/// source has little to spare, and packets of a train that ends in the next slot are missing in
-/// this one.
-const GATHERED: f64 = 0.01;
 
 /// The age at which an estimate no longer counts, in its own averaging windows. It must also be
 /// older than an evaluation slot.
@@ -130,8 +125,6 @@ pub(crate) struct Keeper {
     /// k, the slope of the window in packets per round trip. It is used while it cannot be
     /// computed anew.
     slope: f64,
-    /// The rate at which a source that wants no more may send, in packets per second.
-    packets_per_second: Option<f64>,
     index: u64,
     status: Status,
     warned: Option<Timestamp>,
@@ -177,7 +170,6 @@ impl Keeper {
             standing: Standing::OnTarget,
             shortfalls: Shortfalls::default(),
             slope: 1.0,
-            packets_per_second: None,
             index: 0,
             status: Status::Idle,
             warned: None,
@@ -291,20 +283,7 @@ impl Keeper {
         let Some(requirement) = self.requirement else {
             return Steering::default();
         };
-        let order = self.order(path, &requirement);
-        let between_losses = self.weight.between_losses().unwrap_or(f64::INFINITY);
-        let gathered = |rate: f64| {
-            (rate * requirement.per().as_secs_f64()).min(between_losses) * GATHERED
-        };
-        Steering {
-            order,
-            packets_per_second: self.packets_per_second,
-            gathered_packets: self.packets_per_second.map(gathered),
-            proportion: self
-                .control
-                .filter(|_| !self.exit.is_resting())
-                .map(|control| self.proportion(path, &requirement, &control)),
-        }
+        self.steer(path, &requirement)
     }
 
     fn follow_requirement(&mut self, now: Timestamp, emit: Emit<'_>) {
@@ -326,7 +305,6 @@ impl Keeper {
         self.standing = Standing::OnTarget;
         self.warned = None;
         self.status = Status::Idle;
-        self.packets_per_second = None;
         self.next_look = now;
         emit(Event::PromiseChanged { requirement });
     }
@@ -386,7 +364,7 @@ impl Keeper {
     fn required_packets(&self, path: &PathState, requirement: &Requirement) -> f64 {
         let per = requirement.per().as_secs_f64();
         let spare = MARGIN_SIGMAS * self.shortfalls.root_mean_square();
-        let least = (1.25 * path.smoothed.as_secs_f64() / per).max(LEAST_MARGIN);
+        let least = (LAST_ROUND_TRIP * path.smoothed.as_secs_f64() / per).max(LEAST_MARGIN);
         let bw = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
         let spare = match requirement.wanted() {
             Demand::AtLeast => spare,
@@ -400,118 +378,4 @@ impl Keeper {
         path.estimate
             .filter(|estimate| estimate.age(path.now) <= (estimate.window * STALE_WINDOWS).max(per))
     }
-
-    fn order(&mut self, path: &PathState, requirement: &Requirement) -> WindowOrder {
-        let packet = path.datagram.as_f64().max(1.0);
-        let window = path.cwnd.as_f64() / packet;
-        let srtt = path.smoothed.as_secs_f64();
-        let bw = self.required_packets(path, requirement);
-        let rates = self.path_rates(path);
-        let exactly = requirement.wanted() == Demand::Exactly;
-        let crowded = self
-            .last_congestion
-            .is_some_and(|at| path.now.saturating_since(at) < requirement.per());
-        let spare = if crowded { 1.3 } else { SPARE };
-        let target = self.control.map_or(bw, |control| pace(control.target, bw));
-        self.packets_per_second = exactly.then_some(target * SPARE / spare);
-        let length = self.control.map_or(1, |control| control.length);
-        let wanted_rate = if crowded { target } else { bw };
-        let enough = Enough::of(wanted_rate, rates.as_ref(), window, srtt, length, spare);
-        if self.exit.is_resting() {
-            self.packets_per_second = exactly.then_some(bw);
-            return WindowOrder::Free;
-        }
-        if path.slow_start {
-            return if exactly && window >= enough.window {
-                WindowOrder::LeaveSlowStart
-            } else {
-                WindowOrder::Free
-            };
-        }
-        let Some(control) = self.control else {
-            return WindowOrder::Free;
-        };
-        let wanted = k_bw(&self.position(path, &control, window)).unwrap_or(self.slope);
-        let most = |window: f64| {
-            rates.map_or(f64::NEG_INFINITY, |rates| {
-                k_max(&rates, self.standing, window, srtt)
-            })
-        };
-        let competes = !exactly || (crowded && window < enough.window);
-        self.slope = if competes {
-            let most = most(window).min(self.exit.steepest(self.settings.weight));
-            at_least(wanted, most, window, self.weight.of(bw, srtt), 1.15 * target * srtt)
-        } else {
-            // Only a part of this window is sent.
-            steering::exactly(wanted, SPARE * most(window / SPARE), window, &enough)
-        };
-        WindowOrder::Along(Slope {
-            bytes_per_round_trip: whole(self.slope * packet),
-            is_floor: competes,
-        })
-    }
-
-    /// Whether nothing more can be done for the requirement: N is at its bound, or the ceiling or
-    /// the capacity is.
-    fn is_at_bound(&self, path: &PathState, requirement: &Requirement) -> bool {
-        let bw = self.required_packets(path, requirement);
-        let reach = self.path_rates(path).map(|rates| rates.reach());
-        let weight = self.weight.of(bw, path.smoothed.as_secs_f64());
-        weight >= self.settings.weight || reach.is_some_and(|reach| reach < bw)
-    }
-
-    /// How the window answers congestion: in proportion to what the control slot needs.
-    fn proportion(
-        &self,
-        path: &PathState,
-        requirement: &Requirement,
-        control: &ControlSlot,
-    ) -> Proportion {
-        let srtt = path.smoothed.as_secs_f64();
-        let bw = self.required_packets(path, requirement);
-        let needed = 1.15 * pace(control.target, bw).max(bw);
-        Proportion {
-            weight: self.weight.of(needed, srtt),
-            needed: Bytes::from_f64(needed * srtt * path.datagram.as_f64()),
-        }
-    }
-
-    fn position(&self, path: &PathState, control: &ControlSlot, window: f64) -> Position {
-        let idle = path
-            .now
-            .saturating_since(control.start)
-            .saturating_sub(control.wanting);
-        let in_flight = path.in_flight.as_f64() / path.datagram.as_f64().max(1.0);
-        Position {
-            due: control.due() - control.target * idle.as_secs_f64(),
-            counted: control.achieved + in_flight,
-            window,
-            length: control.length,
-            round: control.round(path.now),
-        }
-    }
-
-    /// The rates of the path. Without an estimate the own throughput was available, at least.
-    fn path_rates(&self, path: &PathState) -> Option<PathRates> {
-        let bits = path.on_wire.as_bits_f64().max(1.0);
-        let share = path.on_wire.as_f64() / self.goodput_of(path).as_f64();
-        let available = self
-            .fresh_estimate(path)
-            .map(|estimate| estimate.available)
-            .or_else(|| self.own_rate.map(|own| own.scaled(share)))?;
-        Some(PathRates {
-            available: available.as_bps_f64() / bits,
-            capacity: path.taking.map(|capacity| capacity.as_bps_f64() / bits),
-            ceiling: self.settings.ceiling,
-        })
-    }
-}
-
-/// Rounds towards zero; saturates.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "saturating is what is wanted"
-)]
-fn whole(bytes: f64) -> i64 {
-    bytes as i64
 }

@@ -184,7 +184,7 @@ mod tests {
             length.on_rounds(period * (1.0 + jitter));
             length.on_congestion();
             length.on_slot(index % 2 == 0, 64);
-            if index >= WEIGHTS.len() {
+            if index >= 8 {
                 seen.push(length.next(64, 64));
             }
         }

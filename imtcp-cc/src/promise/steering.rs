@@ -86,15 +86,15 @@ pub(super) fn k_max(path: &PathRates, standing: Standing, window: f64, srtt: f64
     rate * srtt - window
 }
 
-/// k of Reno's own slope. A promise never climbs more slowly than that while it is below its
-/// target.
+/// k of Reno's own slope.
 pub(super) const RENO: f64 = 1.0;
 
-/// k for a source that uses all it can get: k_min = 1 (PT II-B.2).
-pub(super) fn at_least(k_bw: f64, k_max: f64, window: f64, weight: f64, needed: f64) -> f64 {
+/// k for a source that uses all it can get. Below its target the window climbs by k_bw, at least by
+/// `least` and at most by k_max. With a Reno window and `least` of 1 this is PT II-B.2. From the
+/// target on the window follows its own law.
+pub(super) fn at_least(k_bw: f64, k_max: f64, window: f64, least: f64) -> f64 {
     if k_bw > 0.0 {
-        let least = (RENO * weight).min(needed - window).max(0.0);
-        k_bw.min(upper(k_max, window)).max(least)
+        k_bw.min(upper(k_max, window)).max(least).max(0.0)
     } else {
         0.0
     }
@@ -117,7 +117,7 @@ pub(super) struct Enough {
 }
 
 impl Enough {
-    /// Computes window and slope. If the path can carry the rate without more being taken than
+    /// Computes window and slope. `spare` is the window as a multiple of what the rate needs. If the path can carry the rate without more being taken than
     /// allowed, the slope reaches the window within a control slot of `length` round trips. That
     /// is how far the path usually goes without a loss. Otherwise the slope is Reno's. A faster
     /// climb does no harm here, because only the window rises, and not the rate of sending.
@@ -267,12 +267,16 @@ mod tests {
 
     #[test]
     fn bounds_by_hand() {
-        // At least: between 1 and k_max, not faster than doubling.
-        assert_eq!(at_least(7.0, 15.0, 50.0), 7.0);
-        assert_eq!(at_least(20.0, 15.0, 50.0), 15.0);
-        assert_eq!(at_least(-3.0, 15.0, 50.0), 1.0);
-        assert_eq!(at_least(7.0, -20.0, 50.0), 1.0);
-        assert_eq!(at_least(80.0, 75.0, 10.0), 10.0);
+        // At least: between the least and k_max, not faster than doubling.
+        assert_eq!(at_least(7.0, 15.0, 50.0, 2.0), 7.0);
+        assert_eq!(at_least(20.0, 15.0, 50.0, 2.0), 15.0);
+        assert_eq!(at_least(0.5, 15.0, 50.0, 2.0), 2.0);
+        assert_eq!(at_least(7.0, -20.0, 50.0, 0.5), 1.0);
+        assert_eq!(at_least(80.0, 75.0, 10.0, 2.0), 10.0);
+        // On target the window follows its own law, and a window that is large enough does not
+        // shrink.
+        assert_eq!(at_least(-3.0, 15.0, 50.0, 2.0), 0.0);
+        assert_eq!(at_least(0.5, 15.0, 50.0, -9.0), 0.5);
         // Exactly: falls to what is enough, half a window at a time, and climbs to it as planned,
         // or faster for what lacks.
         let towards = |window| Enough { window, climb: 3.0 };
@@ -323,10 +327,10 @@ mod tests {
             let path = PathRates { available, capacity: Some(capacity), ceiling };
             for standing in [Standing::OnTarget, Standing::Behind { lacking }] {
                 let most = k_max(&path, standing, window, srtt);
-                let k = at_least(wanted, most, window);
+                let k = at_least(wanted, most, window, RENO);
                 let reach = path.reach() * srtt * (1.0 + 1e-12) + 1e-9;
                 prop_assert!(k <= RENO || window + k <= reach);
-                prop_assert!((RENO..=window.max(RENO)).contains(&k));
+                prop_assert!((0.0..=window.max(RENO)).contains(&k));
                 let enough = Enough::of(rate, Some(&path), window, srtt, length, SPARE);
                 let most = k_max(&path, standing, window / SPARE, srtt) * SPARE;
                 let k = exactly(wanted, most, window, &enough);

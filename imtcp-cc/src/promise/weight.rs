@@ -81,3 +81,48 @@ fn reno_window(p: f64) -> f64 {
 fn cubic_window(p: f64, srtt: f64) -> f64 {
     CUBIC_FACTOR * libm::pow(srtt / p, 0.75)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(window: Window, packets: f64) -> Weight {
+        let mut weight = Weight::new(window, 4.0);
+        for _ in 0..8 {
+            weight.on_packets(packets);
+            weight.on_congestion();
+        }
+        weight
+    }
+
+    #[test]
+    fn the_fair_rate_of_reno_by_hand() {
+        // p = 1/150: sqrt(2/450) = 0.066667; 12 sqrt(3/1200) / 150 (1 + 32/22500) = 0.0040057.
+        // W = 14.1499, over 0.1 s.
+        let fair = after(Window::Reno, 150.0).fair_rate(0.1).expect("losses");
+        assert!((fair - 141.499).abs() < 0.01, "{fair}");
+    }
+
+    #[test]
+    fn the_fair_rate_of_cubic_is_the_larger_of_two() {
+        // srtt 0.1 s, p = 1e-4: 1.0536 * 1000^0.75 = 187.36 packets. Reno has 122.
+        let fair = after(Window::Cubic, 10_000.0)
+            .fair_rate(0.1)
+            .expect("losses");
+        assert!((fair / 1873.6 - 1.0).abs() < 1e-3, "{fair}");
+        // On a short path CUBIC is as Reno: 0.01 s, p = 1/150: 1.0536 * 1.5^0.75 = 1.43 < 14.15.
+        let short = after(Window::Cubic, 150.0).fair_rate(0.01);
+        assert_eq!(short, after(Window::Reno, 150.0).fair_rate(0.01));
+    }
+
+    #[test]
+    fn weight_is_what_is_needed_in_fair_shares() {
+        let weight = after(Window::Reno, 150.0);
+        assert_eq!(weight.of(100.0, 0.1), 1.0, "less than a fair share");
+        assert!((weight.of(283.0, 0.1) - 2.0).abs() < 1e-3);
+        assert_eq!(weight.of(9000.0, 0.1), 4.0, "the bound");
+        // Nothing lost, nothing to answer.
+        assert_eq!(Weight::new(Window::Reno, 4.0).of(9000.0, 0.1), 1.0);
+        assert_eq!(weight.between_losses(), Some(150.0));
+    }
+}

@@ -201,7 +201,9 @@ impl Scheduler {
     /// There are two exceptions. The paper's estimator reads nothing but streams. A source that
     /// sends at a promised rate is limited by that rate and not by the window.
     fn only_watches(&self, steering: &Steering) -> bool {
-        let loses_trains = steering.gathered_packets.is_some_and(|packets| packets < 2.0);
+        let loses_trains = steering
+            .gathered_packets
+            .is_some_and(|packets| packets < 2.0);
         (self.is_window_limited || loses_trains) && self.settings.reads_all_packets
     }
 

@@ -161,7 +161,8 @@ impl State {
         self.epoch = None;
         self.hystart.give_up();
         let threshold = self.base.in_proportion(scaled(window, BETA), proportion);
-        self.base.reduce(now, threshold.max(self.base.minimum_window()));
+        self.base
+            .reduce(now, threshold.max(self.base.minimum_window()));
     }
 }
 

@@ -31,7 +31,7 @@ fn thousand() -> Cubic {
 /// The same window after congestion at two seconds: 700 datagrams, with a W_max of 1000.
 fn reduced() -> Cubic {
     let mut law = thousand();
-    assert!(law.on_congestion(at(2 * SECOND), at(2 * SECOND - 100_000)));
+    assert!(law.on_congestion(at(2 * SECOND), at(2 * SECOND - 100_000), None));
     law
 }
 
@@ -79,7 +79,7 @@ fn congestion_leaves_seven_tenths_once_per_round_trip() {
     assert_eq!(law.window(), Bytes::new(840_000));
     assert_eq!(law.slow_start_threshold(), Some(Bytes::new(840_000)));
     assert_eq!(law.phase(), Phase::Recovery);
-    assert!(!law.on_congestion(at(2 * SECOND + 1), at(2 * SECOND)));
+    assert!(!law.on_congestion(at(2 * SECOND + 1), at(2 * SECOND), None));
     assert_eq!(law.window(), Bytes::new(840_000));
     assert_eq!(law.state.w_max, Some(Bytes::new(1_200_000)));
 }
@@ -87,7 +87,7 @@ fn congestion_leaves_seven_tenths_once_per_round_trip() {
 #[test]
 fn fast_convergence_lowers_w_max_below_a_window_that_fell() {
     let mut law = reduced();
-    assert!(law.on_congestion(at(3 * SECOND), at(2 * SECOND + 1)));
+    assert!(law.on_congestion(at(3 * SECOND), at(2 * SECOND + 1), None));
     // 840000 * 1.7 / 2; 840000 * 0.7.
     assert_eq!(law.state.w_max, Some(Bytes::new(714_000)));
     assert_eq!(law.window(), Bytes::new(588_000));
@@ -98,7 +98,7 @@ fn fast_convergence_lowers_w_max_below_a_window_that_fell() {
 fn a_window_that_came_back_has_a_w_max_of_its_own() {
     let mut law = reduced();
     law.state.base.window = Bytes::new(1_200_000);
-    assert!(law.on_congestion(at(3 * SECOND), at(2 * SECOND + 1)));
+    assert!(law.on_congestion(at(3 * SECOND), at(2 * SECOND + 1), None));
     assert_eq!(law.state.w_max, Some(Bytes::new(1_200_000)));
 }
 
@@ -157,7 +157,7 @@ fn where_the_path_is_short_it_grows_like_reno() {
     // 20 datagrams, reduced to 14. K = cbrt(6 / 0.4) = 2.47 s: after 0.1 s W_cubic is at 14.7.
     let mut law = Cubic::new(10, DATAGRAM);
     law.on_ack(&acked(12_000, SECOND));
-    assert!(law.on_congestion(at(2 * SECOND), at(2 * SECOND - 10_000)));
+    assert!(law.on_congestion(at(2 * SECOND), at(2 * SECOND - 10_000), None));
     assert_eq!(law.window(), Bytes::new(16_800));
     // W_est grows by alpha datagrams per round trip: 1200 * 9 / 17 = 635.3 bytes.
     short_rounds(&mut law, 2 * SECOND + 20_000, 1);
@@ -253,7 +253,7 @@ fn a_spurious_congestion_is_undone_with_all_that_it_changed() {
         law.on_ack(&acked(84_000, 3 * SECOND + round * 100_000));
     }
     let (mut undone, mut now) = (law.clone(), 5 * SECOND);
-    assert!(undone.on_congestion(at(now), at(now - 1)));
+    assert!(undone.on_congestion(at(now), at(now - 1), None));
     assert!(undone.window() < law.window());
     undone.on_spurious_congestion();
     for _ in 0..50 {
@@ -306,7 +306,7 @@ fn persistent_congestion_restarts_slow_start_and_forgets_the_curve() {
 fn the_window_never_falls_below_two_datagrams() {
     let mut law = Cubic::new(2, DATAGRAM);
     for round in 1..10 {
-        assert!(law.on_congestion(at(round * SECOND), at(round * SECOND - 1)));
+        assert!(law.on_congestion(at(round * SECOND), at(round * SECOND - 1), None));
     }
     assert_eq!(law.window(), Bytes::new(2400));
     assert_eq!(law.slow_start_threshold(), Some(Bytes::new(2400)));
@@ -317,10 +317,10 @@ fn the_window_never_falls_below_two_datagrams() {
 #[test]
 fn a_slope_takes_the_curves_place_and_gives_it_back_where_the_window_is() {
     let mut law = reduced();
-    law.set_slope(Some(6 * 1200));
+    law.set_slope(steered(6 * 1200));
     law.on_ack(&acked(840_000, 3 * SECOND));
     assert_eq!(law.window(), Bytes::new(840_000 + 7200));
-    law.set_slope(Some(-84_720));
+    law.set_slope(steered(-84_720));
     law.on_ack(&acked(847_200, 4 * SECOND));
     assert_eq!(law.window(), Bytes::new(762_480));
     assert_eq!(law.phase(), Phase::CongestionAvoidance);
@@ -375,12 +375,12 @@ fn take(law: &mut Cubic, step: Step) {
     match step {
         Step::Ack(acked) => law.on_ack(&acked),
         Step::Congestion(now, sent) => {
-            let _ = law.on_congestion(time(now), time(sent));
+            let _ = law.on_congestion(time(now), time(sent), None);
         }
         Step::Persistent => law.on_persistent_congestion(),
         Step::Spurious => law.on_spurious_congestion(),
         Step::Datagram(size) => law.on_max_datagram_size(Bytes::new(size)),
-        Step::Slope(slope) => law.set_slope(slope),
+        Step::Slope(slope) => law.set_slope(slope.and_then(steered)),
         Step::LeaveSlowStart => law.leave_slow_start(),
     }
 }
@@ -421,4 +421,73 @@ proptest! {
             largest = largest.max(law.window());
         }
     }
+}
+
+/// A slope that the window follows and does not leave.
+fn steered(bytes_per_round_trip: i64) -> Option<Slope> {
+    Some(Slope {
+        bytes_per_round_trip,
+        is_floor: false,
+    })
+}
+
+#[test]
+fn a_floor_lifts_the_window_where_the_laws_own_growth_is_slower() {
+    // From 700 datagrams towards 1000. A window of acknowledgements is a round trip.
+    let grown = |slope: Option<Slope>| {
+        let mut law = reduced();
+        law.set_slope(slope);
+        let before = law.window().get();
+        for packet in 0..700 {
+            law.on_ack(&acked(1200, 2 * SECOND + 200_000 + packet));
+        }
+        law.window().get() - before
+    };
+    let own = grown(None);
+    let floor = |bytes_per_round_trip| {
+        Some(Slope {
+            bytes_per_round_trip,
+            is_floor: true,
+        })
+    };
+    assert!(own < 90 * 1200, "{own}");
+    // The window grows meanwhile, so it is a little less than 90 datagrams.
+    let steep = grown(floor(90 * 1200));
+    assert!((80 * 1200..90 * 1200).contains(&steep), "{steep}");
+    // A floor below the own growth, or below zero, changes nothing.
+    assert_eq!(grown(floor(1)), own);
+    assert_eq!(grown(floor(-5000)), own);
+}
+
+#[test]
+fn a_reduction_in_proportion_leaves_the_rest_to_the_law() {
+    let reduced = |weight: f64, needed: u64| {
+        let mut law = Cubic::new(100, Bytes::new(1000));
+        let needed = Bytes::new(needed);
+        let proportion = Proportion { weight, needed };
+        assert!(law.on_congestion(at(SECOND), at(SECOND - 1), Some(&proportion)));
+        law.window().get()
+    };
+    // 100 packets, all of them needed: 1 - 0.3 / 4 of them remain. With N = 1 it is the law's 0.7.
+    assert_eq!(reduced(4.0, 100_000), 92_500);
+    assert_eq!(reduced(1.0, 100_000), 70_000);
+    // More than is needed gives way like any other window, down to what proportion leaves.
+    assert_eq!(reduced(4.0, 80_000), 74_000);
+    assert_eq!(reduced(4.0, 50_000), 70_000);
+    // Need does not make a window larger than it was.
+    assert_eq!(reduced(1e9, 900_000), 100_000);
+    // N flows have N times the least window, as far as it is needed.
+    let mut law = Cubic::new(10, Bytes::new(1000));
+    for event in 1..20 {
+        let proportion = Proportion {
+            weight: 4.0,
+            needed: Bytes::new(7000),
+        };
+        law.on_congestion(
+            at(event * SECOND),
+            at(event * SECOND - 1),
+            Some(&proportion),
+        );
+    }
+    assert_eq!(law.window().get(), 7000);
 }

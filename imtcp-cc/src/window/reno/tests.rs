@@ -47,22 +47,22 @@ fn slow_start_adds_what_is_acknowledged() {
 #[test]
 fn congestion_halves_the_window_once_per_round_trip() {
     let mut law = reno();
-    law.on_congestion(at(100), at(50));
+    law.on_congestion(at(100), at(50), None);
     assert_eq!(law.window(), Bytes::new(6_000));
     assert_eq!(law.slow_start_threshold(), Some(Bytes::new(6_000)));
     assert_eq!(law.phase(), Phase::Recovery);
     // A packet sent no later than the reaction belongs to the same congestion.
-    law.on_congestion(at(110), at(100));
+    law.on_congestion(at(110), at(100), None);
     assert_eq!(law.window(), Bytes::new(6_000));
     // A packet sent after the reaction is new congestion.
-    law.on_congestion(at(150), at(101));
+    law.on_congestion(at(150), at(101), None);
     assert_eq!(law.window(), Bytes::new(3_000));
 }
 
 #[test]
 fn recovery_ends_with_a_packet_sent_after_the_reduction() {
     let mut law = reno();
-    law.on_congestion(at(100), at(50));
+    law.on_congestion(at(100), at(50), None);
     law.on_ack(&acked(1200, 100));
     assert_eq!(law.phase(), Phase::Recovery);
     assert_eq!(law.window(), Bytes::new(6_000));
@@ -73,7 +73,7 @@ fn recovery_ends_with_a_packet_sent_after_the_reduction() {
 #[test]
 fn avoidance_grows_by_the_formula_and_keeps_the_remainder() {
     let mut law = reno();
-    law.on_congestion(at(100), at(50));
+    law.on_congestion(at(100), at(50), None);
     // 1200 * 1200 / 6000 = 240.
     law.on_ack(&acked(1200, 101));
     assert_eq!(law.window(), Bytes::new(6_240));
@@ -90,7 +90,7 @@ fn small_acknowledgements_add_up() {
     // At a window of 12 MB one byte is worth 1200 / 12000000 of a byte of growth.
     let mut law = Reno::new(10, DATAGRAM);
     law.on_ack(&acked(23_988_000, 1));
-    law.on_congestion(at(100), at(50));
+    law.on_congestion(at(100), at(50), None);
     assert_eq!(law.window(), Bytes::new(12_000_000));
     for _ in 0..10_000 {
         law.on_ack(&acked(1, 101));
@@ -102,7 +102,7 @@ fn small_acknowledgements_add_up() {
 fn the_window_never_falls_below_two_datagrams() {
     let mut law = reno();
     for round in 0..10 {
-        law.on_congestion(at(100 * round + 99), at(100 * round + 50));
+        law.on_congestion(at(100 * round + 99), at(100 * round + 50), None);
     }
     assert_eq!(law.window(), Bytes::new(2_400));
     // The threshold may fall below that. It is half of 2400 bytes.
@@ -114,7 +114,7 @@ fn the_window_never_falls_below_two_datagrams() {
 #[test]
 fn persistent_congestion_restarts_slow_start_at_the_minimum() {
     let mut law = reno();
-    law.on_congestion(at(100), at(50));
+    law.on_congestion(at(100), at(50), None);
     law.on_persistent_congestion();
     assert_eq!(law.window(), Bytes::new(2_400));
     assert_eq!(law.slow_start_threshold(), Some(Bytes::new(6_000)));
@@ -133,7 +133,7 @@ fn an_unused_window_does_not_grow() {
     };
     law.on_ack(&idle);
     assert_eq!(law.window(), Bytes::new(12_000));
-    law.on_congestion(at(100), at(50));
+    law.on_congestion(at(100), at(50), None);
     law.on_ack(&AckedBytes {
         sent: at(101),
         ..idle
@@ -193,11 +193,11 @@ proptest! {
                     ..acked(bytes, 0)
                 }),
                 Step::Congestion(now, sent) => {
-                    law.on_congestion(Timestamp::from_nanos(now), Timestamp::from_nanos(sent));
+                    law.on_congestion(Timestamp::from_nanos(now), Timestamp::from_nanos(sent), None);
                 }
                 Step::Persistent => law.on_persistent_congestion(),
                 Step::Datagram(size) => law.on_max_datagram_size(Bytes::new(size)),
-                Step::Slope(slope) => law.set_slope(slope),
+                Step::Slope(slope) => law.set_slope(slope.and_then(steered)),
                 Step::LeaveSlowStart => law.leave_slow_start(),
             }
             prop_assert!(law.window() >= law.base.minimum_window(), "after {step:?}");
@@ -211,7 +211,7 @@ proptest! {
     ) {
         let mut law = reno();
         if avoid {
-            law.on_congestion(at(100), at(50));
+            law.on_congestion(at(100), at(50), None);
         }
         let before = law.window();
         let mut acked_bytes = Bytes::ZERO;
@@ -236,7 +236,7 @@ proptest! {
         parts in proptest::collection::vec(1u64..1200, 1..100), slope in -50_000i64..50_000,
     ) {
         let mut law = avoiding();
-        law.set_slope(Some(slope));
+        law.set_slope(steered(slope));
         let before = law.window();
         let mut left = before;
         for part in parts {
@@ -261,7 +261,7 @@ fn avoiding() -> Reno {
 #[test]
 fn a_slope_replaces_renos_in_congestion_avoidance_alone() {
     let mut law = reno();
-    law.set_slope(Some(-100_000));
+    law.set_slope(steered(-100_000));
     law.on_ack(&acked(1200, 1));
     assert_eq!(
         law.window(),
@@ -269,7 +269,7 @@ fn a_slope_replaces_renos_in_congestion_avoidance_alone() {
         "slow start stays the law's"
     );
     law.leave_slow_start();
-    law.set_slope(Some(6 * 1200));
+    law.set_slope(steered(6 * 1200));
     // A whole window is acknowledged at once, with a slope of 6 packets per round trip.
     law.on_ack(&acked(13_200, 1));
     assert_eq!(law.window(), Bytes::new(13_200 + 7200));
@@ -281,10 +281,10 @@ fn a_slope_replaces_renos_in_congestion_avoidance_alone() {
 #[test]
 fn a_window_steered_down_stays_out_of_slow_start_and_above_the_minimum() {
     let mut law = avoiding();
-    law.set_slope(Some(-16_640));
+    law.set_slope(steered(-16_640));
     law.on_ack(&acked(24_000, 1));
     assert_eq!(law.window(), Bytes::new(7360));
-    law.set_slope(Some(-7360));
+    law.set_slope(steered(-7360));
     assert_eq!(law.phase(), Phase::CongestionAvoidance);
     let unused = AckedBytes {
         application_limited: true,
@@ -296,7 +296,7 @@ fn a_window_steered_down_stays_out_of_slow_start_and_above_the_minimum() {
         Bytes::new(2400),
         "shrinks unused, to the minimum"
     );
-    law.set_slope(Some(7360));
+    law.set_slope(steered(7360));
     law.on_ack(&unused);
     assert_eq!(law.window(), Bytes::new(2400), "but does not grow unused");
 }
@@ -305,7 +305,15 @@ fn a_window_steered_down_stays_out_of_slow_start_and_above_the_minimum() {
 #[test]
 fn the_largest_numbers_do_not_overflow_the_credit() {
     let mut law = Reno::new(0, Bytes::new(u64::MAX));
-    law.on_congestion(at(0), at(0));
+    law.on_congestion(at(0), at(0), None);
     law.on_ack(&acked(u64::MAX, 1));
     assert!(law.window() >= Bytes::new(2));
+}
+
+/// A slope that the window follows and does not leave.
+fn steered(bytes_per_round_trip: i64) -> Option<Slope> {
+    Some(Slope {
+        bytes_per_round_trip,
+        is_floor: false,
+    })
 }

@@ -1,0 +1,213 @@
+//! What the promise asks of the window and of the pacer.
+//!
+//! A path that loses packets is *crowded*: others take what they can get. A source that wants no
+//! more than its rate is paced at that rate while the path is not crowded, and has a window to
+//! spare. Paced packets fare badly at a queue that others keep full: they come at any time, and
+//! theirs come when one has just left. On a crowded path such a source therefore competes like
+//! one that uses all it can get, up to a window that is little more than it needs.
+
+use super::super::requirement::{Demand, Requirement};
+use super::super::slots::ControlSlot;
+use super::super::steering::{self, Enough, PathRates, Position, SPARE, at_least, k_bw, pace};
+use super::{Keeper, PathState};
+use crate::control::{Proportion, Slope, Steering, WindowOrder};
+use crate::units::Bytes;
+
+/// The window of a source that wants no more than its rate, on a crowded path, as a multiple of
+/// the window that its rate needs. With 1 a tenth of the slots were missed beside one flow of
+/// quiche's CUBIC (`sweep beside`), because the round trip grows faster than the window follows.
+const CROWDED_SPARE: f64 = 1.3;
+
+/// The window that a loss answers in proportion, as a multiple of the window that the control slot
+/// needs. The window has to be above its mean after half of all losses.
+const NEEDED: f64 = 1.15;
+
+/// The longest train of a source that wants no more than its rate, as a share of the slot and of
+/// the packets between two losses. Such a source has little to spare: packets of a train that ends
+/// in the next slot are missing in this one, and a full queue drops most of a train.
+const GATHERED: f64 = 0.01;
+
+/// What is aimed at when an acknowledgement comes. Rates are in packets per second, and windows in
+/// packets.
+struct Aim {
+    /// The required rate and its margin.
+    bw: f64,
+    /// The rate that the control slot needs, within bounds.
+    target: f64,
+    window: f64,
+    srtt: f64,
+    wants_no_more: bool,
+    is_crowded: bool,
+    rates: Option<PathRates>,
+}
+
+impl Aim {
+    /// The part of a window above the need that a source that wants no more may have.
+    fn spare(&self) -> f64 {
+        if self.is_crowded {
+            CROWDED_SPARE
+        } else {
+            SPARE
+        }
+    }
+
+    /// The window that is enough for a source that wants no more.
+    fn enough(&self, length: u32) -> Enough {
+        let rate = if self.is_crowded {
+            self.target
+        } else {
+            self.bw
+        };
+        let (window, srtt) = (self.window, self.srtt);
+        Enough::of(
+            rate,
+            self.rates.as_ref(),
+            window,
+            srtt,
+            length,
+            self.spare(),
+        )
+    }
+}
+
+impl Keeper {
+    pub(super) fn steer(&mut self, path: &PathState, requirement: &Requirement) -> Steering {
+        let aim = self.aim(path, requirement);
+        let is_resting = self.exit.is_resting();
+        let order = if is_resting {
+            WindowOrder::Free
+        } else {
+            self.order(path, &aim)
+        };
+        // On a crowded path the window bounds the source.
+        let pace = match is_resting {
+            true => aim.bw,
+            false => aim.target * SPARE / aim.spare(),
+        };
+        let slot = aim.bw * requirement.per().as_secs_f64();
+        let between_losses = self.weight.between_losses().unwrap_or(f64::INFINITY);
+        Steering {
+            order,
+            packets_per_second: aim.wants_no_more.then_some(pace),
+            gathered_packets: aim
+                .wants_no_more
+                .then_some(slot.min(between_losses) * GATHERED),
+            proportion: self
+                .control
+                .filter(|_| !is_resting)
+                .map(|control| self.proportion(path, &aim, &control)),
+        }
+    }
+
+    fn aim(&self, path: &PathState, requirement: &Requirement) -> Aim {
+        let bw = self.required_packets(path, requirement);
+        Aim {
+            bw,
+            target: self.control.map_or(bw, |control| pace(control.target, bw)),
+            window: path.cwnd.as_f64() / path.datagram.as_f64().max(1.0),
+            srtt: path.smoothed.as_secs_f64(),
+            wants_no_more: requirement.wanted() == Demand::Exactly,
+            is_crowded: self
+                .last_congestion
+                .is_some_and(|at| path.now.saturating_since(at) < requirement.per()),
+            rates: self.path_rates(path),
+        }
+    }
+
+    fn order(&mut self, path: &PathState, aim: &Aim) -> WindowOrder {
+        let enough = aim.enough(self.control.map_or(1, |control| control.length));
+        if path.slow_start {
+            return if aim.wants_no_more && aim.window >= enough.window {
+                WindowOrder::LeaveSlowStart
+            } else {
+                WindowOrder::Free
+            };
+        }
+        let Some(control) = self.control else {
+            return WindowOrder::Free;
+        };
+        let wanted = k_bw(&self.position(path, &control, aim.window)).unwrap_or(self.slope);
+        let k_max = |window: f64| {
+            aim.rates.map_or(f64::NEG_INFINITY, |rates| {
+                steering::k_max(&rates, self.standing, window, aim.srtt)
+            })
+        };
+        let competes = !aim.wants_no_more || (aim.is_crowded && aim.window < enough.window);
+        self.slope = if competes {
+            let most = k_max(aim.window).min(self.exit.steepest(self.settings.weight));
+            // N flows climb by N packets, but not beyond the window that is needed.
+            let missing = NEEDED * aim.target * aim.srtt - aim.window;
+            let least = self.weight.of(aim.bw, aim.srtt).min(missing);
+            at_least(wanted, most, aim.window, least)
+        } else {
+            // Only a part of this window is sent.
+            steering::exactly(
+                wanted,
+                SPARE * k_max(aim.window / SPARE),
+                aim.window,
+                &enough,
+            )
+        };
+        WindowOrder::Along(Slope {
+            bytes_per_round_trip: whole(self.slope * path.datagram.as_f64().max(1.0)),
+            is_floor: competes,
+        })
+    }
+
+    /// How the window answers congestion: in proportion to what the control slot needs.
+    fn proportion(&self, path: &PathState, aim: &Aim, control: &ControlSlot) -> Proportion {
+        let needed = NEEDED * pace(control.target, aim.bw).max(aim.bw);
+        Proportion {
+            weight: self.weight.of(needed, aim.srtt),
+            needed: Bytes::from_f64(needed * aim.srtt * path.datagram.as_f64()),
+        }
+    }
+
+    /// Whether nothing more can be done for the requirement: N is at its bound, or the rate is
+    /// above what may be reached.
+    pub(super) fn is_at_bound(&self, path: &PathState, requirement: &Requirement) -> bool {
+        let bw = self.required_packets(path, requirement);
+        let reach = self.path_rates(path).map(|rates| rates.reach());
+        let weight = self.weight.of(bw, path.smoothed.as_secs_f64());
+        weight >= self.settings.weight || reach.is_some_and(|reach| reach < bw)
+    }
+
+    fn position(&self, path: &PathState, control: &ControlSlot, window: f64) -> Position {
+        let idle = path
+            .now
+            .saturating_since(control.start)
+            .saturating_sub(control.wanting);
+        let in_flight = path.in_flight.as_f64() / path.datagram.as_f64().max(1.0);
+        Position {
+            due: control.due() - control.target * idle.as_secs_f64(),
+            counted: control.achieved + in_flight,
+            window,
+            length: control.length,
+            round: control.round(path.now),
+        }
+    }
+
+    /// The rates of the path. Without an estimate at least the own throughput was available.
+    fn path_rates(&self, path: &PathState) -> Option<PathRates> {
+        let bits = path.on_wire.as_bits_f64().max(1.0);
+        let share = path.on_wire.as_f64() / self.goodput_of(path).as_f64();
+        let available = self
+            .fresh_estimate(path)
+            .map(|estimate| estimate.available)
+            .or_else(|| self.own_rate.map(|own| own.scaled(share)))?;
+        Some(PathRates {
+            available: available.as_bps_f64() / bits,
+            capacity: path.taking.map(|capacity| capacity.as_bps_f64() / bits),
+            ceiling: self.settings.ceiling,
+        })
+    }
+}
+
+/// Rounds towards zero; saturates.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "saturating is what is wanted"
+)]
+fn whole(bytes: f64) -> i64 {
+    bytes as i64
+}
