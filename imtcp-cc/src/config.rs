@@ -43,6 +43,7 @@ pub struct Config {
     packet_overhead: Bytes,
     ack_frequency: bool,
     longest_hold: Duration,
+    measured_start: bool,
 }
 
 impl Config {
@@ -196,6 +197,13 @@ impl Config {
         self.longest_hold
     }
 
+    /// Whether slow start ends when the window fills what is free on the path, as the measurement
+    /// knows it. If not, or without [`Config::measurement`], it ends as RFC 9406 and RFC 9002 have
+    /// it. True unless set.
+    pub fn measured_start(&self) -> bool {
+        self.measured_start
+    }
+
     /// The bytes of each packet's UDP payload that count as headers when application data is
     /// counted; at most 400, and 48 unless set.
     pub fn packet_overhead(&self) -> Bytes {
@@ -208,6 +216,7 @@ impl Config {
             stream_packets: self.stream_packets,
             sub_ranges: self.sub_ranges,
             minimum_range: self.minimum_range,
+            measured_start: self.measured_start && self.measurement,
         }
     }
 
@@ -272,6 +281,7 @@ impl Default for ConfigBuilder {
                 packet_overhead: PACKET_OVERHEAD,
                 ack_frequency: true,
                 longest_hold: LONGEST_HOLD,
+                measured_start: true,
             },
         }
     }
@@ -327,6 +337,8 @@ impl ConfigBuilder {
         ack_frequency: bool,
         /// See [`Config::longest_hold`]; at most 1 s.
         longest_hold: Duration,
+        /// See [`Config::measured_start`].
+        measured_start: bool,
     }
 
     /// See [`Config::initial_window_packets`]; 2 to 100.

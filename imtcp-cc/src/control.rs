@@ -1,8 +1,9 @@
-//! What the promise and the window tell each other. The promise steers the window, and sees its
-//! size and phase.
+//! What the other rooms and the window tell each other. The promise steers the window, and sees its
+//! size and phase. The measurement tells a window in slow start how much is enough.
 
 use crate::units::{Bandwidth, Bytes};
 use std::fmt;
+use std::time::Duration;
 
 /// The law that the congestion window follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -25,6 +26,16 @@ pub(crate) struct WindowView {
     /// Whether the window was filled lately. Packets that the controller's own pacing held back
     /// count as filling it.
     pub(crate) is_used: bool,
+}
+
+/// The window that fills what is free on the path, as the measurement tells it to a window in slow
+/// start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Enough {
+    /// What is free, times the least round trip, in bytes of UDP payload.
+    pub(crate) window: Bytes,
+    /// The least round trip.
+    pub(crate) least_rtt: Duration,
 }
 
 /// What a promise asks of the window and of the pacer.

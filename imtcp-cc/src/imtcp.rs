@@ -204,7 +204,11 @@ impl ImTcp {
         let (path, findings) = (self.path.view(), self.measuring.findings());
         let window = self.window.view();
         self.steering = self.promise.on_ack(acked, path, &findings, &window, emit);
-        let is_limited = self.window.on_ack(acked, &self.steering);
+        let starts = self.window.is_starting();
+        let enough = starts.then(|| self.measuring.enough(path)).flatten();
+        let is_limited = self
+            .window
+            .on_ack(acked, &self.steering, enough.as_ref());
         self.measuring.set_application_limited(is_limited);
         let is_settled = || self.measuring.is_settled();
         if self.scheduler.take_settled(now, info.rtt, is_settled) {

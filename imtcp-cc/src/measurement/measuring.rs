@@ -6,8 +6,10 @@ use super::delivered::Delivered;
 use super::range::SearchRange;
 use super::record::{Arrival, MeasurementRecord, PacketRecord};
 use super::reports::{Reports, Silence};
+use super::start::StartReading;
 use super::statistical::StatisticalEstimator;
 use super::{Estimator, Step};
+use crate::control::Enough;
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::event::{Emit, Event};
 use crate::path::ack::{Echo, EchoQuality, EchoTiming};
@@ -35,6 +37,8 @@ pub(crate) struct MeasuringSettings {
     /// The least width of the search range, in IP-layer bits per second (B_m of IM 3.2.6); zero to
     /// derive it from the estimate.
     pub(crate) minimum_range: Bandwidth,
+    /// Whether a window in slow start is told how much is enough.
+    pub(crate) measured_start: bool,
 }
 
 /// What the measurement found.
@@ -58,6 +62,7 @@ pub(crate) struct Measuring {
     is_running: bool,
     delivered: Delivered,
     reports: Reports,
+    start: StartReading,
     is_link_covered: bool,
 }
 
@@ -72,6 +77,7 @@ impl Measuring {
             is_running: false,
             delivered: Delivered::default(),
             reports: Reports::new(settings.driver),
+            start: StartReading::default(),
             is_link_covered: false,
         }
     }
@@ -81,6 +87,17 @@ impl Measuring {
             estimate: self.latest(self.settings.driver),
             is_link_covered: self.is_link_covered,
         }
+    }
+
+    /// The window that fills what is free on the path; `None` while that is not known.
+    pub(crate) fn enough(&self, view: &PathView) -> Option<Enough> {
+        let capacity = view.shown_capacity().filter(|_| self.settings.measured_start)?;
+        let least_rtt = view.rtt?.min;
+        let on_wire = self.start.free(capacity).bytes_in(least_rtt);
+        Some(Enough {
+            window: view.payload_of(on_wire),
+            least_rtt,
+        })
     }
 
     /// The driving estimator's latest estimate; `None` while it has nothing to tell.
@@ -152,6 +169,9 @@ impl Measuring {
             self.statistical.set_echoes(at.timing, at.jitter, packet);
             self.on_capacity(at.capacity, packet, emit);
             self.statistical.on_gap(&at.gap);
+            if self.settings.measured_start {
+                self.start.on_gap(&at.gap);
+            }
         }
         self.delivered.on_ack(heard.now, heard.bytes);
         may_stop

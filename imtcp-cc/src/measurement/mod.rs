@@ -19,6 +19,7 @@ pub(crate) mod plan;
 pub(crate) mod range;
 mod record;
 mod reports;
+mod start;
 mod statistical;
 mod step;
 mod trend;

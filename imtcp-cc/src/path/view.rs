@@ -48,6 +48,12 @@ impl PathView {
         payload + self.header_overhead
     }
 
+    /// The UDP payload of full packets that have this size on the wire.
+    pub(crate) fn payload_of(&self, on_wire: Bytes) -> Bytes {
+        let share = self.max_datagram.as_f64() / self.packet().as_f64().max(1.0);
+        Bytes::from_f64(on_wire.as_f64() * share)
+    }
+
     /// The size of a full packet on the wire.
     pub(crate) fn packet(&self) -> Bytes {
         self.on_wire(self.max_datagram)

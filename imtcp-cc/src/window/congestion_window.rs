@@ -1,7 +1,7 @@
 //! The congestion window of one path: its law, its use, and the record of its losses.
 
-use super::{AckedBytes, LossRecord, WindowLaw, WindowUsage, law};
-use crate::control::{Phase, Proportion, Steering, Window, WindowOrder, WindowView};
+use super::{AckedBytes, LossRecord, MeasuredStart, Step, WindowLaw, WindowUsage, law};
+use crate::control::{Enough, Phase, Proportion, Steering, Window, WindowOrder, WindowView};
 use crate::transport::{Acked, LossInfo, SentPacket};
 use crate::units::{Bytes, Timestamp};
 
@@ -10,6 +10,7 @@ pub(crate) struct CongestionWindow {
     law: Box<dyn WindowLaw>,
     usage: WindowUsage,
     losses: LossRecord,
+    start: MeasuredStart,
     max_datagram: Bytes,
     /// How a promise wants congestion to be answered.
     proportion: Option<Proportion>,
@@ -21,6 +22,7 @@ impl CongestionWindow {
             law: law(kind, initial_window_packets, max_datagram),
             usage: WindowUsage::default(),
             losses: LossRecord::default(),
+            start: MeasuredStart::new(),
             max_datagram,
             proportion: None,
         }
@@ -58,9 +60,19 @@ impl CongestionWindow {
         self.losses.on_sent(packet.number);
     }
 
-    /// Moves the window after an acknowledgement. True if the application limits the transfer, and
-    /// not the window.
-    pub(crate) fn on_ack(&mut self, acked: &Acked<'_>, steering: &Steering) -> bool {
+    /// Whether the window is in its first slow start. Then it wants to know how much is enough.
+    pub(crate) fn is_starting(&self) -> bool {
+        !self.start.is_over()
+    }
+
+    /// Moves the window after an acknowledgement. `enough` bounds slow start. True if the
+    /// application limits the transfer, and not the window.
+    pub(crate) fn on_ack(
+        &mut self,
+        acked: &Acked<'_>,
+        steering: &Steering,
+        enough: Option<&Enough>,
+    ) -> bool {
         match steering.order {
             WindowOrder::Free => self.law.set_slope(None),
             WindowOrder::LeaveSlowStart => self.law.leave_slow_start(),
@@ -76,16 +88,35 @@ impl CongestionWindow {
         // so no burst follows.
         let is_paced = steering.packets_per_second.is_some();
         for packet in acked.packets {
-            self.law.on_ack(&AckedBytes {
+            let mut acked = AckedBytes {
                 now: acked.now,
                 size: packet.size,
                 sent: packet.sent,
                 application_limited: is_underused && !is_paced,
                 smoothed_rtt: info.rtt.smoothed,
                 latest_rtt: info.rtt.latest_without(info.ack_delay),
-            });
+            };
+            self.bound_start(&mut acked, enough);
+            self.law.on_ack(&acked);
         }
         is_underused || is_paced
+    }
+
+    /// Keeps the first slow start from growing beyond what is enough.
+    fn bound_start(&mut self, acked: &mut AckedBytes, enough: Option<&Enough>) {
+        if self.start.is_over() {
+            return;
+        }
+        if self.law.phase() != Phase::SlowStart {
+            self.start.give_up();
+            return;
+        }
+        match self.start.on_ack(acked, self.law.window(), enough) {
+            Step::Grow => {}
+            // The law sees the acknowledgement, and nothing to grow by.
+            Step::Hold => acked.size = Bytes::ZERO,
+            Step::Leave => self.law.leave_slow_start(),
+        }
     }
 
     /// A packet was declared lost. [`CongestionWindow::on_loss`] follows.

@@ -9,12 +9,14 @@ mod congestion_window;
 mod cubic;
 mod hystart;
 mod reno;
+mod start;
 mod undo;
 mod usage;
 
 pub(crate) use congestion_window::CongestionWindow;
 use cubic::Cubic;
 use reno::Reno;
+use start::{MeasuredStart, Step};
 use undo::LossRecord;
 use usage::WindowUsage;
 

@@ -342,6 +342,9 @@ fn imtcp(entry: Option<Entry<'_>>, round_trip: Duration) -> Result<Config, Scena
     if let Some(entry) = section.optional("measurement") {
         builder = builder.measurement(entry.boolean()?);
     }
+    if let Some(entry) = section.optional("measured_start") {
+        builder = builder.measured_start(entry.boolean()?);
+    }
     if let Some(entry) = section.optional("estimator") {
         builder = builder.estimator(entry.choice(&[
             ("statistical", EstimatorKind::Statistical),

@@ -1,0 +1,155 @@
+//! The measured start: slow start ends when the window fills what is free on the path.
+//!
+//! ```text
+//!                window reaches what is enough             packets waited for a whole round
+//!   Searching ------------------------------------> Holding ------------------------------> Over
+//!       ^                                              |
+//!       +----------------------------------------------+
+//!                      packets did not wait
+//! ```
+//!
+//! The measurement says early, and roughly, how much is enough ([`Enough`]). The window stops
+//! there. If that much fills the path, packets of the next round trips wait at the tight link,
+//! because the window is larger than the path by [`GAIN`]. Then slow start is over. If they do not
+//! wait, more is free than the measurement said, and slow start goes on. So a reading that is too
+//! low costs two round trips, and never a window. Slow start, and HyStart++ in it, stays what it is
+//! where the measurement says nothing.
+
+use super::AckedBytes;
+use crate::control::Enough;
+use crate::units::{Bytes, Timestamp};
+use std::time::Duration;
+
+/// The window that is held, as a multiple of the window that fills the path. The difference waits
+/// at the tight link and is the sign that the path is full.
+const GAIN: (u64, u64) = (5, 4);
+
+/// The wait that shows that the path is full is a round trip divided by this number: half of what
+/// [`GAIN`] makes.
+const WAIT_DIVISOR: u32 = 8;
+
+/// The shortest wait that is one. Hosts are late by less.
+const SHORTEST_WAIT: Duration = Duration::from_micros(500);
+
+/// The fewest samples that decide (N_RTT_SAMPLE of RFC 9406, section 4.3).
+const FEWEST_SAMPLES: u32 = 8;
+
+/// After a hold in vain, the window is not held again before it is this many times as large.
+const NEXT_HOLD: u64 = 2;
+
+/// What slow start does with an acknowledged packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It grows the window.
+    Grow,
+    /// It does not grow the window.
+    Hold,
+    /// Slow start is over.
+    Leave,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The window grows until it is enough. It is not held before it is `least`.
+    Searching { least: Bytes },
+    /// The window has stopped.
+    Holding(Hold),
+    /// Slow start has ended.
+    Over,
+}
+
+/// Packets that are sent while the window stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hold {
+    /// Packets sent from here on tell. The round trip before belongs to bursts that the growing
+    /// window sent.
+    from: Timestamp,
+    /// The round trip of a path without a queue.
+    least_rtt: Duration,
+    /// The least round trip among the packets that tell.
+    seen: Duration,
+    samples: u32,
+}
+
+/// Follows the first slow start of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MeasuredStart(Stage);
+
+impl MeasuredStart {
+    pub(super) fn new() -> Self {
+        Self(Stage::Searching { least: Bytes::ZERO })
+    }
+
+    /// Whether the first slow start is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.0 == Stage::Over
+    }
+
+    /// Slow start has ended for another reason.
+    pub(super) fn give_up(&mut self) {
+        self.0 = Stage::Over;
+    }
+
+    /// A packet was acknowledged in slow start, when the window was `window`.
+    pub(super) fn on_ack(
+        &mut self,
+        acked: &AckedBytes,
+        window: Bytes,
+        enough: Option<&Enough>,
+    ) -> Step {
+        match &mut self.0 {
+            Stage::Over => Step::Grow,
+            Stage::Searching { least } => {
+                let is_enough = |enough: &&Enough| {
+                    window >= *least && window.times(GAIN.1) >= enough.window.times(GAIN.0)
+                };
+                let Some(enough) = enough.filter(is_enough) else {
+                    return Step::Grow;
+                };
+                self.0 = Stage::Holding(Hold::new(acked.now, enough.least_rtt));
+                Step::Hold
+            }
+            Stage::Holding(hold) => match hold.on_ack(acked) {
+                None => Step::Hold,
+                Some(true) => {
+                    self.0 = Stage::Over;
+                    Step::Leave
+                }
+                Some(false) => {
+                    let least = window.times(NEXT_HOLD);
+                    self.0 = Stage::Searching { least };
+                    Step::Grow
+                }
+            },
+        }
+    }
+}
+
+impl Hold {
+    fn new(now: Timestamp, least_rtt: Duration) -> Self {
+        Self {
+            from: now + least_rtt,
+            least_rtt,
+            seen: Duration::MAX,
+            samples: 0,
+        }
+    }
+
+    /// Whether the path is full, once that is known.
+    fn on_ack(&mut self, acked: &AckedBytes) -> Option<bool> {
+        if acked.sent < self.from {
+            return None;
+        }
+        self.seen = self.seen.min(acked.latest_rtt);
+        self.samples = self.samples.saturating_add(1);
+        if self.samples < FEWEST_SAMPLES {
+            return None;
+        }
+        let wait = (self.least_rtt / WAIT_DIVISOR).max(SHORTEST_WAIT);
+        if self.seen < self.least_rtt.saturating_add(wait) {
+            return Some(false);
+        }
+        let is_round_over = acked.sent >= self.from + self.least_rtt;
+        is_round_over.then_some(true)
+    }
+}
