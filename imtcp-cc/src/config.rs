@@ -44,6 +44,7 @@ pub struct Config {
     ack_frequency: bool,
     longest_hold: Duration,
     measured_start: bool,
+    remember_paths: bool,
 }
 
 impl Config {
@@ -204,6 +205,14 @@ impl Config {
         self.measured_start
     }
 
+    /// Whether connections know what earlier ones measured on the same path, and begin with it
+    /// after the first round trip has confirmed it (draft-ietf-tsvwg-careful-resume). The memory
+    /// belongs to the factory of the transport's adapter. Nothing is remembered without
+    /// [`Config::measurement`]. True unless set.
+    pub fn remember_paths(&self) -> bool {
+        self.remember_paths
+    }
+
     /// The bytes of each packet's UDP payload that count as headers when application data is
     /// counted; at most 400, and 48 unless set.
     pub fn packet_overhead(&self) -> Bytes {
@@ -282,6 +291,7 @@ impl Default for ConfigBuilder {
                 ack_frequency: true,
                 longest_hold: LONGEST_HOLD,
                 measured_start: true,
+                remember_paths: true,
             },
         }
     }
@@ -339,6 +349,8 @@ impl ConfigBuilder {
         longest_hold: Duration,
         /// See [`Config::measured_start`].
         measured_start: bool,
+        /// See [`Config::remember_paths`].
+        remember_paths: bool,
     }
 
     /// See [`Config::initial_window_packets`]; 2 to 100.

@@ -18,7 +18,7 @@ pub enum Window {
 }
 
 /// The congestion window as the other rooms see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct WindowView {
     /// The congestion window, in bytes of UDP payload.
     pub(crate) size: Bytes,
@@ -26,6 +26,18 @@ pub(crate) struct WindowView {
     /// Whether the window was filled lately. Packets that the controller's own pacing held back
     /// count as filling it.
     pub(crate) is_used: bool,
+    pub(crate) start: StartPace,
+}
+
+/// How packets of the first slow start are spread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum StartPace {
+    /// Nothing is known of the path, or slow start is over.
+    Free,
+    /// The window that fills the path is this multiple of the present one.
+    Filling(f64),
+    /// The window has jumped to what is remembered of the path.
+    Jump,
 }
 
 /// The window that fills what is free on the path, as the measurement tells it to a window in slow

@@ -14,6 +14,7 @@ use crate::log::Log;
 use crate::measurement::Measuring;
 use crate::path::{Path, PathInfo};
 use crate::promise::{Keeper, Promise};
+use crate::saved::SavedPath;
 use crate::scheduler::{Known, Scheduler};
 use crate::transport::{AckRequest, Acked, LossInfo, PeerAcks, Release, SendRequest, SentPacket};
 use crate::units::{Bandwidth, Bytes, Timestamp};
@@ -71,6 +72,19 @@ impl ImTcp {
     pub fn on_path(mut self, path: PathInfo) -> Self {
         self.promise.set_path(path);
         self
+    }
+
+    /// The same with what an earlier connection knew of the path. The window jumps to it if the
+    /// first round trip confirms it (draft-ietf-tsvwg-careful-resume).
+    #[must_use]
+    pub fn remembering(mut self, saved: SavedPath) -> Self {
+        self.window.resume(self.path.view().saved_as_payload(saved));
+        self
+    }
+
+    /// What a later connection over the same path should know; `None` while nothing is known.
+    pub fn saved_path(&self) -> Option<SavedPath> {
+        self.measuring.saved(self.path.view())
     }
 
     /// The same, as another path of a connection that has a promise: it becomes this path's when
@@ -210,6 +224,8 @@ impl ImTcp {
             .window
             .on_ack(acked, &self.steering, enough.as_ref());
         self.measuring.set_application_limited(is_limited);
+        self.measuring
+            .set_growing(self.window.is_growing() && !is_limited);
         let is_settled = || self.measuring.is_settled();
         if self.scheduler.take_settled(now, info.rtt, is_settled) {
             self.measuring.conclude(now, emit);

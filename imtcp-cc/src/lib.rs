@@ -49,6 +49,7 @@ mod path;
 pub mod promise;
 #[cfg(feature = "quiche")]
 pub mod quiche;
+mod saved;
 mod scheduler;
 pub mod transport;
 pub mod units;
@@ -60,6 +61,7 @@ pub use control::Window;
 pub use estimate::{Estimate, EstimatorKind, Flags};
 pub use imtcp::ImTcp;
 pub use path::{PathInfo, Role};
+pub use saved::SavedPath;
 
 /// Parts of the measurement, for research and for fuzzing. No version keeps them as they are.
 #[cfg(feature = "unstable")]

@@ -14,6 +14,7 @@ use crate::estimate::{Estimate, EstimatorKind};
 use crate::event::{Emit, Event};
 use crate::path::ack::{Echo, EchoQuality, EchoTiming};
 use crate::path::{CapacityState, Heard, PathView};
+use crate::saved::SavedPath;
 use crate::transport::AckInfo;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
@@ -63,6 +64,8 @@ pub(crate) struct Measuring {
     delivered: Delivered,
     reports: Reports,
     start: StartReading,
+    /// Whether the window grows in its first slow start.
+    grows: bool,
     is_link_covered: bool,
 }
 
@@ -78,6 +81,7 @@ impl Measuring {
             delivered: Delivered::default(),
             reports: Reports::new(settings.driver),
             start: StartReading::default(),
+            grows: false,
             is_link_covered: false,
         }
     }
@@ -97,6 +101,18 @@ impl Measuring {
         Some(Enough {
             window: view.payload_of(on_wire),
             least_rtt,
+        })
+    }
+
+    /// What a later connection over the same path should know: the latest estimate, or else the
+    /// rate that was just delivered.
+    pub(crate) fn saved(&self, view: &PathView) -> Option<SavedPath> {
+        let rtt = view.rtt?;
+        let told = self.told().map(|estimate| estimate.available);
+        let available = told.or_else(|| self.just_delivered(Duration::ZERO, rtt.smoothed))?;
+        Some(SavedPath {
+            available,
+            least_rtt: rtt.min,
         })
     }
 
@@ -234,6 +250,11 @@ impl Measuring {
         self.statistical.set_application_limited(limited);
     }
 
+    /// Sets whether the window grows in its first slow start.
+    pub(crate) fn set_growing(&mut self, grows: bool) {
+        self.grows = grows && self.settings.measured_start;
+    }
+
     /// Whether all echoes of the measurement have come.
     pub(crate) fn is_settled(&self) -> bool {
         self.record.is_settled()
@@ -304,7 +325,7 @@ impl Measuring {
     /// Withdraws the estimate if the driving estimator has told none for long. True if the
     /// estimators start anew.
     fn break_silence(&mut self, now: Timestamp, timing: EchoTiming, emit: Emit<'_>) -> bool {
-        let starts_anew = match self.reports.on_ack(now) {
+        let starts_anew = match self.reports.on_ack(now, self.grows) {
             Silence::None => return false,
             // The results from before the pause may still be true.
             Silence::Paused => false,

@@ -104,11 +104,14 @@ impl Reports {
         self.withdrawn
     }
 
-    /// An acknowledgement came.
-    pub(super) fn on_ack(&mut self, now: Timestamp) -> Silence {
+    /// An acknowledgement came. While the window `grows` in its first slow start, the link is not
+    /// busy yet, and the lack of an estimate is no failure.
+    pub(super) fn on_ack(&mut self, now: Timestamp, grows: bool) -> Silence {
         let last = self.last_ack.replace(now);
         let since = last.map_or(Duration::ZERO, |last| now.saturating_since(last));
-        self.silent += since.min(PAUSE);
+        if !grows {
+            self.silent += since.min(PAUSE);
+        }
         if self.silent > LONGEST_FAILURE {
             self.silent = Duration::ZERO;
             self.last_told = now;

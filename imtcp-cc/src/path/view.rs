@@ -2,6 +2,7 @@
 
 use super::ack::{EchoCadence, EchoTiming};
 use super::{LATEST_HOST, READABLE_DIVISOR};
+use crate::saved::SavedPath;
 use crate::transport::RoundTrip;
 use crate::units::{Bandwidth, Bytes};
 use std::time::Duration;
@@ -50,8 +51,19 @@ impl PathView {
 
     /// The UDP payload of full packets that have this size on the wire.
     pub(crate) fn payload_of(&self, on_wire: Bytes) -> Bytes {
-        let share = self.max_datagram.as_f64() / self.packet().as_f64().max(1.0);
-        Bytes::from_f64(on_wire.as_f64() * share)
+        Bytes::from_f64(on_wire.as_f64() * self.payload_share())
+    }
+
+    fn payload_share(&self) -> f64 {
+        self.max_datagram.as_f64() / self.packet().as_f64().max(1.0)
+    }
+
+    /// What is remembered of the path, with its rate in UDP payload.
+    pub(crate) fn saved_as_payload(&self, saved: SavedPath) -> SavedPath {
+        SavedPath {
+            available: saved.available.scaled(self.payload_share()),
+            ..saved
+        }
     }
 
     /// The size of a full packet on the wire.

@@ -1,16 +1,19 @@
 //! quiche's controller trait over [`ImTcp`].
 
 use super::convert::{Origin, ack_request, path_info, peer_acks, round_trip, send_request};
+use super::memory::Memory;
 use crate::config::Config;
 use crate::event::Subscriber;
 use crate::imtcp::ImTcp;
 use crate::promise::Promise;
+use crate::saved::SavedPath;
 use crate::transport::{AckInfo, Acked, AckedPacket, LossInfo, Release, SentPacket};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use quiche::cc::{
     AckReceived, CongestionController, PacketSent, PacketSpace, PacketsLost, PathContext,
     SendContext,
 };
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -26,6 +29,8 @@ pub struct Controller {
     congestion_marks: u64,
     /// The packets of the last acknowledgement. It keeps its memory.
     acked: Vec<AckedPacket>,
+    memory: Option<Arc<Memory>>,
+    peer: IpAddr,
 }
 
 /// Room for the packets of one acknowledgement.
@@ -38,6 +43,9 @@ struct Common {
     origin: Origin,
     /// Empty until the first controller is built.
     promise: OnceLock<Promise>,
+    /// What is remembered of the connection's first path, with the peer that it leads to. A
+    /// controller that quiche drops unused leaves it to the next one.
+    remembered: OnceLock<(IpAddr, Option<SavedPath>)>,
 }
 
 impl Common {
@@ -46,8 +54,25 @@ impl Common {
         path.identity.common.get_or_init(|| Self {
             origin: Origin(path.now),
             promise: OnceLock::new(),
+            remembered: OnceLock::new(),
         })
     }
+}
+
+/// What an earlier connection knew of the path to this peer.
+fn remembered(
+    memory: Option<&Memory>,
+    common: Option<&Common>,
+    peer: IpAddr,
+    now: Instant,
+) -> Option<SavedPath> {
+    let memory = memory?;
+    let take = || (peer, memory.take(peer, now));
+    let (whose, saved) = match common {
+        Some(common) => *common.remembered.get_or_init(take),
+        None => take(),
+    };
+    saved.filter(|_| whose == peer)
 }
 
 impl Controller {
@@ -55,6 +80,7 @@ impl Controller {
         config: Config,
         path: &PathContext,
         subscriber: Option<Arc<dyn Subscriber>>,
+        memory: Option<Arc<Memory>>,
     ) -> Self {
         let info = path_info(&path.identity);
         let max_datagram = Bytes::from_usize(path.max_datagram_size);
@@ -69,12 +95,26 @@ impl Controller {
             Some(promise) if !promise.is_same(&own) => core.sharing(promise),
             _ => core,
         };
+        let peer = info.peer.ip();
+        let core = match remembered(memory.as_deref(), common, peer, path.now) {
+            Some(saved) => core.remembering(saved),
+            None => core,
+        };
         Self {
             initial_rtt,
             core: core.on_path(info),
             origin: common.map_or(Origin(path.now), |common| common.origin),
             congestion_marks: 0,
             acked: Vec::with_capacity(MOST_ACKED),
+            memory,
+            peer,
+        }
+    }
+
+    /// Leaves what is known of the path to later connections.
+    fn remember(&self, now: Instant) {
+        if let (Some(memory), Some(saved)) = (&self.memory, self.core.saved_path()) {
+            memory.save(self.peer, saved, Duration::ZERO, now);
         }
     }
 
@@ -200,11 +240,13 @@ impl CongestionController for Controller {
     fn on_space_discarded(&mut self, now: Instant, space: PacketSpace, _bytes: usize) {
         // The keys of 1-RTT packets are never discarded: the connection leaves the path.
         if space == PacketSpace::Application {
+            self.remember(now);
             self.core.on_path_left(self.origin.timestamp(now));
         }
     }
 
     fn on_closed(&mut self, now: Instant) {
+        self.remember(now);
         self.core.on_closed(self.origin.timestamp(now));
     }
 

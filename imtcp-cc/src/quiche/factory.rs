@@ -2,12 +2,14 @@
 
 use super::controller::Controller;
 use super::convert::path_info;
+use super::memory::{Memory, RememberedPath};
 use crate::config::Config;
 use crate::event::Subscriber;
 use crate::path::PathInfo;
 use quiche::cc::{CongestionController, PathContext};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 type MakeSubscriber = dyn Fn(&PathInfo) -> Arc<dyn Subscriber> + Send + Sync;
 
@@ -36,14 +38,18 @@ impl fmt::Debug for Audience {
 pub struct Factory {
     config: Config,
     audience: Audience,
+    /// What is remembered of paths. Clones of the factory share it.
+    memory: Option<Arc<Memory>>,
 }
 
 impl Factory {
     /// Controllers with this configuration.
     pub fn new(config: Config) -> Self {
+        let remembers = config.remember_paths() && config.measurement();
         Self {
             config,
             audience: Audience::Nobody,
+            memory: remembers.then(Arc::default),
         }
     }
 
@@ -65,6 +71,23 @@ impl Factory {
         self
     }
 
+    /// The paths that connections of this factory and of its clones have left to later ones, for
+    /// whoever stores them or hands them to another process. Empty without
+    /// [`Config::remember_paths`]. A path that a connection has begun with is missing until that
+    /// connection ends.
+    pub fn remembered_paths(&self, now: Instant) -> Vec<RememberedPath> {
+        let memory = self.memory.as_ref();
+        memory.map_or_else(Vec::new, |memory| memory.all(now))
+    }
+
+    /// Remembers a path that was handed in. It replaces what is known of that network. Without
+    /// [`Config::remember_paths`] nothing happens.
+    pub fn remember(&self, remembered: &RememberedPath, now: Instant) {
+        if let Some(memory) = &self.memory {
+            memory.save(remembered.network, remembered.path, remembered.age, now);
+        }
+    }
+
     /// An equal configuration, and the same subscriber.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let is_same_audience = match (&self.audience, &other.audience) {
@@ -84,6 +107,11 @@ impl quiche::cc::Factory for Factory {
             Audience::Shared(subscriber) => Some(Arc::clone(subscriber)),
             Audience::PerPath(make) => Some(make(&path_info(&path.identity))),
         };
-        Box::new(Controller::new(self.config.clone(), path, subscriber))
+        Box::new(Controller::new(
+            self.config.clone(),
+            path,
+            subscriber,
+            self.memory.clone(),
+        ))
     }
 }

@@ -19,12 +19,14 @@
 mod controller;
 mod convert;
 mod factory;
+mod memory;
 mod names;
 #[cfg(feature = "qlog")]
 mod qlog;
 
 pub use controller::Controller;
 pub use factory::Factory;
+pub use memory::RememberedPath;
 pub use names::{NAME, NAME_WITHOUT_MEASUREMENT, register, register_as};
 
 /// The number of receive times that a server should ask for in each acknowledgement, with

@@ -2,7 +2,7 @@
 //! counts that follow from it.
 
 use super::{MeanRate, Ready};
-use crate::control::{Phase, Steering, WindowView};
+use crate::control::{Phase, StartPace, Steering, WindowView};
 use crate::measurement::Findings;
 use crate::path::PathView;
 use crate::transport::{RoundTrip, SendRequest};
@@ -35,8 +35,10 @@ impl Known<'_> {
     /// The mean rate at which packets leave, in bits of UDP payload per second: GAIN cwnd /
     /// smoothed_rtt (RFC 9002, section 7.7), or the required rate if the source wants no more.
     pub(crate) fn pacing_rate(&self, rtt: &RoundTrip) -> Bandwidth {
-        let gain = match self.window.phase {
-            Phase::SlowStart => SLOW_START_GAIN,
+        let gain = match (self.window.phase, self.window.start) {
+            (Phase::SlowStart, StartPace::Free) => SLOW_START_GAIN,
+            (Phase::SlowStart, StartPace::Filling(ratio)) => ratio.clamp(1.0, SLOW_START_GAIN),
+            (Phase::SlowStart, StartPace::Jump) => 1.0,
             _ => GAIN,
         };
         let rate = Bandwidth::from_bytes_over(self.window.size, rtt.smoothed)

@@ -65,7 +65,7 @@ impl Base {
         base
     }
 
-    fn initial_window(&self) -> Bytes {
+    pub(super) fn initial_window(&self) -> Bytes {
         let packets = u64::from(self.initial_window_packets);
         let wanted = self.max_datagram_size.times(packets);
         let window = match self.initial_window_packets > RECOMMENDED_PACKETS {
@@ -199,6 +199,19 @@ impl Base {
 
     pub(super) fn set_slope(&mut self, slope: Option<Slope>) {
         self.slope = slope;
+    }
+
+    pub(super) fn resume_slow_start(&mut self) {
+        self.threshold = None;
+        self.credit = 0;
+    }
+
+    pub(super) fn set_window(&mut self, window: Bytes) {
+        self.window = window.max(self.minimum_window());
+    }
+
+    pub(super) fn set_threshold(&mut self, threshold: Bytes) {
+        self.threshold = Some(threshold.max(self.minimum_window()));
     }
 
     pub(super) fn leave_slow_start(&mut self) {

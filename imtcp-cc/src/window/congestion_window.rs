@@ -1,8 +1,13 @@
 //! The congestion window of one path: its law, its use, and the record of its losses.
 
-use super::{AckedBytes, LossRecord, MeasuredStart, Step, WindowLaw, WindowUsage, law};
-use crate::control::{Enough, Phase, Proportion, Steering, Window, WindowOrder, WindowView};
-use crate::transport::{Acked, LossInfo, SentPacket};
+use super::{
+    AckedBytes, Flight, LossRecord, MeasuredStart, Resume, Step, WindowLaw, WindowUsage, law,
+};
+use crate::control::{
+    Enough, Phase, Proportion, StartPace, Steering, Window, WindowOrder, WindowView,
+};
+use crate::saved::SavedPath;
+use crate::transport::{AckInfo, Acked, LossInfo, SentPacket};
 use crate::units::{Bytes, Timestamp};
 
 #[derive(Debug)]
@@ -11,6 +16,9 @@ pub(crate) struct CongestionWindow {
     usage: WindowUsage,
     losses: LossRecord,
     start: MeasuredStart,
+    resume: Resume,
+    /// How much was enough when that was last told.
+    enough: Option<Enough>,
     max_datagram: Bytes,
     /// How a promise wants congestion to be answered.
     proportion: Option<Proportion>,
@@ -23,9 +31,16 @@ impl CongestionWindow {
             usage: WindowUsage::default(),
             losses: LossRecord::default(),
             start: MeasuredStart::new(),
+            resume: Resume::new(None),
+            enough: None,
             max_datagram,
             proportion: None,
         }
+    }
+
+    /// The same, for a path that was seen before.
+    pub(crate) fn resume(&mut self, saved: SavedPath) {
+        self.resume = Resume::new(Some(saved));
     }
 
     pub(crate) fn size(&self) -> Bytes {
@@ -46,6 +61,19 @@ impl CongestionWindow {
             size,
             phase,
             is_used: !self.usage.is_underused(size, phase, self.max_datagram),
+            start: self.start_pace(size),
+        }
+    }
+
+    fn start_pace(&self, size: Bytes) -> StartPace {
+        if self.resume.is_jumping() {
+            return StartPace::Jump;
+        }
+        match self.enough {
+            Some(enough) if self.start.is_trusting() => {
+                StartPace::Filling(enough.window.as_f64() / size.as_f64().max(1.0))
+            }
+            _ => StartPace::Free,
         }
     }
 
@@ -62,7 +90,12 @@ impl CongestionWindow {
 
     /// Whether the window is in its first slow start. Then it wants to know how much is enough.
     pub(crate) fn is_starting(&self) -> bool {
-        !self.start.is_over()
+        !self.start.is_over() || !self.resume.is_over()
+    }
+
+    /// Whether the window is in its first slow start, and has not filled the path yet.
+    pub(crate) fn is_growing(&self) -> bool {
+        self.start.is_searching() && self.law.phase() == Phase::SlowStart
     }
 
     /// Moves the window after an acknowledgement. `enough` bounds slow start. True if the
@@ -87,6 +120,7 @@ impl CongestionWindow {
         // grow all the same, so that enough of it remains after a loss. The rate stays the bound,
         // so no burst follows.
         let is_paced = steering.packets_per_second.is_some();
+        let is_steered = steering.order != WindowOrder::Free;
         for packet in acked.packets {
             let mut acked = AckedBytes {
                 now: acked.now,
@@ -96,26 +130,43 @@ impl CongestionWindow {
                 smoothed_rtt: info.rtt.smoothed,
                 latest_rtt: info.rtt.latest_without(info.ack_delay),
             };
-            self.bound_start(&mut acked, enough);
+            if self.is_starting() {
+                self.bound_start(&mut acked, info, enough, is_steered);
+            }
             self.law.on_ack(&acked);
         }
         is_underused || is_paced
     }
 
-    /// Keeps the first slow start from growing beyond what is enough.
-    fn bound_start(&mut self, acked: &mut AckedBytes, enough: Option<&Enough>) {
-        if self.start.is_over() {
+    /// Moves the first slow start on: to what is remembered, and not beyond what is enough.
+    /// A promise that steers the window knows better whether slow start goes on.
+    fn bound_start(
+        &mut self,
+        acked: &mut AckedBytes,
+        info: &AckInfo,
+        enough: Option<&Enough>,
+        is_steered: bool,
+    ) {
+        self.enough = enough.copied();
+        let flight = Flight {
+            in_flight: info.bytes_in_flight,
+            least_rtt: info.rtt.min,
+            enough,
+        };
+        if self.resume.on_ack(acked, &flight, self.law.as_mut()) {
+            acked.size = Bytes::ZERO;
             return;
         }
-        if self.law.phase() != Phase::SlowStart {
+        let is_left = self.start.has_left() && !is_steered;
+        if self.law.phase() != Phase::SlowStart && !is_left {
             self.start.give_up();
-            return;
         }
         match self.start.on_ack(acked, self.law.window(), enough) {
             Step::Grow => {}
             // The law sees the acknowledgement, and nothing to grow by.
             Step::Hold => acked.size = Bytes::ZERO,
             Step::Leave => self.law.leave_slow_start(),
+            Step::Resume => self.law.resume_slow_start(),
         }
     }
 
@@ -156,6 +207,10 @@ impl CongestionWindow {
             .law
             .on_congestion(now, newest_sent, self.proportion.as_ref());
         self.losses.on_reaction(has_begun);
+        if has_begun {
+            self.start.give_up();
+            self.resume.on_reduction(now, newest_sent, self.law.as_mut());
+        }
         self.law.window() < before
     }
 }

@@ -307,6 +307,25 @@ impl WindowLaw for Cubic {
         self.state.hystart.give_up();
     }
 
+    fn resume_slow_start(&mut self) {
+        self.state.base.resume_slow_start();
+        self.state.epoch = None;
+    }
+
+    fn set_window(&mut self, window: Bytes) {
+        self.state.base.set_window(window);
+    }
+
+    fn set_pipe(&mut self, pipe: Bytes) {
+        self.state.w_max = Some(pipe);
+        self.state.prior_window = pipe;
+        self.state.base.set_threshold(scaled(pipe, BETA));
+    }
+
+    fn initial_window(&self) -> Bytes {
+        self.state.base.initial_window()
+    }
+
     fn window(&self) -> Bytes {
         self.state.base.window
     }

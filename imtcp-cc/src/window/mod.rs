@@ -9,6 +9,7 @@ mod congestion_window;
 mod cubic;
 mod hystart;
 mod reno;
+mod resume;
 mod start;
 mod undo;
 mod usage;
@@ -16,6 +17,7 @@ mod usage;
 pub(crate) use congestion_window::CongestionWindow;
 use cubic::Cubic;
 use reno::Reno;
+use resume::{Flight, Resume};
 use start::{MeasuredStart, Step};
 use undo::LossRecord;
 use usage::WindowUsage;
@@ -84,6 +86,20 @@ trait WindowLaw: Debug + Send + Sync {
 
     /// The window is large enough. If it is in slow start, congestion avoidance begins.
     fn leave_slow_start(&mut self);
+
+    /// The path has more room than it had when slow start ended, and there was no congestion yet.
+    /// Slow start goes on.
+    fn resume_slow_start(&mut self);
+
+    /// Sets the window to a size that a remembered path vouches for, or that got through on it.
+    fn set_window(&mut self, window: Bytes);
+
+    /// After a jump that proved too large, `pipe` bytes got through in a round trip. The law takes
+    /// this for the window at which congestion began.
+    fn set_pipe(&mut self, pipe: Bytes);
+
+    /// The window that a connection begins with.
+    fn initial_window(&self) -> Bytes;
 
     /// The congestion window, in bytes of UDP payload (RFC 9002, section 7).
     fn window(&self) -> Bytes;

@@ -82,6 +82,23 @@ impl WindowLaw for Reno {
         self.base.leave_slow_start();
     }
 
+    fn resume_slow_start(&mut self) {
+        self.base.resume_slow_start();
+    }
+
+    fn set_window(&mut self, window: Bytes) {
+        self.base.set_window(window);
+    }
+
+    fn set_pipe(&mut self, pipe: Bytes) {
+        let threshold = pipe.get() / LOSS_REDUCTION_DIVISOR;
+        self.base.set_threshold(Bytes::new(threshold));
+    }
+
+    fn initial_window(&self) -> Bytes {
+        self.base.initial_window()
+    }
+
     fn window(&self) -> Bytes {
         self.base.window
     }

@@ -2,17 +2,19 @@
 //!
 //! ```text
 //!                window reaches what is enough             packets waited for a whole round
-//!   Searching ------------------------------------> Holding ------------------------------> Over
-//!       ^                                              |
-//!       +----------------------------------------------+
-//!                      packets did not wait
+//!   Searching ------------------------------------> Holding ------------------------------> Left
+//!       ^                                              |                                     |
+//!       +----------------------------------------------+-------------------------------------+
+//!                      packets did not wait                  packets do not wait any more
 //! ```
 //!
 //! The measurement says early, and roughly, how much is enough ([`Enough`]). The window stops
 //! there. If that much fills the path, packets of the next round trips wait at the tight link,
 //! because the window is larger than the path by [`GAIN`]. Then slow start is over. If they do not
 //! wait, more is free than the measurement said, and slow start goes on. So a reading that is too
-//! low costs two round trips, and never a window. Slow start, and HyStart++ in it, stays what it is
+//! low costs two round trips, and never a window. If packets cease to wait afterwards, the path has
+//! more room than before, and slow start goes on as well. The first congestion ends all of this:
+//! from then on the window follows its law alone. Slow start, and HyStart++ in it, stays what it is
 //! where the measurement says nothing.
 
 use super::AckedBytes;
@@ -46,6 +48,8 @@ pub(super) enum Step {
     Hold,
     /// Slow start is over.
     Leave,
+    /// Slow start goes on.
+    Resume,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +58,9 @@ enum Stage {
     Searching { least: Bytes },
     /// The window has stopped.
     Holding(Hold),
-    /// Slow start has ended.
+    /// Slow start has ended, because the path was full.
+    Left(Hold),
+    /// There was congestion, or slow start has ended for another reason.
     Over,
 }
 
@@ -85,6 +91,25 @@ impl MeasuredStart {
         self.0 == Stage::Over
     }
 
+    /// Whether the window grows, and nothing has bounded it yet.
+    pub(super) fn is_searching(&self) -> bool {
+        matches!(self.0, Stage::Searching { .. })
+    }
+
+    /// Whether slow start has ended because the path was full, and may go on.
+    pub(super) fn has_left(&self) -> bool {
+        matches!(self.0, Stage::Left(_))
+    }
+
+    /// Whether the measurement has not been wrong so far.
+    pub(super) fn is_trusting(&self) -> bool {
+        match self.0 {
+            Stage::Searching { least } => least.is_zero(),
+            Stage::Holding(_) => true,
+            Stage::Left(_) | Stage::Over => false,
+        }
+    }
+
     /// Slow start has ended for another reason.
     pub(super) fn give_up(&mut self) {
         self.0 = Stage::Over;
@@ -112,13 +137,28 @@ impl MeasuredStart {
             Stage::Holding(hold) => match hold.on_ack(acked) {
                 None => Step::Hold,
                 Some(true) => {
-                    self.0 = Stage::Over;
+                    self.0 = Stage::Left(hold.again(acked.now));
                     Step::Leave
                 }
                 Some(false) => {
                     let least = window.times(NEXT_HOLD);
                     self.0 = Stage::Searching { least };
                     Step::Grow
+                }
+            },
+            Stage::Left(hold) => match hold.on_ack(acked) {
+                None => Step::Grow,
+                Some(true) => {
+                    *hold = hold.again(acked.now);
+                    Step::Grow
+                }
+                Some(false) if acked.application_limited => {
+                    *hold = hold.again(acked.now);
+                    Step::Grow
+                }
+                Some(false) => {
+                    self.0 = Stage::Searching { least: window };
+                    Step::Resume
                 }
             },
         }
@@ -132,6 +172,16 @@ impl Hold {
             least_rtt,
             seen: Duration::MAX,
             samples: 0,
+        }
+    }
+
+    /// The same from the next packet on.
+    fn again(&self, now: Timestamp) -> Self {
+        Self {
+            from: now,
+            seen: Duration::MAX,
+            samples: 0,
+            ..*self
         }
     }
 

@@ -1,12 +1,12 @@
 //! quiche's configuration for both sides of a flow.
 
-use super::{IDLE_TIMEOUT, Tap};
+use super::{CLIENT, IDLE_TIMEOUT, Tap};
 use crate::rivals::TcpCubicFactory;
 use crate::scenario::{Acknowledge, Controller, Flow};
 use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod};
 use boring::x509::X509;
-use imtcp_cc::quiche::{Factory, RECEIVE_TIMESTAMPS_PER_ACK};
+use imtcp_cc::quiche::{Factory, RECEIVE_TIMESTAMPS_PER_ACK, RememberedPath};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +42,11 @@ pub(super) fn server(flow: &Flow, tap: &Arc<Tap>) -> Result<quiche::Config, quic
         Controller::Registered(name) => config.set_cc_algorithm_name(name)?,
         Controller::Imtcp => {
             let factory = Factory::new(flow.imtcp.clone()).with_subscriber(tap.clone());
+            if let Some(path) = flow.remembered {
+                let (network, age) = (CLIENT.ip(), Duration::ZERO);
+                let path = RememberedPath { network, path, age };
+                factory.remember(&path, quiche::clock::now());
+            }
             config.set_congestion_controller(Arc::new(factory));
         }
     }

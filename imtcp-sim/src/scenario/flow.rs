@@ -11,7 +11,7 @@ use crate::network::Route;
 use imtcp_cc::Window;
 use imtcp_cc::config::{ConfigBuilder, StoreTarget, StoreTimer};
 use imtcp_cc::units::{Bytes, Timestamp};
-use imtcp_cc::{Config, EstimatorKind};
+use imtcp_cc::{Config, EstimatorKind, SavedPath};
 use std::time::Duration;
 
 /// A connection that has just begun knows nothing of its path, so its first slots do not count.
@@ -47,6 +47,8 @@ pub struct Flow {
     pub flow_control: Bytes,
     /// The measuring controller's settings; the other controllers ignore them.
     pub imtcp: Config,
+    /// What an earlier connection left of the path.
+    pub remembered: Option<SavedPath>,
     /// Slots of its promise that begin earlier in its life are not counted.
     pub slots_from: Duration,
 }
@@ -210,6 +212,8 @@ fn read(
     let window = section.optional("flow_control");
     let flow_control = window.map_or(Ok(Bytes::new(64_000_000)), |e| e.quantity(quantity::size))?;
     let imtcp = imtcp(section.optional("imtcp"), round_trip(links, route))?;
+    let remembered = section.optional("remembered");
+    let remembered = remembered.map(|entry| saved_path(&entry)).transpose()?;
     let slots_from = section.optional("slots_from");
     let slots_from = slots_from.map_or(Ok(SETTLING), |entry| entry.quantity(quantity::span))?;
     section.finish()?;
@@ -227,9 +231,24 @@ fn read(
         packet,
         flow_control,
         imtcp,
+        remembered,
         slots_from,
     };
     Ok((flow, alike))
+}
+
+/// `remembered = { available = "50 Mbit/s", round_trip = "40 ms" }`
+fn saved_path(entry: &Entry<'_>) -> Result<SavedPath, ScenarioError> {
+    let mut section = entry.section()?;
+    let available = section.required("available", "\"50 Mbit/s\"")?;
+    let available = available.quantity(quantity::rate_above_zero)?;
+    let least_rtt = section.required("round_trip", "\"40 ms\"")?;
+    let least_rtt = least_rtt.quantity(quantity::span_above_zero)?;
+    section.finish()?;
+    Ok(SavedPath {
+        available,
+        least_rtt,
+    })
 }
 
 /// Propagation there and back.
@@ -344,6 +363,9 @@ fn imtcp(entry: Option<Entry<'_>>, round_trip: Duration) -> Result<Config, Scena
     }
     if let Some(entry) = section.optional("measured_start") {
         builder = builder.measured_start(entry.boolean()?);
+    }
+    if let Some(entry) = section.optional("remember_paths") {
+        builder = builder.remember_paths(entry.boolean()?);
     }
     if let Some(entry) = section.optional("estimator") {
         builder = builder.estimator(entry.choice(&[
