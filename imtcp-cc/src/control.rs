@@ -46,6 +46,8 @@ pub(crate) enum StartPace {
 pub(crate) struct Enough {
     /// What is free, times the least round trip, in bytes of UDP payload.
     pub(crate) window: Bytes,
+    /// Whether others send so much that they matter. They may give way, or not.
+    pub(crate) is_crowded: bool,
     /// The least round trip.
     pub(crate) least_rtt: Duration,
 }

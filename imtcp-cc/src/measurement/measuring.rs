@@ -27,6 +27,9 @@ const SHORTEST_LOOK: Duration = Duration::from_millis(250);
 /// back and then came together would look like a high rate.
 const LOOK_ROUND_TRIPS: u32 = 4;
 
+/// If less than this share of the capacity is free when a connection starts, others matter.
+const CROWDED: f64 = 0.9;
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MeasuringSettings {
     /// The driving estimator: the application reads its estimates, and its ranges are searched.
@@ -97,9 +100,13 @@ impl Measuring {
     pub(crate) fn enough(&self, view: &PathView) -> Option<Enough> {
         let capacity = view.shown_capacity().filter(|_| self.settings.measured_start)?;
         let least_rtt = view.rtt?.min;
-        let on_wire = self.start.free(capacity).bytes_in(least_rtt);
+        let free = self.start.free(capacity);
+        let is_crowded = free < capacity.scaled(CROWDED);
+        // Others may give way. What they leave now is not what they would leave.
+        let most = if is_crowded { capacity } else { free };
         Some(Enough {
-            window: view.payload_of(on_wire),
+            window: view.payload_of(most.bytes_in(least_rtt)),
+            is_crowded,
             least_rtt,
         })
     }

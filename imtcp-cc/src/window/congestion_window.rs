@@ -1,5 +1,6 @@
 //! The congestion window of one path: its law, its use, and the record of its losses.
 
+use super::start::CROWDED_DIVISOR;
 use super::{
     AckedBytes, Flight, LossRecord, MeasuredStart, Resume, Step, WindowLaw, WindowUsage, law,
 };
@@ -163,6 +164,7 @@ impl CongestionWindow {
         }
         match self.start.on_ack(acked, self.law.window(), enough) {
             Step::Grow => {}
+            Step::Slow => acked.size = Bytes::new(acked.size.get() / CROWDED_DIVISOR),
             // The law sees the acknowledgement, and nothing to grow by.
             Step::Hold => acked.size = Bytes::ZERO,
             Step::Leave => self.law.leave_slow_start(),

@@ -39,11 +39,18 @@ const FEWEST_SAMPLES: u32 = 8;
 /// After a hold in vain, the window is not held again before it is this many times as large.
 const NEXT_HOLD: u64 = 2;
 
+/// How slowly the window grows beyond what is enough if others matter, and for how many rounds
+/// (CSS_GROWTH_DIVISOR and CSS_ROUNDS of RFC 9406, section 4.3).
+pub(super) const CROWDED_DIVISOR: u64 = 4;
+const CROWDED_ROUNDS: u32 = 5;
+
 /// What slow start does with an acknowledged packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// It grows the window.
     Grow,
+    /// It grows the window by a part of its bytes.
+    Slow,
     /// It does not grow the window.
     Hold,
     /// Slow start is over.
@@ -58,6 +65,8 @@ enum Stage {
     Searching { least: Bytes },
     /// The window has stopped.
     Holding(Hold),
+    /// The window grows slowly beyond what is enough, because others may give way.
+    Crowded { hold: Hold, rounds: u32 },
     /// Slow start has ended, because the path was full.
     Left(Hold),
     /// There was congestion, or slow start has ended for another reason.
@@ -105,7 +114,7 @@ impl MeasuredStart {
     pub(super) fn is_trusting(&self) -> bool {
         match self.0 {
             Stage::Searching { least } => least.is_zero(),
-            Stage::Holding(_) => true,
+            Stage::Holding(_) | Stage::Crowded { .. } => true,
             Stage::Left(_) | Stage::Over => false,
         }
     }
@@ -131,11 +140,33 @@ impl MeasuredStart {
                 let Some(enough) = enough.filter(is_enough) else {
                     return Step::Grow;
                 };
-                self.0 = Stage::Holding(Hold::new(acked.now, enough.least_rtt));
+                let hold = Hold::new(acked.now, enough.least_rtt);
+                if enough.is_crowded {
+                    self.0 = Stage::Crowded { hold, rounds: 0 };
+                    return Step::Slow;
+                }
+                self.0 = Stage::Holding(hold);
                 Step::Hold
             }
             Stage::Holding(hold) => match hold.on_ack(acked) {
                 None => Step::Hold,
+                Some(true) => {
+                    self.0 = Stage::Left(hold.again(acked.now));
+                    Step::Leave
+                }
+                Some(false) => {
+                    let least = window.times(NEXT_HOLD);
+                    self.0 = Stage::Searching { least };
+                    Step::Grow
+                }
+            },
+            Stage::Crowded { hold, rounds } => match hold.on_ack(acked) {
+                None => Step::Slow,
+                Some(true) if *rounds + 1 < CROWDED_ROUNDS => {
+                    *rounds += 1;
+                    *hold = hold.again(acked.now);
+                    Step::Slow
+                }
                 Some(true) => {
                     self.0 = Stage::Left(hold.again(acked.now));
                     Step::Leave
