@@ -208,7 +208,7 @@ mod tests {
             .into();
         assert_eq!(told, [false, false, true, false, false, true]);
         // The acknowledgement of that packet reports the lack of an estimate too.
-        assert_eq!(reports.on_ack(at(2003)), Silence::Paused);
+        assert_eq!(reports.on_ack(at(2003), false), Silence::Paused);
     }
 
     #[test]
@@ -216,13 +216,20 @@ mod tests {
         let mut reports = reports();
         let failures = |reports: &mut Reports, every_ms: u64| {
             let acks = (0..20).map(|count| 10_000 + count * every_ms);
-            let said: Vec<Silence> = acks.map(|ms| reports.on_ack(at(ms))).collect();
+            let said: Vec<Silence> = acks.map(|ms| reports.on_ack(at(ms), false)).collect();
             said.iter().filter(|said| **said == Silence::Failed).count()
         };
         assert_eq!(failures(&mut reports, 100), 2);
         // Only a part of a pause of the application counts.
         let mut reports = Reports::new(EstimatorKind::Statistical);
         assert_eq!(failures(&mut reports, 2000), 4);
+    }
+
+    #[test]
+    fn a_window_that_grows_for_the_first_time_is_no_failure() {
+        let mut reports = reports();
+        let said = (0..100).map(|count| reports.on_ack(at(10_000 + count * 100), true));
+        assert_eq!(said.filter(|said| *said == Silence::Failed).count(), 0);
     }
 
     #[test]

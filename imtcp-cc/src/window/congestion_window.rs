@@ -167,7 +167,11 @@ impl CongestionWindow {
             Step::Slow => acked.size = Bytes::new(acked.size.get() / CROWDED_DIVISOR),
             // The law sees the acknowledgement, and nothing to grow by.
             Step::Hold => acked.size = Bytes::ZERO,
-            Step::Leave => self.law.leave_slow_start(),
+            Step::Leave => {
+                // Slow start would have doubled the window once more.
+                let limit = self.law.window().times(2);
+                self.law.leave_towards(acked.now, limit);
+            }
             Step::Resume => self.law.resume_slow_start(),
         }
     }

@@ -307,6 +307,12 @@ impl WindowLaw for Cubic {
         self.state.hystart.give_up();
     }
 
+    fn leave_towards(&mut self, now: Timestamp, limit: Bytes) {
+        self.leave_slow_start();
+        let (window, datagram) = (self.state.base.window, self.state.base.max_datagram_size);
+        self.state.epoch = Some(Epoch::new(now, Some(limit), window, datagram));
+    }
+
     fn resume_slow_start(&mut self) {
         self.state.base.resume_slow_start();
         self.state.epoch = None;

@@ -87,6 +87,11 @@ trait WindowLaw: Debug + Send + Sync {
     /// The window is large enough. If it is in slow start, congestion avoidance begins.
     fn leave_slow_start(&mut self);
 
+    /// Slow start ended because the path was full, and no packet was lost. Without the measurement
+    /// the window would have grown to about `limit` before a loss. In congestion avoidance the law
+    /// looks for the end of the queue up to there, as after a loss at that window.
+    fn leave_towards(&mut self, now: Timestamp, limit: Bytes);
+
     /// The path has more room than it had when slow start ended, and there was no congestion yet.
     /// Slow start goes on.
     fn resume_slow_start(&mut self);

@@ -82,6 +82,11 @@ impl WindowLaw for Reno {
         self.base.leave_slow_start();
     }
 
+    /// Reno grows by a datagram in a round trip, wherever the last congestion was.
+    fn leave_towards(&mut self, _now: Timestamp, _limit: Bytes) {
+        self.leave_slow_start();
+    }
+
     fn resume_slow_start(&mut self) {
         self.base.resume_slow_start();
     }

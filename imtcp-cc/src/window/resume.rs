@@ -178,3 +178,6 @@ impl Resume {
         };
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,8 +3,10 @@
 //! ```text
 //!                window reaches what is enough             packets waited for a whole round
 //!   Searching ------------------------------------> Holding ------------------------------> Left
-//!       ^                                              |                                     |
-//!       +----------------------------------------------+-------------------------------------+
+//!     ^   ^  |                                         |                                     |
+//!     |   |  +----> Crowded ---> (congestion)          |                                     |
+//!     |   +------------+                               |                                     |
+//!     +------------------------------------------------+-------------------------------------+
 //!                      packets did not wait                  packets do not wait any more
 //! ```
 //!
@@ -13,9 +15,13 @@
 //! because the window is larger than the path by [`GAIN`]. Then slow start is over. If they do not
 //! wait, more is free than the measurement said, and slow start goes on. So a reading that is too
 //! low costs two round trips, and never a window. If packets cease to wait afterwards, the path has
-//! more room than before, and slow start goes on as well. The first congestion ends all of this:
-//! from then on the window follows its law alone. Slow start, and HyStart++ in it, stays what it is
-//! where the measurement says nothing.
+//! more room than before, and slow start goes on as well.
+//!
+//! If others send, nobody can tell whether they would give way. The window then does not stop. It
+//! grows a quarter as fast from the window on that fills the whole link.
+//!
+//! The first congestion ends all of this: from then on the window follows its law alone. Slow
+//! start, and HyStart++ in it, stays what it is where the measurement says nothing.
 
 use super::AckedBytes;
 use crate::control::Enough;
@@ -39,10 +45,9 @@ const FEWEST_SAMPLES: u32 = 8;
 /// After a hold in vain, the window is not held again before it is this many times as large.
 const NEXT_HOLD: u64 = 2;
 
-/// How slowly the window grows beyond what is enough if others matter, and for how many rounds
-/// (CSS_GROWTH_DIVISOR and CSS_ROUNDS of RFC 9406, section 4.3).
+/// How slowly the window grows beyond what is enough if others matter (CSS_GROWTH_DIVISOR of
+/// RFC 9406, section 4.3).
 pub(super) const CROWDED_DIVISOR: u64 = 4;
-const CROWDED_ROUNDS: u32 = 5;
 
 /// What slow start does with an acknowledged packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +71,7 @@ enum Stage {
     /// The window has stopped.
     Holding(Hold),
     /// The window grows slowly beyond what is enough, because others may give way.
-    Crowded { hold: Hold, rounds: u32 },
+    Crowded(Hold),
     /// Slow start has ended, because the path was full.
     Left(Hold),
     /// There was congestion, or slow start has ended for another reason.
@@ -114,7 +119,7 @@ impl MeasuredStart {
     pub(super) fn is_trusting(&self) -> bool {
         match self.0 {
             Stage::Searching { least } => least.is_zero(),
-            Stage::Holding(_) | Stage::Crowded { .. } => true,
+            Stage::Holding(_) | Stage::Crowded(_) => true,
             Stage::Left(_) | Stage::Over => false,
         }
     }
@@ -142,7 +147,7 @@ impl MeasuredStart {
                 };
                 let hold = Hold::new(acked.now, enough.least_rtt);
                 if enough.is_crowded {
-                    self.0 = Stage::Crowded { hold, rounds: 0 };
+                    self.0 = Stage::Crowded(hold);
                     return Step::Slow;
                 }
                 self.0 = Stage::Holding(hold);
@@ -160,16 +165,11 @@ impl MeasuredStart {
                     Step::Grow
                 }
             },
-            Stage::Crowded { hold, rounds } => match hold.on_ack(acked) {
+            Stage::Crowded(hold) => match hold.on_ack(acked) {
                 None => Step::Slow,
-                Some(true) if *rounds + 1 < CROWDED_ROUNDS => {
-                    *rounds += 1;
+                Some(true) => {
                     *hold = hold.again(acked.now);
                     Step::Slow
-                }
-                Some(true) => {
-                    self.0 = Stage::Left(hold.again(acked.now));
-                    Step::Leave
                 }
                 Some(false) => {
                     let least = window.times(NEXT_HOLD);
@@ -234,3 +234,6 @@ impl Hold {
         is_round_over.then_some(true)
     }
 }
+
+#[cfg(test)]
+mod tests;
