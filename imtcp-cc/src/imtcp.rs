@@ -220,9 +220,7 @@ impl ImTcp {
         self.steering = self.promise.on_ack(acked, path, &findings, &window, emit);
         let starts = self.window.is_starting();
         let enough = starts.then(|| self.measuring.enough(path)).flatten();
-        let is_limited = self
-            .window
-            .on_ack(acked, &self.steering, enough.as_ref());
+        let is_limited = self.window.on_ack(acked, &self.steering, enough.as_ref());
         self.measuring.set_application_limited(is_limited);
         self.measuring
             .set_growing(self.window.is_growing() && !is_limited);

@@ -28,7 +28,11 @@ fn ten_mebibytes_alone_reach_40_megabits_with_a_thousandth_lost_at_most() {
     for queue in [HALF, ONE, FOUR] {
         let flow = main_flow(&[queue], 1);
         let (lost, sent) = (flow.lost_packets, flow.sent_packets);
-        assert!(flow.goodput_bps >= 40_000_000, "{queue:?}: {}", flow.goodput_bps);
+        assert!(
+            flow.goodput_bps >= 40_000_000,
+            "{queue:?}: {}",
+            flow.goodput_bps
+        );
         assert!(lost * 1000 <= sent, "{queue:?}: {lost} of {sent}");
     }
 }
@@ -57,12 +61,21 @@ fn beside_poisson_traffic_less_is_lost_and_nothing_is_slower() {
     for queue in [HALF, ONE] {
         let (mut with, mut without) = ((0, 0), (0, 0));
         for seed in 1..=4 {
-            let (on, off) = (main_flow(&[queue, cross], seed), main_flow(&[queue, cross, off], seed));
+            let (on, off) = (
+                main_flow(&[queue, cross], seed),
+                main_flow(&[queue, cross, off], seed),
+            );
             with = (with.0 + on.goodput_bps, with.1 + on.lost_packets);
             without = (without.0 + off.goodput_bps, without.1 + off.lost_packets);
         }
-        assert!(with.0 * 100 >= without.0 * 99, "{queue:?}: {with:?} and {without:?}");
-        assert!(with.1 * 3 <= without.1 * 2, "{queue:?}: {with:?} and {without:?}");
+        assert!(
+            with.0 * 100 >= without.0 * 99,
+            "{queue:?}: {with:?} and {without:?}"
+        );
+        assert!(
+            with.1 * 3 <= without.1 * 2,
+            "{queue:?}: {with:?} and {without:?}"
+        );
     }
 }
 
@@ -111,7 +124,10 @@ fn what_is_remembered_four_times_too_high_is_no_slower_than_slow_start() {
             let jumped = main_flow(&[queue, other, wrong], 1);
             let plain = main_flow(&[queue, other, slow_start], 1);
             let (jumped, plain) = (jumped.goodput_bps, plain.goodput_bps);
-            assert!(jumped * 1000 >= plain * 995, "{queue:?}, {other:?}: {jumped} and {plain}");
+            assert!(
+                jumped * 1000 >= plain * 995,
+                "{queue:?}, {other:?}: {jumped} and {plain}"
+            );
         }
     }
 }

@@ -98,7 +98,9 @@ impl Measuring {
 
     /// The window that fills what is free on the path; `None` while that is not known.
     pub(crate) fn enough(&self, view: &PathView) -> Option<Enough> {
-        let capacity = view.shown_capacity().filter(|_| self.settings.measured_start)?;
+        let capacity = view
+            .shown_capacity()
+            .filter(|_| self.settings.measured_start)?;
         let least_rtt = view.rtt?.min;
         let free = self.start.free(capacity);
         let is_crowded = free < capacity.scaled(CROWDED);

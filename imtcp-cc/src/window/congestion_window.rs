@@ -215,7 +215,8 @@ impl CongestionWindow {
         self.losses.on_reaction(has_begun);
         if has_begun {
             self.start.give_up();
-            self.resume.on_reduction(now, newest_sent, self.law.as_mut());
+            self.resume
+                .on_reduction(now, newest_sent, self.law.as_mut());
         }
         self.law.window() < before
     }

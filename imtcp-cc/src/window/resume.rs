@@ -35,13 +35,22 @@ const RETREAT_DIVISOR: u64 = 2;
 enum Stage {
     Over,
     /// The first flight is under way. `acked` bytes of it are back.
-    Reconnaissance { saved: SavedPath, acked: Bytes },
+    Reconnaissance {
+        saved: SavedPath,
+        acked: Bytes,
+    },
     /// The window has jumped, and no packet sent since is back.
     Unvalidated(Jump),
     /// Packets of the jump come back. The newest of them left at `last`.
-    Validating { jump: Jump, last: Timestamp },
+    Validating {
+        jump: Jump,
+        last: Timestamp,
+    },
     /// Packets of the jump were lost. Those that left up to `last` still count.
-    Retreating { pipe: Bytes, last: Timestamp },
+    Retreating {
+        pipe: Bytes,
+        last: Timestamp,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,9 +101,15 @@ impl Resume {
     ) -> bool {
         match self.0 {
             Stage::Over => return false,
-            Stage::Reconnaissance { saved, acked: so_far } => {
+            Stage::Reconnaissance {
+                saved,
+                acked: so_far,
+            } => {
                 let so_far = so_far + acked.size;
-                self.0 = Stage::Reconnaissance { saved, acked: so_far };
+                self.0 = Stage::Reconnaissance {
+                    saved,
+                    acked: so_far,
+                };
                 if so_far >= law.initial_window() {
                     self.jump(acked, &saved, flight, law);
                 }

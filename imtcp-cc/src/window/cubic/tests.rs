@@ -500,7 +500,10 @@ fn a_start_that_filled_the_path_looks_for_the_end_of_the_queue() {
     assert_eq!(law.phase(), Phase::CongestionAvoidance);
     let epoch = law.state.epoch.expect("a stage began");
     // cbrt(500 / 0.4) s.
-    assert_eq!((epoch.k_us, epoch.w_max), (10_772_173, Bytes::new(1_200_000)));
+    assert_eq!(
+        (epoch.k_us, epoch.w_max),
+        (10_772_173, Bytes::new(1_200_000))
+    );
     // A congestion below that is the first one, and no reason for fast convergence.
     law.on_congestion(at(2 * SECOND), at(2 * SECOND - 1), None);
     assert_eq!(law.state.w_max, Some(Bytes::new(600_000)));

@@ -72,7 +72,8 @@ impl Connection {
 
     fn lose(&mut self, sent: u64, now: u64) {
         if self.law.on_congestion(at(now), at(sent), None) {
-            self.resume.on_reduction(at(now), at(sent), self.law.as_mut());
+            self.resume
+                .on_reduction(at(now), at(sent), self.law.as_mut());
         }
     }
 
