@@ -219,14 +219,14 @@ fn a_limited_source_costs_no_memory_under_the_classic_estimator() {
 
 #[test]
 fn lost_packets_and_acknowledgements_cost_no_memory() {
-    for (source, expected) in [
-        (Source::Periodic, "measurements abandoned"),
-        (Source::Bulk, "statistical estimates"),
+    for (source, cross_mbps, expected) in [
+        (Source::Periodic, 36, "measurements abandoned"),
+        (Source::Bulk, 20, "statistical estimates"),
     ] {
         let path = Path {
             loss: 0.002,
             ack_loss: 0.05,
-            ..path(20, 1)
+            ..path(cross_mbps, 1)
         };
         let watch = Watch::begin(EstimatorKind::Statistical, source, path);
         watch.end("random loss", &[expected]);

@@ -7,12 +7,13 @@
 //! competitors yield ([`History`]).
 //!
 //! ```text
-//! P = q h_0^w + (1 - q) h(d)^w,  q = P(u A' >= r),  d = (r - A) / (R - A)
+//! P = q h_0^w + (1 - q) h(d)^w,  q = P(u A' >= r),  d = (r - A) / (R - A),  0 where r > C
 //! ```
 //!
 //! P is the probability that the promise is kept, r the required rate and A the available
 //! bandwidth as estimated. A' is the available bandwidth of the coming span, and u the share of it
-//! that a window carries. R is the reach: the ceiling's share of the capacity, or A if A is more.
+//! that a window carries. C is the capacity. R is the reach: the ceiling's share of C, or A if A is
+//! more.
 //! w is the share of a slot that the span is. h_0 is the share of slots kept without taking, and
 //! h(d) the share kept at the depth d.
 
@@ -90,8 +91,12 @@ impl Outlook {
         let share = share.clamp(0.0, 1.0);
         let enough = self.probability_available(rate, span);
         let by_chance = libm::pow(self.history.enough(), share);
-        let depth = self.depth(rate).unwrap_or(0.0);
-        let taken = libm::pow(self.history.taking(depth), share);
+        let taken = if self.capacity.is_some_and(|capacity| rate > capacity) {
+            0.0
+        } else {
+            let depth = self.depth(rate).unwrap_or(0.0);
+            libm::pow(self.history.taking(depth), share)
+        };
         enough * by_chance + (1.0 - enough) * taken
     }
 

@@ -94,7 +94,9 @@ pub(super) const RENO: f64 = 1.0;
 /// target on the window follows its own law.
 pub(super) fn at_least(k_bw: f64, k_max: f64, window: f64, least: f64) -> f64 {
     if k_bw > 0.0 {
-        k_bw.min(upper(k_max, window)).max(least).max(0.0)
+        k_bw.min(upper(k_max, window))
+            .max(least.min(window))
+            .max(0.0)
     } else {
         0.0
     }
@@ -277,6 +279,8 @@ mod tests {
         // shrink.
         assert_eq!(at_least(-3.0, 15.0, 50.0, 2.0), 0.0);
         assert_eq!(at_least(0.5, 15.0, 50.0, -9.0), 0.5);
+        // N packets would be faster than slow start.
+        assert_eq!(at_least(0.5, 15.0, 2.5, 4.0), 2.5);
         // Exactly: falls to what is enough, half a window at a time, and climbs to it as planned,
         // or faster for what lacks.
         let towards = |window| Enough { window, climb: 3.0 };

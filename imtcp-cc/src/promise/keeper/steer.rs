@@ -187,16 +187,11 @@ impl Keeper {
         }
     }
 
-    /// The rates of the path. Without an estimate at least the own throughput was available.
     fn path_rates(&self, path: &PathState) -> Option<PathRates> {
         let bits = path.on_wire.as_bits_f64().max(1.0);
-        let share = path.on_wire.as_f64() / self.goodput_of(path).as_f64();
-        let available = self
-            .fresh_estimate(path)
-            .map(|estimate| estimate.available)
-            .or_else(|| self.own_rate.map(|own| own.scaled(share)))?;
+        let estimate = self.fresh_estimate(path)?;
         Some(PathRates {
-            available: available.as_bps_f64() / bits,
+            available: estimate.available.as_bps_f64() / bits,
             capacity: path.taking.map(|capacity| capacity.as_bps_f64() / bits),
             ceiling: self.settings.ceiling,
         })
