@@ -200,7 +200,8 @@ impl Config {
 
     /// Whether slow start ends when the window fills what is free on the path, as the measurement
     /// knows it. If not, or without [`Config::measurement`], it ends as RFC 9406 and RFC 9002 have
-    /// it. True unless set.
+    /// it. False unless set: beside rivals that come later, such a start leaves them more of a deep
+    /// queue (docs/ALGORITHM.md, "The start").
     pub fn measured_start(&self) -> bool {
         self.measured_start
     }
@@ -208,7 +209,7 @@ impl Config {
     /// Whether connections know what earlier ones measured on the same path, and begin with it
     /// after the first round trip has confirmed it (draft-ietf-tsvwg-careful-resume). The memory
     /// belongs to the factory of the transport's adapter. Nothing is remembered without
-    /// [`Config::measurement`]. True unless set.
+    /// [`Config::measurement`]. False unless set.
     pub fn remember_paths(&self) -> bool {
         self.remember_paths
     }
@@ -290,8 +291,8 @@ impl Default for ConfigBuilder {
                 packet_overhead: PACKET_OVERHEAD,
                 ack_frequency: true,
                 longest_hold: LONGEST_HOLD,
-                measured_start: true,
-                remember_paths: true,
+                measured_start: false,
+                remember_paths: false,
             },
         }
     }
