@@ -255,6 +255,7 @@ mod tests {
             shortfall: Bytes::new(125_000),
         };
         let broken = Status::Broken {
+            cause: Cause::Ceiling,
             shortfall: Bytes::new(250_000),
         };
         let slot = |report| Event::SlotEnded { report };
@@ -277,7 +278,7 @@ mod tests {
             "3,1.000000,required,at_least,,,,8000000,,,,,,",
             "3,1.000000,status,kept,,,,,,,,,,",
             "3,1.500000,status,at_risk,,,,,,,,crowded,125000,",
-            "3,2.900000,status,broken,,,,,,,,,250000,",
+            "3,2.900000,status,broken,,,,,,,,ceiling,250000,",
             "3,3.010000,slot,missed,0,1.000000,3.000000,8000000,7500000,1.500000,,,,",
             "3,5.000000,slot,kept,1,3.000000,5.000000,8000000,7500000,,,,,",
         ];
