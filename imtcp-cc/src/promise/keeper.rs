@@ -42,10 +42,6 @@ const LAST_ROUND_TRIP: f64 = 1.25;
 /// nearly all of it.
 const MARGIN_SIGMAS: f64 = 2.5;
 
-/// The largest such further margin for a source that wants no more than the rate. Beside four
-/// CUBIC flows and a long queue it kept 79 % of its slots with 0.02, and all with 0.1.
-const MOST_SPARE_EXACTLY: f64 = 0.1;
-
 /// The number of packets that are added to the margin of a source that wants no more. It gets the
 /// rate at which it is paced, in whole packets, which are gathered at least to pairs. So this many
 /// packets may end up in the slot before or after.
@@ -368,7 +364,9 @@ impl Keeper {
         let bw = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
         let spare = match requirement.wanted() {
             Demand::AtLeast => spare,
-            Demand::Exactly => spare.min(MOST_SPARE_EXACTLY) + WHOLE_PACKETS / (bw * per),
+            // Beyond the rate it would take from others for nothing. So it gets at most as much
+            // again as the last round trip needs.
+            Demand::Exactly => spare.min(least) + WHOLE_PACKETS / (bw * per),
         };
         (1.0 + (least + spare).min(MOST_MARGIN)) * bw
     }

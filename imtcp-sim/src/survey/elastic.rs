@@ -48,7 +48,8 @@ pub(super) fn draw(seed: u64) -> Result<Path, ScenarioError> {
     let queue = format!("\"{} B\"", whole(ground.queue_bytes()));
     let from = format!("from = \"{}\"\n", approach.name(approach.main));
     let text = format!(
-        "name = \"elastic-{seed}\"\ntitle = \"drawn\"\nduration = \"{duration_s:.3} s\"\n{}{}{}{}{}",
+        "name = \"elastic-{seed}\"\ntitle = \"drawn\"\nduration = \"{duration_s:.3} s\"\n\
+         {}{}{}{}{}",
         approach.links(ground.capacity_mbps),
         ground.link(approach.narrow_rtt_ms, &queue),
         ground.cross.text(),
@@ -207,7 +208,7 @@ mod tests {
         );
         for kind in KINDS {
             let count = seen.iter().filter(|seen| **seen == kind).count();
-            assert!(count * 6 > seen.len(), "{kind}: {count} of {}", seen.len());
+            assert!(count * 7 > seen.len(), "{kind}: {count} of {}", seen.len());
         }
     }
 }

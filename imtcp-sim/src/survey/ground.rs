@@ -82,7 +82,8 @@ impl Ground {
     /// The narrow link, with a delay of its own and a queue as scenarios write it.
     pub(super) fn link(&self, rtt_ms: f64, queue: &str) -> String {
         format!(
-            "\n[[link]]\nname = \"link\"\nrate = \"{} bit/s\"\ndelay = \"{} ns\"\nqueue = {queue}\n",
+            "\n[[link]]\nname = \"link\"\nrate = \"{} bit/s\"\ndelay = \"{} ns\"\n\
+             queue = {queue}\n",
             whole(self.capacity_mbps * 1e6),
             whole(rtt_ms * 0.5e6)
         )
