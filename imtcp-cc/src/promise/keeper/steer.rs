@@ -132,7 +132,13 @@ impl Keeper {
                 steering::k_max(&rates, self.standing, window, aim.srtt)
             })
         };
-        let competes = !aim.wants_no_more || (aim.is_crowded && aim.window < enough.window);
+        // On target a source that wants no more needs no window to spare.
+        let most = if wanted > 0.0 {
+            enough.window
+        } else {
+            enough.window / aim.spare()
+        };
+        let competes = !aim.wants_no_more || (aim.is_crowded && aim.window < most);
         self.slope = if competes {
             let most = k_max(aim.window).min(self.exit.steepest(self.settings.weight));
             // N flows climb by N packets, but not beyond the window that is needed.
@@ -140,13 +146,13 @@ impl Keeper {
             let least = self.weight.of(aim.bw, aim.srtt).min(missing);
             at_least(wanted, most, aim.window, least)
         } else {
+            let enough = Enough {
+                window: if aim.is_crowded { most } else { enough.window },
+                ..enough
+            };
             // Only a part of this window is sent.
-            steering::exactly(
-                wanted,
-                SPARE * k_max(aim.window / SPARE),
-                aim.window,
-                &enough,
-            )
+            let k_max = SPARE * k_max(aim.window / SPARE);
+            steering::exactly(wanted, k_max, aim.window, &enough)
         };
         WindowOrder::Along(Slope {
             bytes_per_round_trip: whole(self.slope * path.datagram.as_f64().max(1.0)),
