@@ -360,13 +360,14 @@ impl Keeper {
     fn required_packets(&self, path: &PathState, requirement: &Requirement) -> f64 {
         let per = requirement.per().as_secs_f64();
         let spare = MARGIN_SIGMAS * self.shortfalls.root_mean_square();
-        let least = (LAST_ROUND_TRIP * path.smoothed.as_secs_f64() / per).max(LEAST_MARGIN);
+        let last = LAST_ROUND_TRIP * path.smoothed.as_secs_f64() / per;
+        let least = last.max(LEAST_MARGIN);
         let bw = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
         let spare = match requirement.wanted() {
             Demand::AtLeast => spare,
             // Beyond the rate it would take from others for nothing. So it gets at most as much
             // again as the last round trip needs.
-            Demand::Exactly => spare.min(least) + WHOLE_PACKETS / (bw * per),
+            Demand::Exactly => spare.min(last) + WHOLE_PACKETS / (bw * per),
         };
         (1.0 + (least + spare).min(MOST_MARGIN)) * bw
     }
