@@ -159,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn differences_and_spans_are_exact_or_the_farthest(secs: u64, nanos in 0u32..1_000_000_000) {
+        fn differences_are_exact_or_the_farthest(secs: u64, nanos in 0u32..1_000_000_000) {
             let exact = i128::from(secs) - i128::from(nanos);
             let expected = i64::try_from(exact).unwrap_or(i64::MAX);
             let (a, b) = (Timestamp::from_nanos(secs), Timestamp::from_nanos(nanos.into()));

@@ -155,7 +155,8 @@ impl Client {
         let _ = write!(
             text,
             "\n[[flow]]\nname = \"main\"\ncontroller = \"imtcp\"\napplication = {}\n\
-             receiver = {{ acknowledge = {}, ack_frequency = {}, receive_timestamps = {} }}\n{more}",
+             receiver = {{ acknowledge = {}, ack_frequency = {}, receive_timestamps = {} }}\n\
+             {more}",
             source.text, self.acknowledge, self.ack_frequency, self.receive_timestamps
         );
         text

@@ -193,7 +193,8 @@ proptest! {
                     ..acked(bytes, 0)
                 }),
                 Step::Congestion(now, sent) => {
-                    law.on_congestion(Timestamp::from_nanos(now), Timestamp::from_nanos(sent), None);
+                    let time = Timestamp::from_nanos;
+                    law.on_congestion(time(now), time(sent), None);
                 }
                 Step::Persistent => law.on_persistent_congestion(),
                 Step::Datagram(size) => law.on_max_datagram_size(Bytes::new(size)),
