@@ -120,9 +120,10 @@ pub(super) struct Enough {
 
 impl Enough {
     /// Computes window and slope. `spare` is the window as a multiple of what the rate needs. If
-    /// the path can carry the rate without more being taken than allowed, the slope reaches the window within a control slot of `length` round trips. That
-    /// is how far the path usually goes without a loss. Otherwise the slope is Reno's. A faster
-    /// climb does no harm here, because only the window rises, and not the rate of sending.
+    /// the path can carry the rate without more being taken than allowed, the slope reaches the
+    /// window within a control slot of `length` round trips. That is how far the path usually
+    /// goes without a loss. Otherwise the slope is Reno's. A faster climb does no harm here,
+    /// because only the window rises, and not the rate of sending.
     pub(super) fn of(
         rate: f64,
         path: Option<&PathRates>,
