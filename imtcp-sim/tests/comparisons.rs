@@ -47,7 +47,7 @@ fn steady_video_has_its_rate_and_leaves_the_rest_to_its_neighbours() {
         assert_eq!(value(&sweep, unpaced, column).change, None);
         assert_eq!(value(&sweep, promised, "slots kept %").middle, 100.0);
         let overshoot = value(&sweep, promised, "p95 %").middle;
-        assert!((0.0..=12.0).contains(&overshoot), "{neighbour}: {cells:?}");
+        assert!((0.0..=5.0).contains(&overshoot), "{neighbour}: {cells:?}");
         // What it is compared with fetches as fast as it can.
         let video = value(&sweep, unpaced, "video Mbit/s").middle;
         assert!(video > 12.0, "{neighbour}: {cells:?}");

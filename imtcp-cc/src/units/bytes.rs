@@ -28,11 +28,8 @@ impl Bytes {
     }
 
     /// A size from a computed number of bytes, rounded down; saturates.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "saturating is what is wanted"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "saturates at the top")]
+    #[expect(clippy::cast_sign_loss, reason = "saturates at zero")]
     pub fn from_f64(bytes: f64) -> Self {
         Self(bytes as u64)
     }

@@ -34,6 +34,8 @@ struct Aim {
     bw: f64,
     /// The rate that the control slot needs, within bounds.
     target: f64,
+    /// k_bw: the slope that the control slot needs; none outside of control slots.
+    k_bw: Option<f64>,
     window: f64,
     srtt: f64,
     wants_no_more: bool,
@@ -42,12 +44,28 @@ struct Aim {
 }
 
 impl Aim {
-    /// The part of a window above the need that a source that wants no more may have.
+    /// Whether the source has to compete by its window to have its rate.
+    fn is_pressed(&self) -> bool {
+        self.is_crowded && self.k_bw.is_some_and(|k| k > 0.0)
+    }
+
+    /// The window of a source that wants no more, as a multiple of the window that it needs. On
+    /// target it needs none to spare on a crowded path.
     fn spare(&self) -> f64 {
-        if self.is_crowded {
-            CROWDED_SPARE
+        match (self.is_crowded, self.is_pressed()) {
+            (false, _) => SPARE,
+            (true, true) => CROWDED_SPARE,
+            (true, false) => 1.0,
+        }
+    }
+
+    /// The rate at which a source that wants no more is paced. If it is pressed, its window bounds
+    /// it.
+    fn pace(&self) -> f64 {
+        if self.is_pressed() {
+            self.target * SPARE / CROWDED_SPARE
         } else {
-            SPARE
+            self.target
         }
     }
 
@@ -79,11 +97,7 @@ impl Keeper {
         } else {
             self.order(path, &aim)
         };
-        // On a crowded path the window bounds the source.
-        let pace = match is_resting {
-            true => aim.bw,
-            false => aim.target * SPARE / aim.spare(),
-        };
+        let pace = if is_resting { aim.bw } else { aim.pace() };
         let slot = aim.bw * requirement.per().as_secs_f64();
         let between_losses = self.weight.between_losses().unwrap_or(f64::INFINITY);
         Steering {
@@ -101,10 +115,14 @@ impl Keeper {
 
     fn aim(&self, path: &PathState, requirement: &Requirement) -> Aim {
         let bw = self.required_packets(path, requirement);
+        let window = path.cwnd.as_f64() / path.datagram.as_f64().max(1.0);
         Aim {
             bw,
             target: self.control.map_or(bw, |control| pace(control.target, bw)),
-            window: path.cwnd.as_f64() / path.datagram.as_f64().max(1.0),
+            k_bw: self
+                .control
+                .map(|control| k_bw(&self.position(path, &control, window)).unwrap_or(self.slope)),
+            window,
             srtt: path.smoothed.as_secs_f64(),
             wants_no_more: requirement.wanted() == Demand::Exactly,
             is_crowded: self
@@ -123,22 +141,15 @@ impl Keeper {
                 WindowOrder::Free
             };
         }
-        let Some(control) = self.control else {
+        let Some(wanted) = aim.k_bw else {
             return WindowOrder::Free;
         };
-        let wanted = k_bw(&self.position(path, &control, aim.window)).unwrap_or(self.slope);
         let k_max = |window: f64| {
             aim.rates.map_or(f64::NEG_INFINITY, |rates| {
                 steering::k_max(&rates, self.standing, window, aim.srtt)
             })
         };
-        // On target a source that wants no more needs no window to spare.
-        let most = if wanted > 0.0 {
-            enough.window
-        } else {
-            enough.window / aim.spare()
-        };
-        let competes = !aim.wants_no_more || (aim.is_crowded && aim.window < most);
+        let competes = !aim.wants_no_more || (aim.is_crowded && aim.window < enough.window);
         self.slope = if competes {
             let most = k_max(aim.window).min(self.exit.steepest(self.settings.weight));
             // N flows climb by N packets, but not beyond the window that is needed.
@@ -146,10 +157,6 @@ impl Keeper {
             let least = self.weight.of(aim.bw, aim.srtt).min(missing);
             at_least(wanted, most, aim.window, least)
         } else {
-            let enough = Enough {
-                window: if aim.is_crowded { most } else { enough.window },
-                ..enough
-            };
             // Only a part of this window is sent.
             let k_max = SPARE * k_max(aim.window / SPARE);
             steering::exactly(wanted, k_max, aim.window, &enough)
@@ -205,10 +212,7 @@ impl Keeper {
 }
 
 /// Rounds towards zero; saturates.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "saturating is what is wanted"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "saturation is wanted")]
 fn whole(bytes: f64) -> i64 {
     bytes as i64
 }

@@ -139,9 +139,9 @@ impl Epoch {
         let change = C * distance * distance * distance;
         #[expect(
             clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "rounded down as in the kernel; a float's bounds are kept by the cast"
+            reason = "rounded down as in the kernel"
         )]
+        #[expect(clippy::cast_sign_loss, reason = "an absolute value")]
         let segments = change.abs() as u64;
         if change < 0.0 {
             self.origin.saturating_sub(segments)
