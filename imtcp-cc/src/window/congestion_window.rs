@@ -23,6 +23,9 @@ pub(crate) struct CongestionWindow {
     max_datagram: Bytes,
     /// How a promise wants congestion to be answered.
     proportion: Option<Proportion>,
+    /// Whether the last reduction is undone if it proves to rest on a lone loss. The end of slow
+    /// start is not, and neither is a reduction in proportion to a promise.
+    is_pardonable: bool,
 }
 
 impl CongestionWindow {
@@ -36,6 +39,7 @@ impl CongestionWindow {
             enough: None,
             max_datagram,
             proportion: None,
+            is_pardonable: false,
         }
     }
 
@@ -134,7 +138,11 @@ impl CongestionWindow {
             if self.is_starting() {
                 self.bound_start(&mut acked, info, enough, is_steered);
             }
+            let was_recovering = self.law.phase() == Phase::Recovery;
             self.law.on_ack(&acked);
+            if was_recovering && self.law.phase() != Phase::Recovery {
+                self.judge();
+            }
         }
         is_underused || is_paced
     }
@@ -207,13 +215,21 @@ impl CongestionWindow {
         }
     }
 
+    /// Recovery is over, so all losses of the event are known.
+    fn judge(&mut self) {
+        if self.is_pardonable && self.losses.is_lone() {
+            self.law.on_spurious_congestion();
+        }
+    }
+
     fn react(&mut self, now: Timestamp, newest_sent: Timestamp) -> bool {
-        let before = self.law.window();
+        let (before, phase) = (self.law.window(), self.law.phase());
         let has_begun = self
             .law
             .on_congestion(now, newest_sent, self.proportion.as_ref());
         self.losses.on_reaction(has_begun);
         if has_begun {
+            self.is_pardonable = phase != Phase::SlowStart && self.proportion.is_none();
             self.start.give_up();
             self.resume
                 .on_reduction(now, newest_sent, self.law.as_mut());

@@ -1,5 +1,11 @@
 //! Finds congestion events that were spurious (RFC 9438, section 4.9.2). An event was spurious if
-//! each packet that was declared lost in it has been acknowledged after all.
+//! each packet that was declared lost in it has been acknowledged after all. A lone loss is treated
+//! likewise: one packet of at least fifty.
+
+/// How many packets separate two events at least if a single loss is to be a lone one. Then fewer
+/// than 2 % of the packets are lost, which is also what BBR tolerates (BBR.LossThresh of
+/// draft-ietf-ccwg-bbr).
+const LONE_AMONG: u64 = 50;
 
 /// Follows the losses of the last congestion event, in constant memory. Packets are numbered in the
 /// order in which they are sent, so the packets of an event form a range of numbers.
@@ -47,6 +53,12 @@ impl LossRecord {
         self.fresh = 0;
     }
 
+    /// Whether the last event is a lone loss, which says little about congestion.
+    pub fn is_lone(&self) -> bool {
+        let packets = self.next_from.saturating_sub(self.from);
+        self.is_refutable && self.missing <= 1 && packets >= LONE_AMONG
+    }
+
     /// The last event cannot prove spurious: it also rests on an ECN mark or on persistent
     /// congestion.
     pub fn on_proof(&mut self) {
@@ -78,6 +90,31 @@ mod tests {
         }
         record.on_reaction(true);
         record
+    }
+
+    #[test]
+    fn one_loss_among_fifty_packets_is_a_lone_one() {
+        let event = |lost: &[u64], sent| {
+            let mut record = LossRecord::default();
+            record.on_sent(sent);
+            lost.iter().for_each(|&number| record.on_lost(number));
+            record.on_reaction(true);
+            record
+        };
+        assert!(event(&[10], 49).is_lone());
+        assert!(!event(&[10], 48).is_lone(), "49 packets");
+        assert!(!event(&[10, 11], 49).is_lone(), "two losses");
+        let mut marked = event(&[10], 49);
+        marked.on_proof();
+        assert!(!marked.is_lone());
+        let mut late = event(&[10], 49);
+        late.on_lost(12);
+        assert!(!late.is_lone(), "the second loss was found later");
+        let mut next = event(&[10], 49);
+        next.on_sent(80);
+        next.on_lost(70);
+        next.on_reaction(true);
+        assert!(!next.is_lone(), "31 packets after the last event");
     }
 
     #[test]
