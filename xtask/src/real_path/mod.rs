@@ -6,10 +6,7 @@
 //! its turn in each round, so that other work of the machine hits all of them. Slow paths are
 //! measured side by side, each in namespaces of its own.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "says how long the rest will take"
-)]
+#![expect(clippy::disallowed_methods, reason = "says how long the rest will take")]
 
 mod accuracy;
 pub mod cells;

@@ -6,10 +6,7 @@
 //! by the time that the process takes to run, which it measures and prints. A packet that is late
 //! does not make the next one late.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a link that is emulated in real time has to know the time"
-)]
+#![expect(clippy::disallowed_methods, reason = "a link in real time has to know the time")]
 
 mod device;
 mod lateness;
