@@ -24,6 +24,7 @@ pub mod controller;
 pub mod crosstraffic;
 pub mod estimates;
 pub mod fetch;
+pub mod output;
 pub mod requirement;
 pub mod serve;
 mod session;

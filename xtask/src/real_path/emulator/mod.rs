@@ -118,7 +118,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     while !interrupted.load(Ordering::Relaxed) {
         emulator.turn(&interrupted)?;
     }
-    println!("{}", serde_json::to_string(&emulator.report())?);
+    say!("{}", serde_json::to_string(&emulator.report())?)?;
     Ok(ExitCode::SUCCESS)
 }
 
