@@ -1,6 +1,7 @@
 //! Writes files: results as JSON, series as CSV, figures as SVG. Reads of a qlog what it says of
 //! padding.
 
+mod chart;
 mod comparison;
 mod figure;
 mod promise_plots;
