@@ -164,16 +164,7 @@ fn rows(rows: &[Row]) -> String {
 }
 
 fn worst(paths: &[Promised]) -> String {
-    let mut ordered: Vec<(&Promised, f64)> = paths
-        .iter()
-        .filter_map(|one| Some((one, one.kept(Carrier::Imtcp)?)))
-        .filter(|(_, kept)| *kept < 1.0)
-        .collect();
-    ordered.sort_by(|one, other| {
-        one.1
-            .total_cmp(&other.1)
-            .then(one.0.seed.cmp(&other.0.seed))
-    });
+    let ordered = Promised::worst_first(paths);
     if ordered.is_empty() {
         return String::new();
     }
