@@ -6,9 +6,7 @@ use super::promise_plots::{forecasts, kept, rivals};
 use crate::survey::Class;
 use crate::survey::promise::{Carrier, Promised, Row, Tally};
 use serde::Serialize;
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::fmt::Write;
 use std::path::Path;
 
 /// A class with its paths and what they come to.
@@ -34,13 +32,7 @@ pub fn promise_json(surveyed: &[Surveyed], path: &Path) -> Result<(), OutputErro
         tally,
         paths,
     });
-    let failed = |error: std::io::Error| OutputError::new(path, error);
-    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-    serde_json::to_writer(&mut file, &written.collect::<Vec<_>>())
-        .map_err(|error| OutputError::new(path, error))?;
-    file.write_all(b"\n")
-        .and_then(|()| file.flush())
-        .map_err(failed)
+    super::json(&written.collect::<Vec<_>>(), path)
 }
 
 /// Writes `promise.html`, which needs no other file, and `<class>-promise-<seed>.toml` for each
