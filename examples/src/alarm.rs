@@ -48,10 +48,7 @@ impl Alarm {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    #[expect(
-        unsafe_code,
-        reason = "tokio takes any descriptor, and a promise that it stays open"
-    )]
+    #[expect(unsafe_code, reason = "tokio takes any descriptor, and a promise that it stays open")]
     pub fn new() -> io::Result<Self> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = Timer(TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?);

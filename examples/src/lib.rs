@@ -14,11 +14,8 @@
 //!   tells when each one arrived;
 //! * [`timing`] keeps account of how far the packets left from when they were to leave.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "real sockets run by the real clock; nothing here has to repeat itself"
-)]
+#![allow(clippy::disallowed_methods, reason = "real sockets run by the real clock")]
+#![allow(clippy::disallowed_types, reason = "nothing here has to repeat itself")]
 
 pub mod acknowledgements;
 pub mod alarm;
@@ -27,6 +24,7 @@ pub mod controller;
 pub mod crosstraffic;
 pub mod estimates;
 pub mod fetch;
+pub mod output;
 pub mod requirement;
 pub mod serve;
 mod session;

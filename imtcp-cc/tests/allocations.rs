@@ -31,10 +31,7 @@ fn count() {
     let _ = ALLOCATIONS.try_with(|counter| counter.set(counter.get() + 1));
 }
 
-#[expect(
-    unsafe_code,
-    reason = "the trait is unsafe to implement; every call is handed on as it came"
-)]
+#[expect(unsafe_code, reason = "the trait is unsafe; every call is handed on as it came")]
 // SAFETY: the system's allocator keeps the contract. Counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

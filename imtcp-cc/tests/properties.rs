@@ -15,9 +15,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use support::{DATAGRAM, Path, Run};
 
-/// The longest time for which a packet is stored, whatever the store timer says (`probing.rs`).
-const LONGEST_STORE: Duration = Duration::from_millis(200);
-
 fn any_config() -> impl Strategy<Value = Config> {
     (
         any::<bool>(),
@@ -124,7 +121,7 @@ proptest! {
         seed: u64,
     ) {
         let recorder = Arc::new(Recorder::default());
-        let paced = longest_paced(&config);
+        let (stored, paced) = (config.longest_hold(), longest_paced(&config));
         let core = ImTcp::new(config, Bytes::new(DATAGRAM), Some(recorder.clone()));
         let mut run = Run::new(core, path, seed);
         let mut at = Duration::ZERO;
@@ -140,7 +137,7 @@ proptest! {
         prop_assert_eq!(tally.delivered, written);
         prop_assert_eq!(tally.sent, tally.delivered + tally.lost);
         prop_assert!(tally.releases.is_sorted(), "a packet left before its predecessor");
-        let allowed = LONGEST_STORE + tally.longest_rtt + paced;
+        let allowed = stored + tally.longest_rtt + paced;
         prop_assert!(tally.longest_hold <= allowed,
             "held for {:?}, at most {allowed:?} allowed, seed {seed}", tally.longest_hold);
         for (_, event) in recorder.take() {

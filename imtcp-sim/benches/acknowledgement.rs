@@ -14,10 +14,7 @@
 //! `cargo bench .. -- imtcp` runs one row. Instructions can be counted instead of time, without
 //! start-up: `valgrind --tool=callgrind --toggle-collect='*take_acknowledgement*' BENCH imtcp`.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a benchmark measures with the real clock"
-)]
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures with the real clock")]
 
 use imtcp_cc::Config;
 use imtcp_cc::quiche::Factory;

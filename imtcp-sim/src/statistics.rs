@@ -3,11 +3,8 @@
 /// The quantile `at` (0 to 1) of ascending values, by nearest rank: always one of the values.
 pub fn quantile_of_sorted<T: Copy>(sorted: &[T], at: f64) -> Option<T> {
     let last = sorted.len().checked_sub(1)?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "saturates; the index is bounded below"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "bounded by the last index")]
+    #[expect(clippy::cast_sign_loss, reason = "saturates at zero")]
     let rank = libm::round(at * last as f64) as usize;
     Some(sorted[rank.min(last)])
 }

@@ -1,6 +1,8 @@
 //! The program itself: its files, its JSON, its errors.
 
 use serde_json::Value;
+use signal_hook::consts::SIGPIPE;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -8,6 +10,21 @@ fn imtcp_sim(arguments: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_imtcp-sim");
     let output = Command::new(program).args(arguments).output();
     output.unwrap_or_else(|error| panic!("{program} does not start: {error}"))
+}
+
+/// As in `imtcp-sim list | head -1`.
+#[test]
+fn a_reader_that_goes_ends_the_program_without_a_word() {
+    for arguments in [&["list"][..], &["explain", "demo"]] {
+        let (reader, writer) = std::io::pipe().expect("there are pipes");
+        drop(reader);
+        let mut program = Command::new(env!("CARGO_BIN_EXE_imtcp-sim"));
+        let program = program.args(arguments).stdout(writer);
+        let output = program.output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(said, "", "{arguments:?}");
+        assert_eq!(output.status.signal(), Some(SIGPIPE), "{arguments:?}");
+    }
 }
 
 fn folder(name: &str) -> PathBuf {

@@ -4,21 +4,9 @@
 //! Everything else is the [published crate](https://docs.rs/quiche/0.30.0/quiche/), whose source is
 //! patched when this crate is built.
 
-#![allow(
-    clippy::all,
-    missing_docs,
-    mismatched_lifetime_syntaxes,
-    reason = "upstream's source, held to upstream's lints; this project's own modules set theirs \
-     again"
-)]
-#![allow(
-    rustdoc::broken_intra_doc_links,
-    rustdoc::invalid_html_tags,
-    rustdoc::bare_urls,
-    rustdoc::redundant_explicit_links,
-    rustdoc::private_intra_doc_links,
-    reason = "upstream's documentation links to pages of its own, by address"
-)]
+#![allow(clippy::all, reason = "upstream's source; this project's own modules set theirs again")]
+#![allow(missing_docs, mismatched_lifetime_syntaxes, reason = "upstream's source")]
+#![allow(rustdoc::all, reason = "upstream's documentation links to pages of its own")]
 
 // The build script copies these beside upstream's files, whose module tree they are compiled in.
 // Named here for `cargo fmt` alone, which does not look into an included file.

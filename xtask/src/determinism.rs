@@ -39,25 +39,25 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let differences = differences(&outputs[0], &outputs[1]);
     for difference in &differences {
-        println!("{difference}");
+        say!("{difference}")?;
     }
     if !differences.is_empty() {
-        println!("The files are in {}", scratch.display());
+        say!("The files are in {}", scratch.display())?;
         return Ok(ExitCode::FAILURE);
     }
     let bytes: usize = outputs[0].values().map(Vec::len).sum();
-    println!(
+    say!(
         "{} files with {bytes} bytes are the same in a debug and in a release build.",
         outputs[0].len()
-    );
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn simulate(arguments: &Arguments, profile: &str, folder: &Path) -> Result<()> {
-    println!(
+    say!(
         "Building and running {} in profile {profile}",
         arguments.scenario
-    );
+    )?;
     let mut command = workspace::cargo(&workspace::root());
     command
         .args([

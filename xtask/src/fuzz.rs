@@ -38,7 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let chosen = choose(&known, &arguments.targets)?;
     require_cargo_fuzz()?;
     for target in chosen {
-        println!("{target}, {} s", arguments.seconds);
+        say!("{target}, {} s", arguments.seconds)?;
         if !cargo_fuzz(&folder, target, arguments)?.success() {
             eprintln!("fuzz/README.md tells what to do with the input.");
             return Ok(ExitCode::FAILURE);

@@ -1,5 +1,8 @@
 //! The project's chores: `cargo xtask <chore>`.
 
+#[macro_use]
+mod output;
+
 mod demo_real;
 mod determinism;
 mod doctor;
@@ -59,6 +62,9 @@ fn main() -> ExitCode {
         Chore::Rivals(arguments) => rivals::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
+        if error.is::<output::ReaderGone>() {
+            return ExitCode::FAILURE;
+        }
         eprintln!("error: {error:#}");
         ExitCode::FAILURE
     })

@@ -36,34 +36,34 @@ enum Outcome {
 /// Runs both and prints the comparison; fails on a difference.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let crates = Crates::make()?;
-    println!(
+    say!(
         "Testing the published crate, in {}",
         crates.published.display()
-    );
+    )?;
     let published = test(&crates.published, &arguments.features)?;
-    println!(
+    say!(
         "Testing the patched source, in {}",
         crates.patched.display()
-    );
+    )?;
     let patched = test(&crates.patched, &arguments.features)?;
 
-    println!(
+    say!(
         "{}",
         table(&[("published 0.30.0", &published), ("patched", &patched)])
-    );
+    )?;
     for name in names_with(&published, Outcome::Failed) {
-        println!("fails on the published crate: {name}");
+        say!("fails on the published crate: {name}")?;
     }
     let differences = differences(&published, &patched);
     for difference in &differences {
-        println!("DIFFERS: {difference}");
+        say!("DIFFERS: {difference}")?;
     }
     let plugged = plugged::compare(&crates, &patched, &arguments.features)?;
     if differences.is_empty() && plugged {
-        println!("Same result on both, and with imtcp but for what is listed.");
+        say!("Same result on both, and with imtcp but for what is listed.")?;
         return Ok(ExitCode::SUCCESS);
     }
-    println!("{} tests differ on the patched source.", differences.len());
+    say!("{} tests differ on the patched source.", differences.len())?;
     Ok(ExitCode::FAILURE)
 }
 

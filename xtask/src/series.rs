@@ -38,20 +38,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     match &arguments.step {
         Step::Branch { folder } => {
             let commits = branch(folder)?;
-            println!(
+            say!(
                 "{}: {commits} patches, a commit each; the first line of a message names the file.",
                 folder.display()
-            );
+            )?;
         }
         Step::Export { folder } => {
             let series = export(folder)?;
             replace(&series)?;
-            println!("{} patches written.", series.len());
+            say!("{} patches written.", series.len())?;
         }
         Step::Check => {
             let scratch = workspace::scratch("series")?;
             check(&scratch.join("branch"))?;
-            println!("The series and its branch agree.");
+            say!("The series and its branch agree.")?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use imtcp_examples::bulk;
 use imtcp_examples::crosstraffic::{self, Options};
+use imtcp_examples::output;
 use imtcp_examples::shutdown;
 use imtcp_examples::socket::Socket;
 use serde::Serialize;
@@ -71,6 +72,5 @@ async fn run(arguments: Arguments) -> Result<()> {
 }
 
 fn print(tally: &impl Serialize) -> Result<()> {
-    println!("{}", serde_json::to_string(tally)?);
-    Ok(())
+    Ok(output::print(&serde_json::to_string(tally)?)?)
 }

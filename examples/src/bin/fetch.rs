@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::Parser;
 use imtcp_examples::fetch::{Options, fetch};
+use imtcp_examples::output;
 use imtcp_examples::shutdown;
 use std::process::ExitCode;
 
@@ -33,9 +34,9 @@ async fn main() -> ExitCode {
 async fn run(arguments: Arguments) -> Result<()> {
     let fetched = fetch(&arguments.options, shutdown::requested()?).await?;
     if arguments.json {
-        println!("{}", serde_json::to_string(&fetched)?);
+        output::print(&serde_json::to_string(&fetched)?)?;
     } else {
-        println!("{fetched}");
+        output::print(&fetched)?;
     }
     Ok(())
 }

@@ -104,10 +104,7 @@ impl Output {
 }
 
 /// An instant to count from. Which one it is changes nothing: all times are differences to it.
-#[allow(
-    clippy::disallowed_methods,
-    reason = "there is no other way to an `Instant`; only differences to it are used"
-)]
+#[allow(clippy::disallowed_methods, reason = "only differences to it are used")]
 pub fn origin() -> Instant {
     Instant::now()
 }

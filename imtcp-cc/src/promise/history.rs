@@ -128,11 +128,8 @@ impl History {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "clamped to the few classes before"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "clamped to the few classes before")]
+#[expect(clippy::cast_sign_loss, reason = "clamped to zero before")]
 fn class(depth: f64) -> usize {
     let last = DEPTHS - 1;
     (depth.max(0.0) * DEPTHS as f64).min(last as f64) as usize

@@ -88,11 +88,8 @@ impl SlotLength {
     /// remains that would need a steep climb.
     fn cut(&self, left: u32, whole: u32) -> u32 {
         let longest = (whole / 2).max(FEWEST_ROUND_TRIPS);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "saturates; a mean of round trips is finite and not negative"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "saturates at the top")]
+        #[expect(clippy::cast_sign_loss, reason = "a round trip is not negative")]
         let reach = self
             .intervals
             .mean()

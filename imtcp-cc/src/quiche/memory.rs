@@ -119,10 +119,7 @@ mod tests {
         text.parse().expect("an address")
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "an Instant can only be had from the clock; only differences to it are used"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "only differences to it are used")]
     fn now() -> Instant {
         Instant::now()
     }

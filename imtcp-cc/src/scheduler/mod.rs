@@ -5,6 +5,7 @@
 
 mod ack_policy;
 mod budget;
+mod conditions;
 mod control_unit;
 mod guard;
 mod known;
@@ -27,10 +28,11 @@ use crate::transport::{AckRequest, PeerAcks, Release, RoundTrip, SendRequest, Se
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use ack_policy::{AckPolicy, Place};
 use budget::{Budget, Lateness};
+use conditions::Conditions;
 use control_unit::{ControlUnit, Ready, Transition, Verdict};
 use guard::{Guard, Held, MeanRate};
 use pacer::{Pace, Pacer, PacingPlan};
-use probing::{Conditions, Probing};
+use probing::Probing;
 
 /// Decides when each packet of a path leaves.
 #[derive(Debug)]

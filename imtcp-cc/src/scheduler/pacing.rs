@@ -104,11 +104,8 @@ fn tail_rate(known: &Known<'_>) -> Bandwidth {
     known.available().unwrap_or(Bandwidth::MAX).scaled(GAIN)
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "saturates, and is clamped"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "saturates, and is clamped")]
+#[expect(clippy::cast_sign_loss, reason = "saturates at zero")]
 fn longest_train(known: &Known<'_>) -> u32 {
     let bound = known.steering.gathered_packets;
     bound.map_or(LONGEST_TRAIN, |packets| {

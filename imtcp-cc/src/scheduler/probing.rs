@@ -3,11 +3,11 @@
 //!
 //! Each [`Step`] is reported, and the record of the measurement follows the steps.
 
+use super::conditions::Conditions;
 use super::{ControlUnit, Ready, SchedulerSettings, StoreTimer, Transition, Verdict};
 use crate::measurement::Step;
 use crate::measurement::plan::StreamPlan;
 use crate::measurement::range::SearchRange;
-use crate::path::ack::EchoCadence;
 use crate::transport::RoundTrip;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::collections::VecDeque;
@@ -44,33 +44,6 @@ const PACKETS_AFTER_VAIN: u32 = 32;
 
 /// Room for the steps of one question.
 const MOST_STEPS: usize = 8;
-
-/// What is needed to begin a measurement.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Conditions {
-    /// The range to search; `None` while nothing is known of the path, or while no measurement is
-    /// due.
-    pub(crate) range: Option<SearchRange>,
-    /// The available bandwidth, in IP-layer bits per second (the paper's A). The store timer
-    /// follows from it.
-    pub(crate) available: Option<Bandwidth>,
-    /// The window divided by the smoothed RTT: the highest rate at which packets become ready, in
-    /// bits of UDP payload per second.
-    pub(crate) window_rate: Option<Bandwidth>,
-    pub(crate) rtt: RoundTrip,
-    /// The size of a full packet on the wire.
-    pub(crate) packet: Bytes,
-    /// The longest time for which a packet may be held back. Neither the store timer T nor a gap
-    /// inside a stream is longer.
-    pub(crate) longest_hold: Duration,
-    /// How the peer acknowledges.
-    pub(crate) cadence: EchoCadence,
-    /// Whether each probe costs an acknowledgement that the peer would not send without it.
-    pub(crate) costly: bool,
-    /// Whether a measurement may begin. False in loss recovery (IM 3.5.3), and while no packet may
-    /// be held back.
-    pub(crate) allowed: bool,
-}
 
 /// Where the present measurement stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,7 +181,7 @@ impl Probing {
         let Some(range) = conditions.range else {
             return;
         };
-        let range = Self::sendable(range, conditions);
+        let range = conditions.sendable(range);
         let stream_packets = conditions.cadence.stream_packets(self.base_packets);
         if !conditions.allowed || ready.packets == 0 || ready.window < stream_packets {
             return;
@@ -223,7 +196,7 @@ impl Probing {
             PACKETS_PER_PROBE
         };
         self.packet = conditions.packet;
-        self.limit = self.limit_for(conditions, &range);
+        self.limit = conditions.store_limit(self.timer, &range, stream_packets);
         self.progress = Progress::Sending {
             stream: 1,
             started: now,
@@ -235,40 +208,6 @@ impl Probing {
             stream_packets,
             cadence: conditions.cadence,
         });
-    }
-
-    /// The part of a range that streams can be sent at: no gap inside a stream is longer than the
-    /// longest hold.
-    fn sendable(range: SearchRange, conditions: &Conditions) -> SearchRange {
-        let slowest = Bandwidth::from_bytes_over(conditions.packet, conditions.longest_hold)
-            .unwrap_or(Bandwidth::MAX.scaled(0.5));
-        if range.low() >= slowest {
-            return range;
-        }
-        SearchRange::spanning(slowest, range.high().max(slowest.saturating_add(slowest)))
-    }
-
-    /// The store timer: T = (M / A)(N - 1) + 4 D_RTT, in nanoseconds (IM 3.4.2).
-    ///
-    /// The paper takes the available bandwidth A for the connection's own rate, because
-    /// self-clocking ties the two together. If the window allows less than A, packets become ready
-    /// more slowly, so the lower rate is used. With A alone, a range that is far too high would
-    /// keep T too short to fill any stream, and the range would never change.
-    fn limit_for(&self, conditions: &Conditions, range: &SearchRange) -> Duration {
-        match self.timer {
-            StoreTimer::Fixed(limit) => limit,
-            StoreTimer::Adaptive => {
-                let available = conditions.available.unwrap_or(range.low());
-                let rate = available.min(conditions.window_rate.unwrap_or(available));
-                let gap = rate
-                    .time_for(conditions.packet)
-                    .min(conditions.longest_hold);
-                let filling = gap.saturating_mul(self.stream_packets - 1);
-                filling
-                    .saturating_add(4 * conditions.rtt.variation)
-                    .min(conditions.longest_hold)
-            }
-        }
     }
 
     fn plan(&self, stream: u32) -> StreamPlan {

@@ -34,11 +34,8 @@ impl Bandwidth {
     pub fn from_bps_f64(bits_per_second: f64) -> Self {
         // A float-to-integer `as` saturates and maps NaN to 0, which is the documented rule. The
         // part that it cuts off is exact, so the rounding needs no call of `round`.
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "saturating is the rule stated above"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "saturating is the rule stated above")]
+        #[expect(clippy::cast_sign_loss, reason = "saturating is the rule")]
         let whole = bits_per_second as u64;
         let rest = bits_per_second - whole as f64;
         Self(whole.saturating_add(u64::from(rest >= 0.5)))
@@ -168,11 +165,8 @@ mod tests {
                 (0u32..1_000_000).prop_map(|n| f64::from(n) / 2.0),
             ],
         ) {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "saturating is the rule"
-            )]
+            #[expect(clippy::cast_possible_truncation, reason = "saturating is the rule")]
+            #[expect(clippy::cast_sign_loss, reason = "saturating is the rule")]
             let rounded = libm::round(rate) as u64;
             prop_assert_eq!(Bandwidth::from_bps_f64(rate), Bandwidth::from_bps(rounded));
         }

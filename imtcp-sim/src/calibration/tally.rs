@@ -47,11 +47,8 @@ pub struct Reliability {
 impl Reliability {
     /// Adds a prediction and whether it came true.
     pub fn add(&mut self, probability: f64, kept: bool) {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "saturates; bounded by the last bin"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "bounded by the last bin")]
+        #[expect(clippy::cast_sign_loss, reason = "saturates at zero")]
         let index = ((probability * BINS as f64) as usize).min(BINS - 1);
         let bin = &mut self.bins[index];
         bin.count += 1;

@@ -19,8 +19,11 @@ use imtcp_sim::scenario::Scenario;
 use imtcp_sim::survey::Class;
 use imtcp_sim::survey::promise::Carrier;
 use seeds::Seeds;
+use signal_hook::consts::SIGPIPE;
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Real QUIC endpoints over simulated paths in virtual time, with a known truth.
 #[derive(Debug, Parser)]
@@ -212,6 +215,7 @@ fn carrier(text: &str) -> Result<Carrier, String> {
 ///
 /// # Errors The reason why it stopped, in words for the user.
 pub fn main() -> Result<(), Box<dyn Error>> {
+    end_when_nobody_reads()?;
     match Cli::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
@@ -227,6 +231,12 @@ pub fn main() -> Result<(), Box<dyn Error>> {
             Ok(())
         }
     }
+}
+
+/// Rust ignores the signal of a closed pipe, so that `imtcp-sim list | head -1` would panic.
+fn end_when_nobody_reads() -> std::io::Result<()> {
+    let always = Arc::new(AtomicBool::new(true));
+    signal_hook::flag::register_conditional_default(SIGPIPE, always).map(drop)
 }
 
 fn load(arguments: &ScenarioArguments) -> Result<Scenario, Box<dyn Error>> {

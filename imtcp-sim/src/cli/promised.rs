@@ -136,17 +136,7 @@ fn worst(all: &[Promised]) -> comfy_table::Table {
     table
         .set_content_arrangement(comfy_table::ContentArrangement::Dynamic)
         .set_width(150);
-    let mut ordered: Vec<(&Promised, f64)> = all
-        .iter()
-        .filter_map(|one| Some((one, one.kept(Carrier::Imtcp)?)))
-        .filter(|(_, kept)| *kept < 1.0)
-        .collect();
-    ordered.sort_by(|one, other| {
-        one.1
-            .total_cmp(&other.1)
-            .then(one.0.seed.cmp(&other.0.seed))
-    });
-    for (one, kept) in ordered.into_iter().take(SHOWN) {
+    for (one, kept) in Promised::worst_first(all).into_iter().take(SHOWN) {
         let [path, _] = one.facts.in_words();
         let cubic = one.kept(Carrier::Cubic);
         table.add_row([

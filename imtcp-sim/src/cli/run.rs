@@ -14,10 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Runs all seeds, writes their files, prints the scores.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how fast it ran goes to standard error, and into no result"
-)]
+#[expect(clippy::disallowed_methods, reason = "its speed goes to standard error alone")]
 pub fn run(arguments: &RunArguments) -> Result<(), Box<dyn Error>> {
     let scenario = load(&arguments.scenario)?;
     let seeds: Vec<u64> = match &arguments.seeds {

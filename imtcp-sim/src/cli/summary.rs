@@ -1,7 +1,8 @@
 //! The scores, as a table.
 
 use super::promises;
-use imtcp_sim::result::{CrossDelay, FlowResult, Measuring, RunResult, Scores, Waits};
+use imtcp_sim::result::{CrossDelay, FlowResult, Measuring, RunResult, Waits};
+use imtcp_sim::score::Score;
 use imtcp_sim::statistics::{median, quantile_of_sorted};
 use std::fmt::Write;
 
@@ -125,7 +126,7 @@ fn estimates(results: &[RunResult]) -> comfy_table::Table {
         if flow.estimates.is_empty() && flow.estimates_classic.is_empty() {
             continue;
         }
-        type Pick = fn(&FlowResult) -> (&Scores, usize);
+        type Pick = fn(&FlowResult) -> (&Score, usize);
         let estimators: [(&str, Pick); 2] = [
             ("default", |flow| (&flow.score, flow.estimates.len())),
             ("classic", |flow| {
@@ -134,7 +135,7 @@ fn estimates(results: &[RunResult]) -> comfy_table::Table {
         ];
         for (name, pick) in estimators {
             let picked = || results.iter().map(|result| pick(&result.flows[index]));
-            let percent = |value: fn(&Scores) -> Option<f64>| {
+            let percent = |value: fn(&Score) -> Option<f64>| {
                 cell(
                     picked()
                         .map(|(scores, _)| value(scores).map(|v| v * 100.0))
@@ -227,7 +228,7 @@ fn number(value: f64, digits: usize) -> String {
 }
 
 /// Each step's settling over the seeds.
-fn settle(scores: Vec<&Scores>) -> String {
+fn settle(scores: Vec<&Score>) -> String {
     let steps = scores.first().map_or(0, |scores| scores.settle_s.len());
     let step = |index: usize| {
         let settled = scores.iter().map(|scores| {

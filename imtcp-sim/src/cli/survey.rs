@@ -190,10 +190,7 @@ pub(super) struct Clock {
     done: AtomicUsize,
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how long it takes goes to standard error, and into no result"
-)]
+#[expect(clippy::disallowed_methods, reason = "the time goes to standard error alone")]
 impl Clock {
     pub(super) fn new(class: Class, count: usize) -> Self {
         let bar = ProgressBar::new(count as u64);

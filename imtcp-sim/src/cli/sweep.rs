@@ -14,10 +14,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Runs all cells with all seeds.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how long it took goes to standard error, and into no result"
-)]
+#[expect(clippy::disallowed_methods, reason = "the time goes to standard error alone")]
 pub fn run(arguments: &SweepArguments) -> Result<(), Box<dyn Error>> {
     let sweep = prepare(arguments)?;
     let cells = sweep.cells(&arguments.overrides)?;

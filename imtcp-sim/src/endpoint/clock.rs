@@ -14,10 +14,7 @@ pub struct VirtualClock {
 
 impl VirtualClock {
     /// Takes over the thread's clock, at the origin, and its entropy.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "an Instant can only be had from the clock; only differences to it are used"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "only differences to it are used")]
     pub fn start(seed: u64) -> Self {
         let clock = Self {
             origin: Instant::now(),

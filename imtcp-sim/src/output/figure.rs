@@ -1,10 +1,9 @@
 //! A figure for each measuring flow: its estimates against the truth.
 
 use super::OutputError;
+use super::chart::{Area, Chart, Drawn, grid, legend};
 use crate::result::{EstimatePoint, FlowResult, RunResult};
 use crate::scenario::Scenario;
-use plotters::coord::Shift;
-use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use std::path::Path;
 
@@ -15,9 +14,6 @@ const CLASSIC: RGBColor = RGBColor(213, 94, 0);
 const OWN: RGBColor = RGBColor(0, 158, 115);
 /// More points than pixels would only make the file large.
 const MOST_POINTS: usize = 2400;
-
-type Chart<'c> = ChartContext<'c, SVGBackend<'c>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// Writes `<scenario>-seed<N>-<flow>.svg` for every flow.
 ///
@@ -33,12 +29,7 @@ pub fn figures(scenario: &Scenario, result: &RunResult, folder: &Path) -> Result
     Ok(())
 }
 
-fn draw(
-    area: &DrawingArea<SVGBackend<'_>, Shift>,
-    scenario: &Scenario,
-    result: &RunResult,
-    flow: &FlowResult,
-) -> Drawn {
+fn draw(area: &Area<'_>, scenario: &Scenario, result: &RunResult, flow: &FlowResult) -> Drawn {
     area.fill(&WHITE)?;
     let area = area.titled(&scenario.title, ("sans-serif", 20).into_font())?;
     let own = own_throughput(result, flow);
@@ -48,26 +39,10 @@ fn draw(
         .x_label_area_size(44)
         .y_label_area_size(64)
         .build_cartesian_2d(0.0..result.sim_seconds, 0.0..top(flow, &own))?;
-    chart
-        .configure_mesh()
-        .light_line_style(WHITE)
-        .bold_line_style(BLACK.mix(0.12))
-        .x_desc(format!(
-            "time in s (flow {}, seed {})",
-            flow.name, result.seed
-        ))
-        .y_desc("Mbit/s of IP packets")
-        .label_style(("sans-serif", 15))
-        .axis_desc_style(("sans-serif", 16))
-        .draw()?;
+    let below = format!("time in s (flow {}, seed {})", flow.name, result.seed);
+    grid(&mut chart, [&below, "Mbit/s of IP packets"], [15, 16])?;
     draw_series(&mut chart, flow, own)?;
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .background_style(WHITE.mix(0.85))
-        .border_style(BLACK.mix(0.3))
-        .label_font(("sans-serif", 15))
-        .draw()?;
+    legend(&mut chart, SeriesLabelPosition::UpperRight, 15)?;
     area.present()
 }
 

@@ -1,6 +1,7 @@
 //! Writes files: results as JSON, series as CSV, figures as SVG. Reads of a qlog what it says of
 //! padding.
 
+mod chart;
 mod comparison;
 mod figure;
 mod promise_plots;
@@ -21,7 +22,7 @@ pub use series::series;
 pub use survey::{survey_files, survey_json};
 pub use sweep::sweep_files;
 
-use crate::result::RunResult;
+use serde::Serialize;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -52,11 +53,11 @@ impl OutputError {
     }
 }
 
-/// Writes the results as an array with one object per seed.
+/// Writes results as JSON, and a line's end.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn json(results: &[RunResult], path: &Path) -> Result<(), OutputError> {
+pub fn json(results: &impl Serialize, path: &Path) -> Result<(), OutputError> {
     let failed = |error: std::io::Error| OutputError::new(path, error);
     let mut file = BufWriter::new(File::create(path).map_err(failed)?);
     serde_json::to_writer(&mut file, results).map_err(|error| OutputError::new(path, error))?;

@@ -1,8 +1,8 @@
 //! Figures of a survey of promises, as SVG inside a page.
 
+use super::chart::{Area, Drawn, FORECASTS, grid, legend};
 use crate::calibration::LEAST;
 use crate::survey::promise::{Carrier, Promised, Share, Tally};
-use plotters::coord::Shift;
 use plotters::prelude::*;
 
 const SIZE: (u32, u32) = (1080, 360);
@@ -16,9 +16,6 @@ const COLORS: [RGBColor; 4] = [
 const IDEAL: RGBColor = RGBColor(110, 110, 110);
 /// Distributions are drawn up to here: what is above it is enough in any case.
 const TOP: f64 = 1.5;
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// The distribution over slots of achieved / required, a panel for each range of required / fair
 /// share and a line for each carrier.
@@ -85,14 +82,7 @@ fn distribution(
         .x_label_area_size(40)
         .y_label_area_size(50)
         .build_cartesian_2d(0.0..TOP, 0.0..1.0)?;
-    chart
-        .configure_mesh()
-        .light_line_style(WHITE)
-        .bold_line_style(BLACK.mix(0.12))
-        .x_desc(below)
-        .y_desc(left)
-        .label_style(("sans-serif", 13))
-        .draw()?;
+    grid(&mut chart, [below, left], [13; 2])?;
     chart.draw_series(LineSeries::new([(1.0, 0.0), (1.0, 1.0)], IDEAL))?;
     for (carrier, color) in Carrier::ALL.iter().zip(COLORS) {
         let mut ascending = values(*carrier);
@@ -116,13 +106,7 @@ fn distribution(
                 PathElement::new([(x, y), (x + 18, y)], color.stroke_width(width))
             });
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.85))
-        .border_style(BLACK.mix(0.3))
-        .label_font(("sans-serif", 13))
-        .draw()?;
+    legend(&mut chart, SeriesLabelPosition::UpperLeft, 13)?;
     Ok(())
 }
 
@@ -141,14 +125,7 @@ pub(super) fn forecasts(tally: &Tally) -> Result<String, String> {
             .x_label_area_size(40)
             .y_label_area_size(50)
             .build_cartesian_2d(0.0..1.0, 0.0..1.0)?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .bold_line_style(BLACK.mix(0.12))
-            .x_desc("predicted probability that the slot is kept")
-            .y_desc("share of slots that were kept")
-            .label_style(("sans-serif", 13))
-            .draw()?;
+        grid(&mut chart, FORECASTS, [13; 2])?;
         chart.draw_series(LineSeries::new([(0.0, 0.0), (1.0, 1.0)], IDEAL))?;
         for (x, y, count) in points {
             let style = match count {
@@ -169,9 +146,8 @@ fn drawn(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<Stri
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
         let finished = area
             .fill(&WHITE)
-            .map_err(Into::into)
             .and_then(|()| draw(&area))
-            .and_then(|()| area.present().map_err(Into::into));
+            .and_then(|()| area.present());
         finished.map_err(|error| error.to_string())?;
     }
     Ok(svg)

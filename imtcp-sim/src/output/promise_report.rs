@@ -6,9 +6,7 @@ use super::promise_plots::{forecasts, kept, rivals};
 use crate::survey::Class;
 use crate::survey::promise::{Carrier, Promised, Row, Tally};
 use serde::Serialize;
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::fmt::Write;
 use std::path::Path;
 
 /// A class with its paths and what they come to.
@@ -34,13 +32,7 @@ pub fn promise_json(surveyed: &[Surveyed], path: &Path) -> Result<(), OutputErro
         tally,
         paths,
     });
-    let failed = |error: std::io::Error| OutputError::new(path, error);
-    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-    serde_json::to_writer(&mut file, &written.collect::<Vec<_>>())
-        .map_err(|error| OutputError::new(path, error))?;
-    file.write_all(b"\n")
-        .and_then(|()| file.flush())
-        .map_err(failed)
+    super::json(&written.collect::<Vec<_>>(), path)
 }
 
 /// Writes `promise.html`, which needs no other file, and `<class>-promise-<seed>.toml` for each
@@ -164,16 +156,7 @@ fn rows(rows: &[Row]) -> String {
 }
 
 fn worst(paths: &[Promised]) -> String {
-    let mut ordered: Vec<(&Promised, f64)> = paths
-        .iter()
-        .filter_map(|one| Some((one, one.kept(Carrier::Imtcp)?)))
-        .filter(|(_, kept)| *kept < 1.0)
-        .collect();
-    ordered.sort_by(|one, other| {
-        one.1
-            .total_cmp(&other.1)
-            .then(one.0.seed.cmp(&other.0.seed))
-    });
+    let ordered = Promised::worst_first(paths);
     if ordered.is_empty() {
         return String::new();
     }

@@ -1,8 +1,8 @@
 //! A reliability diagram: what was predicted against what came.
 
 use super::OutputError;
+use super::chart::{Area, Drawn, FORECASTS, grid};
 use crate::calibration::Reliability;
-use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::path::Path;
 
@@ -25,11 +25,7 @@ pub fn reliability(title: &str, reliability: &Reliability, path: &Path) -> Resul
     draw(&area, title, reliability).map_err(|error| OutputError::new(path, error))
 }
 
-fn draw(
-    area: &DrawingArea<SVGBackend<'_>, Shift>,
-    title: &str,
-    reliability: &Reliability,
-) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
+fn draw(area: &Area<'_>, title: &str, reliability: &Reliability) -> Drawn {
     area.fill(&WHITE)?;
     let area = area.titled(title, ("sans-serif", 20).into_font())?;
     let mut chart = ChartBuilder::on(&area)
@@ -38,15 +34,7 @@ fn draw(
         .x_label_area_size(44)
         .y_label_area_size(56)
         .build_cartesian_2d(0.0..1.0, 0.0..1.0)?;
-    chart
-        .configure_mesh()
-        .light_line_style(WHITE)
-        .bold_line_style(BLACK.mix(0.12))
-        .x_desc("predicted probability that the slot is kept")
-        .y_desc("share of slots that were kept")
-        .label_style(("sans-serif", 15))
-        .axis_desc_style(("sans-serif", 16))
-        .draw()?;
+    grid(&mut chart, FORECASTS, [15, 16])?;
     let band = vec![
         (0.0, 0.0),
         (0.0, TOLERATED),

@@ -3,8 +3,6 @@
 use super::OutputError;
 use crate::survey::{Class, Paired, Path, Tally};
 use serde::Serialize;
-use std::fs::File;
-use std::io::{BufWriter, Write};
 
 #[derive(Serialize)]
 struct Surveyed<'a> {
@@ -29,12 +27,7 @@ pub fn survey_json(
             paths,
         })
         .collect();
-    let failed = |error: std::io::Error| OutputError::new(path, error);
-    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-    serde_json::to_writer(&mut file, &objects).map_err(|error| OutputError::new(path, error))?;
-    file.write_all(b"\n")
-        .and_then(|()| file.flush())
-        .map_err(failed)
+    super::json(&objects, path)
 }
 
 /// Writes `<class>.csv`, one line per path, and the scenario of each path that misses a bar.

@@ -1,13 +1,14 @@
 //! Figures of a sweep.
 
+use super::chart::{Area, Drawn, grid, legend};
 use crate::result::{SweepRow, SweepRun};
 use crate::scenario::Sweep;
-use plotters::coord::Shift;
-use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use std::path::Path;
 
 const PANEL: (u32, u32) = (760, 520);
+/// The size of numbers and names.
+const TEXT: u32 = 14;
 /// Okabe and Ito's palette, which the colour-blind can tell apart.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
@@ -19,9 +20,6 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 0, 0),
     RGBColor(150, 150, 150),
 ];
-
-type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// One panel for each combination of all axes but the last and the number of rivals; in it a line
 /// for each point of the last axis.
@@ -121,14 +119,7 @@ impl Lines {
             .x_label_area_size(44)
             .y_label_area_size(56)
             .build_cartesian_2d(0.0..right, (lowest * 1.05)..102.0)?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .bold_line_style(BLACK.mix(0.12))
-            .x_desc(self.below)
-            .y_desc(self.left)
-            .label_style(("sans-serif", 14))
-            .draw()?;
+        grid(&mut chart, [self.below, self.left], [TEXT; 2])?;
         for (index, (name, points)) in names.iter().zip(all()).enumerate() {
             let colour = COLOURS[index % COLOURS.len()];
             chart
@@ -138,7 +129,7 @@ impl Lines {
                     PathElement::new([(x, y), (x + 22, y)], colour.stroke_width(2))
                 });
         }
-        legend(&mut chart, SeriesLabelPosition::LowerLeft)
+        legend(&mut chart, SeriesLabelPosition::LowerLeft, TEXT)
     }
 }
 
@@ -157,14 +148,11 @@ pub(super) fn distribution(
         .x_label_area_size(44)
         .y_label_area_size(56)
         .build_cartesian_2d(0.5..1.5, 0.0..100.0)?;
-    chart
-        .configure_mesh()
-        .light_line_style(WHITE)
-        .bold_line_style(BLACK.mix(0.12))
-        .x_desc("achieved / required")
-        .y_desc("slots up to that, %")
-        .label_style(("sans-serif", 14))
-        .draw()?;
+    grid(
+        &mut chart,
+        ["achieved / required", "slots up to that, %"],
+        [TEXT; 2],
+    )?;
     let mine = rows
         .iter()
         .filter(|row| row.names.last().is_some_and(|name| name == first));
@@ -179,7 +167,7 @@ pub(super) fn distribution(
             .label(format!("{} beside", row.rivals))
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 22, y)], colour.stroke_width(2)));
     }
-    legend(&mut chart, SeriesLabelPosition::UpperLeft)
+    legend(&mut chart, SeriesLabelPosition::UpperLeft, TEXT)
 }
 
 /// Figure 5 of the paper: what each slot had, over time. It has a line for each cell, with its
@@ -201,14 +189,11 @@ pub(super) fn over_time(sweep: &Sweep, runs: &[SweepRun], path: &Path) -> Drawn 
         .x_label_area_size(44)
         .y_label_area_size(56)
         .build_cartesian_2d(0.0..right, 0.0..2.0)?;
-    chart
-        .configure_mesh()
-        .light_line_style(WHITE)
-        .bold_line_style(BLACK.mix(0.12))
-        .x_desc("time in s")
-        .y_desc("achieved / required, up to 2")
-        .label_style(("sans-serif", 14))
-        .draw()?;
+    grid(
+        &mut chart,
+        ["time in s", "achieved / required, up to 2"],
+        [TEXT; 2],
+    )?;
     let required = LineSeries::new([(0.0, 1.0), (right, 1.0)], BLACK.mix(0.6).stroke_width(1));
     chart.draw_series(required)?;
     for (index, run) in firsts.into_iter().enumerate() {
@@ -220,18 +205,6 @@ pub(super) fn over_time(sweep: &Sweep, runs: &[SweepRun], path: &Path) -> Drawn 
             .label(run.names.join(" "))
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 22, y)], colour.stroke_width(2)));
     }
-    legend(&mut chart, SeriesLabelPosition::UpperRight)?;
+    legend(&mut chart, SeriesLabelPosition::UpperRight, TEXT)?;
     inner.present()
-}
-
-type Chart<'c> = ChartContext<'c, SVGBackend<'c>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-
-fn legend<'c>(chart: &mut Chart<'c>, position: SeriesLabelPosition) -> Drawn {
-    chart
-        .configure_series_labels()
-        .position(position)
-        .background_style(WHITE.mix(0.85))
-        .border_style(BLACK.mix(0.3))
-        .label_font(("sans-serif", 14))
-        .draw()
 }

@@ -41,9 +41,9 @@ pub struct FlowResult {
     /// The series of the paper's estimator.
     pub estimates_classic: Vec<EstimatePoint>,
     /// How good the default estimator's series is.
-    pub score: Scores,
+    pub score: Score,
     /// How good the series of the paper's estimator is.
-    pub score_classic: Scores,
+    pub score_classic: Score,
     /// When the truth changed by design, in seconds; `settle_s` has one entry for each.
     pub steps_s: Vec<f64>,
     /// What the measuring did; nothing for controllers that do not measure.
@@ -99,37 +99,16 @@ pub struct EstimatePoint {
     pub flags: Vec<&'static str>,
 }
 
-/// Scores as they are written; see [`crate::score`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Scores {
-    /// Mean absolute relative error.
-    pub mare: Option<f64>,
-    /// Mean signed relative error.
-    pub bias: Option<f64>,
-    /// Share of estimates whose interval holds the truth.
-    pub coverage95: Option<f64>,
-    /// Seconds to settle after each step; null where it never did.
-    pub settle_s: Vec<Option<f64>>,
-    /// How many estimates these rest on.
-    pub scored: usize,
-    /// The longest time without a new estimate, in seconds.
-    pub longest_gap_s: Option<f64>,
-}
-
-impl From<Score> for Scores {
-    fn from(score: Score) -> Self {
-        Self {
-            mare: score.mare.map(rounded),
-            bias: score.bias.map(rounded),
-            coverage95: score.coverage95.map(rounded),
-            settle_s: score
-                .settle_s
-                .iter()
-                .map(|settle| settle.map(rounded))
-                .collect(),
-            scored: score.scored,
-            longest_gap_s: score.longest_gap_s.map(rounded),
-        }
+/// A score as it is written.
+fn written(score: Score) -> Score {
+    let settle_s = score.settle_s.into_iter();
+    Score {
+        mare: score.mare.map(rounded),
+        bias: score.bias.map(rounded),
+        coverage95: score.coverage95.map(rounded),
+        settle_s: settle_s.map(|settle| settle.map(rounded)).collect(),
+        scored: score.scored,
+        longest_gap_s: score.longest_gap_s.map(rounded),
     }
 }
 
@@ -156,8 +135,8 @@ impl FlowResult {
             lost_packets: count(stats.as_ref().map(|stats| stats.lost)),
             retransmitted_bytes: stats.as_ref().map_or(0, |stats| stats.stream_retrans_bytes),
             rtt_ms: round_trips(pair),
-            score: score(&samples(&statistical), &reference).into(),
-            score_classic: score(&samples(&classic), &reference).into(),
+            score: written(score(&samples(&statistical), &reference)),
+            score_classic: written(score(&samples(&classic), &reference)),
             estimates: statistical.iter().map(point).collect(),
             estimates_classic: classic.iter().map(point).collect(),
             steps_s: steps.map(|at| rounded(at.as_secs_f64())).collect(),

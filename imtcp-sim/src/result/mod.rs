@@ -10,7 +10,7 @@ mod sweep;
 mod truth;
 
 pub use comparison::{Compared, ComparedCell, ComparedRun};
-pub use flow::{EstimatePoint, FlowResult, RoundTrips, Scores};
+pub use flow::{EstimatePoint, FlowResult, RoundTrips};
 pub use measuring::{Measuring, Waits};
 pub use promise::{BesideRivals, PromiseResult, Reported, SlotPoint, Slots};
 pub use rivals::RivalShare;

@@ -18,6 +18,7 @@ mod nominal;
 mod promise;
 mod quantity;
 mod reader;
+mod receiver;
 mod sweep;
 mod traffic;
 
@@ -25,11 +26,12 @@ pub use application::Application;
 pub use column::{Column, Value};
 pub use error::ScenarioError;
 pub use fairness::{Beside, beside, fair_shares};
-pub use flow::{Acknowledge, Controller, Flow, Receiver, SETTLING, Stack};
+pub use flow::{Controller, Flow, SETTLING};
 pub use host::{Host, Range};
 pub use library::{Listed, listed, listed_sweeps};
 pub use link::Link;
 pub use nominal::Nominal;
+pub use receiver::{Acknowledge, Receiver, Stack};
 pub use sweep::{Axis, Baseline, Cell, Point, Sweep};
 pub use traffic::Traffic;
 

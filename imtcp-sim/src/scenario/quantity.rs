@@ -6,14 +6,6 @@ use imtcp_cc::units::{Bandwidth, Bytes};
 use quantity::{QuantityError, RATES, SPANS, Units, parse as read};
 use std::time::Duration;
 
-const SIZES: Units<'static> = &[
-    ("B", 1),
-    ("KB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-];
 const QUEUES: Units<'static> = &[
     ("B", 1),
     ("KB", 1_000),
@@ -23,6 +15,8 @@ const QUEUES: Units<'static> = &[
     ("MiB", 1 << 20),
     ("packets", 1),
 ];
+/// A queue's units without packets.
+const SIZES: Units<'static> = QUEUES.split_at(QUEUES.len() - 1).0;
 /// Shares are kept in millionths of a per cent.
 const SHARES: Units<'static> = &[("%", 1_000_000)];
 
@@ -44,10 +38,7 @@ pub(super) fn rate(text: &str) -> Result<Bandwidth, Complaint> {
 }
 
 pub(super) fn rate_above_zero(text: &str) -> Result<Bandwidth, Complaint> {
-    match rate(text)? {
-        Bandwidth::ZERO => Err(Complaint::new("a rate of zero", "it must be above zero")),
-        rate => Ok(rate),
-    }
+    above_zero(rate(text)?, "rate")
 }
 
 pub(super) fn span(text: &str) -> Result<Duration, Complaint> {
@@ -63,10 +54,7 @@ pub(super) fn span(text: &str) -> Result<Duration, Complaint> {
 }
 
 pub(super) fn span_above_zero(text: &str) -> Result<Duration, Complaint> {
-    match span(text)? {
-        Duration::ZERO => Err(Complaint::new("a time of zero", "it must be above zero")),
-        span => Ok(span),
-    }
+    above_zero(span(text)?, "time")
 }
 
 /// A time above zero, or so many round trips of the empty path: `"32 RTT"`.
@@ -92,10 +80,16 @@ pub(super) fn span_or_round_trips(text: &str, round_trip: Duration) -> Result<Du
 
 pub(super) fn size(text: &str) -> Result<Bytes, Complaint> {
     let (bytes, _) = parse(text, SIZES, "\"150 KB\"")?;
-    match bytes {
-        0 => Err(Complaint::new("a size of zero", "it must be above zero")),
-        bytes => Ok(Bytes::new(bytes)),
+    above_zero(Bytes::new(bytes), "size")
+}
+
+/// `what` is the value in words.
+fn above_zero<T: Default + PartialEq>(value: T, what: &str) -> Result<T, Complaint> {
+    if value == T::default() {
+        let problem = format!("a {what} of zero");
+        return Err(Complaint::new(problem, "it must be above zero"));
     }
+    Ok(value)
 }
 
 pub(super) fn queue(text: &str) -> Result<QueueLimit, Complaint> {
@@ -188,6 +182,18 @@ mod tests {
                 Err(expected.to_owned())
             );
         }
+        assert_eq!(
+            span_above_zero("0 s").map_err(problem),
+            Err("a time of zero; it must be above zero".to_owned())
+        );
+        assert_eq!(
+            size("0 KB").map_err(problem),
+            Err("a size of zero; it must be above zero".to_owned())
+        );
+        assert_eq!(
+            size("5 packets").map_err(problem),
+            Err("unknown unit `packets`; known here: B, KB, MB, GB, KiB, MiB".to_owned())
+        );
         assert_eq!(
             share("101 %").map_err(problem),
             Err("101 % is more than all; 0 % to 100 %".to_owned())

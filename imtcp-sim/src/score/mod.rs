@@ -13,6 +13,7 @@ pub use found::{Reading, found, shares_of_truth};
 
 use crate::truth::Available;
 use imtcp_cc::units::Timestamp;
+use serde::Serialize;
 use std::time::Duration;
 
 /// What the scores leave out at the beginning of a flow.
@@ -52,7 +53,7 @@ pub struct Reference {
 }
 
 /// The scores of a series; `None` where nothing could be scored.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Score {
     /// Mean absolute relative error.
     pub mare: Option<f64>,

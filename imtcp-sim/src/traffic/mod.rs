@@ -94,11 +94,8 @@ impl Iterator for Source {
 
 /// A random amount of work as an integer; the truncation is below a bit-nanosecond.
 fn random_work(mean: f64, factor: f64) -> u64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "saturates; the factors drawn are never negative"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "saturates at the top")]
+    #[expect(clippy::cast_sign_loss, reason = "a factor is not negative")]
     let work = (mean * factor) as u64;
     work
 }

@@ -158,11 +158,11 @@ fn until_it_goes_on(
     after
 }
 
-#[test]
-fn a_promise_is_carried_over_when_the_clients_port_changes() {
+/// The client changes its port in this way, to one after another.
+fn is_carried_over(change: fn(&mut World, u16), ports: [u16; 3]) {
     let (mut world, application, mut report) = with_promise(Side::Server);
-    for (moves, port) in [(1, 40_001), (2, 40_002), (3, 40_003)] {
-        world.rebind(port);
+    for (moves, port) in (1..).zip(ports) {
+        change(&mut world, port);
         until_it_has_left(&mut world, &application);
         report = until_it_goes_on(&mut world, &application, moves, &report);
         assert_eq!(peer(&application.promise), client_address(port));
@@ -172,17 +172,14 @@ fn a_promise_is_carried_over_when_the_clients_port_changes() {
 }
 
 #[test]
+fn a_promise_is_carried_over_when_the_clients_port_changes() {
+    is_carried_over(World::rebind, [40_001, 40_002, 40_003]);
+}
+
+#[test]
 fn a_promise_is_carried_over_when_the_client_migrates_and_comes_back() {
-    let (mut world, application, mut report) = with_promise(Side::Server);
-    let ports = [FIRST_PORT + 1, FIRST_PORT, FIRST_PORT + 1];
-    for (moves, port) in (1..).zip(ports) {
-        world.migrate(port);
-        until_it_has_left(&mut world, &application);
-        report = until_it_goes_on(&mut world, &application, moves, &report);
-        assert_eq!(peer(&application.promise), client_address(port));
-    }
-    world.server = None;
-    application.sees_the_end();
+    let there_and_back = [FIRST_PORT + 1, FIRST_PORT, FIRST_PORT + 1];
+    is_carried_over(World::migrate, there_and_back);
 }
 
 #[test]

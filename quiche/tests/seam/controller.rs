@@ -124,10 +124,7 @@ pub struct Scripted {
     wants_immediate: bool,
     next: Option<Instant>,
     released: u32,
-    #[cfg_attr(
-        not(feature = "qlog"),
-        allow(dead_code, reason = "only qlog reads them")
-    )]
+    #[cfg_attr(not(feature = "qlog"), allow(dead_code, reason = "only qlog reads them"))]
     notes: VecDeque<(Instant, u64)>,
 }
 

@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let scratch = testbed::scratch("demo")?;
     let network = Network::create("demo", LINK_MBPS)?;
     let launcher = Launcher::new(binaries, !arguments.ordinary_priority, interrupted);
-    println!("{network}\n{launcher}\n");
+    say!("{network}\n{launcher}\n")?;
 
     let bench = Bench::new(&network, &launcher, &scratch, arguments.seconds)?;
     let mut comparisons = Vec::new();
@@ -66,28 +66,28 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         comparisons.push(Comparison::new(cross_mbps, &measuring, &silent)?);
     }
     let contest = promise::run(&bench)?;
-    println!("\n{}", report::table(&comparisons));
-    println!("\n{}", contest.table());
-    println!(
+    say!("\n{}", report::table(&comparisons))?;
+    say!("\n{}", contest.table())?;
+    say!(
         "\nEstimates, slots, qlogs, and what the programs said: {}",
         scratch.display()
-    );
-    Ok(verdict(&comparisons, &contest))
+    )?;
+    verdict(&comparisons, &contest)
 }
 
 /// Names what is not as it should be.
-fn verdict(comparisons: &[Comparison], contest: &promise::Verdict) -> ExitCode {
+fn verdict(comparisons: &[Comparison], contest: &promise::Verdict) -> Result<ExitCode> {
     let is_close = comparisons.iter().all(Comparison::is_close);
     if !is_close {
         let percent = report::TOLERANCE_PERCENT;
-        println!("An estimate is further than {percent} % off.");
+        say!("An estimate is further than {percent} % off.")?;
     }
     if !contest.is_kept() {
-        println!("{}", promise::Verdict::complaint());
+        say!("{}", promise::Verdict::complaint())?;
     }
-    if is_close && contest.is_kept() {
+    Ok(if is_close && contest.is_kept() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
-    }
+    })
 }

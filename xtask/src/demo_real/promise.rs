@@ -70,13 +70,13 @@ fn contest(bench: &Bench<'_>, promise: Option<&str>) -> Result<Contest> {
     } else {
         "no-promise"
     };
-    println!(
+    say!(
         "{} s beside {RIVALS} TCP flows ({CONGESTION_CONTROL}), {}",
         bench.seconds,
         promise.map_or("nothing required".to_owned(), |text| format!(
             "{text} required"
         ))
-    );
+    )?;
     let log = |what: &str| bench.scratch.join(format!("{name}-{what}"));
     let file = bench.scratch.join("root").join(name);
     File::create(&file)

@@ -140,10 +140,12 @@ impl<'a> Bench<'a> {
 
     /// Makes one transfer.
     pub fn run(&self, transfer: Transfer) -> Result<Outcome> {
-        println!(
+        say!(
             "{} s with {}, {} Mbit/s of cross traffic",
-            self.seconds, transfer.controller, transfer.cross_mbps
-        );
+            self.seconds,
+            transfer.controller,
+            transfer.cross_mbps
+        )?;
         let file = self.make_file(transfer)?;
         let cross = CrossTraffic::start(self, transfer)?;
 

@@ -66,9 +66,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     // Checks of the same package stand side by side.
     missing.dedup();
     if arguments.packages {
-        println!("{}", missing.join(" "));
+        say!("{}", missing.join(" "))?;
     } else {
-        report(&checks, &missing);
+        report(&checks, &missing)?;
     }
     Ok(if missing.is_empty() {
         ExitCode::SUCCESS
@@ -77,17 +77,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     })
 }
 
-fn report(checks: &[Check], missing: &[&str]) {
+fn report(checks: &[Check], missing: &[&str]) -> Result<()> {
     for check in checks {
-        println!("{check}");
+        say!("{check}")?;
     }
     if missing.is_empty() {
-        println!("Everything the build needs is there.");
+        say!("Everything the build needs is there.")
     } else {
-        println!(
+        say!(
             "\nInstall what is missing:\n  sudo apt-get install {}",
             missing.join(" ")
-        );
+        )
     }
 }
 

@@ -22,7 +22,7 @@ pub const SERVER: &str = "downstream-server";
 pub fn build(tokio_quiche: &str) -> Result<PathBuf> {
     let root = workspace::root();
     let scratch = workspace::scratch("downstream")?;
-    println!("A crate outside the workspace, in {}", scratch.display());
+    say!("A crate outside the workspace, in {}", scratch.display())?;
     let manifest = manifest(&root, tokio_quiche);
     workspace::write(&scratch.join("Cargo.toml"), &manifest)?;
     for (name, text) in PROGRAMS {
@@ -43,7 +43,7 @@ pub fn build(tokio_quiche: &str) -> Result<PathBuf> {
 /// its own.
 pub fn test_helper() -> Result<()> {
     let folder = workspace::root().join("imtcp-tokio-quiche");
-    println!("\nThe package in {}", folder.display());
+    say!("\nThe package in {}", folder.display())?;
     workspace::run(workspace::cargo(&folder).args(["test", "--release"]))
 }
 

@@ -130,10 +130,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         };
         if let Err(error) = outcome {
             launcher.ensure_not_interrupted()?;
-            report.miss(format!("{error:#}"));
+            report.miss(format!("{error:#}"))?;
         }
     }
-    println!("\n{report}\nLogs: {}", scratch.display());
+    say!("\n{report}\nLogs: {}", scratch.display())?;
     Ok(report.verdict())
 }
 
@@ -166,6 +166,6 @@ fn two_lines(launcher: &Launcher, bench: &Bench<'_>) -> Result<()> {
     let certificates = crates::certificates();
     let line = [crates::TWO_LINES, &certificates.to_string_lossy()];
     let program = launcher.start_outside(&bench.log("two-lines"), &line)?;
-    print!("{}", program.wait_until_it_ends(transfer::PATIENCE)?);
-    Ok(())
+    let said = program.wait_until_it_ends(transfer::PATIENCE)?;
+    say!("{}", said.trim_end())
 }

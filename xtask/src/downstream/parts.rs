@@ -54,7 +54,7 @@ type Rounds = BTreeMap<&'static str, Vec<Option<Measured>>>;
 /// 50 MB through 50 Mbit/s.
 pub fn transfer(bench: &Bench<'_>, plan: &Plan<'_>, report: &mut Report) -> Result<()> {
     let network = Network::create("down", TRANSFER_MBPS)?;
-    println!("\n50 MB. {network}");
+    say!("\n50 MB. {network}")?;
     for &client in plan.clients {
         let transfer = Transfer {
             network: Some(&network),
@@ -67,7 +67,7 @@ pub fn transfer(bench: &Bench<'_>, plan: &Plan<'_>, report: &mut Report) -> Resu
         let rounds = all_rounds(bench, plan.runs, transfer)?;
         let what = format!("50 MB at 50 Mbit/s to {}", client.name());
         for controller in &CONTROLLERS[1..] {
-            goodput(&what, controller, &rounds, report);
+            goodput(&what, controller, &rounds, report)?;
         }
     }
     Ok(())
@@ -86,16 +86,16 @@ pub fn loopback(bench: &Bench<'_>, plan: &Plan<'_>, report: &mut Report) -> Resu
             connections: LOOPBACK_CONNECTIONS,
             bytes: LOOPBACK_BYTES,
         };
-        println!(
+        say!(
             "\n{LOOPBACK_CONNECTIONS} connections from {name} to {} over loopback",
             client.name()
-        );
+        )?;
         let rounds = all_rounds(bench, plan.runs, transfer)?;
         let what = format!("{LOOPBACK_CONNECTIONS} connections from {name} over loopback");
         for controller in &CONTROLLERS[1..] {
             let times = ratios(&rounds, controller, |measured| Some(measured.seconds));
-            multiple(&what, controller, "time", TIME_BAR, &times, report);
-            unfinished(&what, controller, &rounds, report);
+            multiple(&what, controller, "time", TIME_BAR, &times, report)?;
+            unfinished(&what, controller, &rounds, report)?;
         }
     }
     Ok(())
@@ -105,14 +105,14 @@ pub fn loopback(bench: &Bench<'_>, plan: &Plan<'_>, report: &mut Report) -> Resu
 pub fn rates(bench: &Bench<'_>, plan: &Plan<'_>, report: &mut Report) -> Result<()> {
     let client = plan.clients.iter().copied().next().unwrap_or(Client::Fetch);
     if !bench.counts_calls {
-        println!(
+        say!(
             "\nSKIPPED: system calls, because perf cannot count them here. On Debian: apt-get \
              install linux-perf"
-        );
+        )?;
     }
     for &rate_mbps in plan.rates {
         let network = Network::create("down", rate_mbps)?;
-        println!("\n{network}");
+        say!("\n{network}")?;
         let transfer = Transfer {
             network: Some(&network),
             server: Server::Stranger,
@@ -124,7 +124,7 @@ pub fn rates(bench: &Bench<'_>, plan: &Plan<'_>, report: &mut Report) -> Result<
         let rounds = all_rounds(bench, plan.runs, transfer)?;
         let what = format!("{rate_mbps} Mbit/s to {}", client.name());
         for controller in &CONTROLLERS[1..] {
-            goodput(&what, controller, &rounds, report);
+            goodput(&what, controller, &rounds, report)?;
         }
         let cpu = ratios(&rounds, JUDGED, |measured| {
             Some(measured.usage.cpu_s / measured.bytes)
@@ -136,7 +136,7 @@ pub fn rates(bench: &Bench<'_>, plan: &Plan<'_>, report: &mut Report) -> Result<
             COST_BAR,
             &cpu,
             report,
-        );
+        )?;
         let calls = ratios(&rounds, JUDGED, |measured| {
             Some(measured.usage.calls? / measured.bytes)
         });
@@ -148,14 +148,14 @@ pub fn rates(bench: &Bench<'_>, plan: &Plan<'_>, report: &mut Report) -> Result<
                 COST_BAR,
                 &calls,
                 report,
-            );
+            )?;
         }
         estimates(
             &what,
             f64::from(rate_mbps) * 1e6 * PACKET_SHARE,
             &rounds,
             report,
-        );
+        )?;
     }
     Ok(())
 }
@@ -174,7 +174,7 @@ fn all_rounds(bench: &Bench<'_>, runs: u32, transfer: Transfer<'_>) -> Result<Ro
                 Ok(measured) => line(measured),
                 Err(error) => format!("{error:#}"),
             };
-            println!("  run {} {controller}: {said}", run + 1);
+            say!("  run {} {controller}: {said}", run + 1)?;
             bench.launcher.ensure_not_interrupted()?;
             rounds.entry(controller).or_default().push(outcome.ok());
         }
@@ -219,7 +219,7 @@ fn ratios(rounds: &Rounds, controller: &str, figure: fn(&Measured) -> Option<f64
         .collect()
 }
 
-fn goodput(what: &str, controller: &str, rounds: &Rounds, report: &mut Report) {
+fn goodput(what: &str, controller: &str, rounds: &Rounds, report: &mut Report) -> Result<()> {
     let ratios = ratios(rounds, controller, |measured| {
         Some(measured.bytes / measured.seconds)
     });
@@ -233,12 +233,12 @@ fn goodput(what: &str, controller: &str, rounds: &Rounds, report: &mut Report) {
                 median * 100.0,
                 worst * 100.0
             ),
-        );
+        )?;
     }
-    unfinished(what, controller, rounds, report);
+    unfinished(what, controller, rounds, report)
 }
 
-fn unfinished(what: &str, controller: &str, rounds: &Rounds, report: &mut Report) {
+fn unfinished(what: &str, controller: &str, rounds: &Rounds, report: &mut Report) -> Result<()> {
     for name in [controller, REFERENCE] {
         let all = rounds.get(name).into_iter().flatten();
         let (done, not): (Vec<_>, Vec<_>) = all.partition(|round| round.is_some());
@@ -247,9 +247,10 @@ fn unfinished(what: &str, controller: &str, rounds: &Rounds, report: &mut Report
             report.miss(format!(
                 "{what}: {name} did not finish {} of {of} transfers",
                 not.len()
-            ));
+            ))?;
         }
     }
+    Ok(())
 }
 
 fn multiple(
@@ -259,7 +260,7 @@ fn multiple(
     bar: f64,
     ratios: &[f64],
     report: &mut Report,
-) {
+) -> Result<()> {
     let worst = ratios.iter().copied().max_by(f64::total_cmp);
     if let (Some(worst), Some(median)) = (worst, median(ratios.iter().copied())) {
         report.say(
@@ -268,11 +269,12 @@ fn multiple(
                 "{what}: {controller} takes {median:.2} times {REFERENCE}'s {figure} at the \
                  median, {worst:.2} at worst"
             ),
-        );
+        )?;
     }
+    Ok(())
 }
 
-fn estimates(what: &str, truth_bps: f64, rounds: &Rounds, report: &mut Report) {
+fn estimates(what: &str, truth_bps: f64, rounds: &Rounds, report: &mut Report) -> Result<()> {
     let measured = rounds.get(JUDGED).into_iter().flatten().flatten();
     let made = measured.map(|measured| settled(&measured.estimates));
     let errors = made.map(|made| made.map(|estimate| (estimate / truth_bps - 1.0).abs()));
@@ -280,11 +282,12 @@ fn estimates(what: &str, truth_bps: f64, rounds: &Rounds, report: &mut Report) {
     let silent = errors.iter().filter(|error| error.is_none()).count();
     if silent > 0 {
         let of = errors.len();
-        report.miss(format!("{what}: no estimate in {silent} of {of} transfers"));
+        report.miss(format!("{what}: no estimate in {silent} of {of} transfers"))?;
     }
     if let Some(worst) = errors.into_iter().flatten().max_by(f64::total_cmp) {
         let percent = worst * 100.0;
         let text = format!("{what}: the estimate of the worst transfer is {percent:.1} % off");
-        report.say(worst <= ERROR_BAR, text);
+        report.say(worst <= ERROR_BAR, text)?;
     }
+    Ok(())
 }

@@ -16,12 +16,12 @@ const QUIC_GO: &str = "github.com/quic-go/quic-go@v0.65.0";
 /// Builds the client into `folder`. `None` where Go is missing, which it says.
 pub fn build(folder: &Path) -> Result<Option<PathBuf>> {
     if !has_go() {
-        println!(
+        say!(
             "SKIPPED: everything with quic-go's client, because Go is missing (`go version` does \
              not run).\n\
              On Debian: apt-get install golang-go. quic-go needs a recent one; Go fetches it by \
              itself."
-        );
+        )?;
         return Ok(None);
     }
     let scratch = workspace::scratch("downstream-client")?;

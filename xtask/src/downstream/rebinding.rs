@@ -31,7 +31,7 @@ struct Fetched {
 /// In each direction, with the controller and with the reference.
 pub fn run(bench: &Bench<'_>, plan: &Plan<'_>, report: &mut Report) -> Result<()> {
     let megabytes = BYTES / 1_000_000;
-    println!("\nThree changes of the client's port during {megabytes} MB over loopback");
+    say!("\nThree changes of the client's port during {megabytes} MB over loopback")?;
     for &client in plan.clients {
         for direction in [Direction::Down, Direction::Up] {
             if client == Client::Fetch && matches!(direction, Direction::Up) {
@@ -47,10 +47,10 @@ pub fn run(bench: &Bench<'_>, plan: &Plan<'_>, report: &mut Report) -> Result<()
                 for number in 1..=plan.runs {
                     if let Err(error) = transfer(bench, client, direction, controller) {
                         bench.launcher.ensure_not_interrupted()?;
-                        report.miss(format!("{what}, run {number}: {error:#}"));
+                        report.miss(format!("{what}, run {number}: {error:#}"))?;
                     }
                 }
-                println!("  {what}: {} transfers made", plan.runs);
+                say!("  {what}: {} transfers made", plan.runs)?;
             }
         }
     }

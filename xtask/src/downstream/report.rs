@@ -3,6 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use anyhow::Result;
+
 /// Findings in words.
 #[derive(Default)]
 pub struct Report {
@@ -12,19 +14,20 @@ pub struct Report {
 
 impl Report {
     /// Something is not as it should be.
-    pub fn miss(&mut self, text: String) {
-        println!("  MISSED: {text}");
+    pub fn miss(&mut self, text: String) -> Result<()> {
+        say!("  MISSED: {text}")?;
         self.misses.push(text);
+        Ok(())
     }
 
     /// Something is as it should be, or not.
-    pub fn say(&mut self, is_met: bool, text: String) {
-        if is_met {
-            println!("  {text}");
-            self.met.push(text);
-        } else {
-            self.miss(text);
+    pub fn say(&mut self, is_met: bool, text: String) -> Result<()> {
+        if !is_met {
+            return self.miss(text);
         }
+        say!("  {text}")?;
+        self.met.push(text);
+        Ok(())
     }
 
     /// Whether all is as it should be.

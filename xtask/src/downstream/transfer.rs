@@ -1,9 +1,6 @@
 //! One transfer from a server of stock tokio-quiche, or from `serve`, and what it took.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "transfers of many clients together are timed from outside"
-)]
+#![expect(clippy::disallowed_methods, reason = "transfers are timed from outside")]
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

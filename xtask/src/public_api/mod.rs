@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         });
     }
     workspace::write(&file(), &listing)?;
-    println!("{}: {} lines", file().display(), listing.lines().count());
+    say!("{}: {} lines", file().display(), listing.lines().count())?;
     Ok(ExitCode::SUCCESS)
 }
 

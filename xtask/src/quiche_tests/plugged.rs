@@ -44,30 +44,30 @@ pub fn plug_in(folder: &Path) -> Result<()> {
 
 /// Runs the tests and compares. Returns whether the differences are those of the list.
 pub fn compare(crates: &Crates, patched: &Outcomes, features: &str) -> Result<bool> {
-    println!("Testing with imtcp, in {}", crates.plugged.display());
+    say!("Testing with imtcp, in {}", crates.plugged.display())?;
     let plugged = test(&crates.plugged, features)?;
-    println!(
+    say!(
         "{}",
         table(&[("patched", patched), ("with imtcp", &plugged)])
-    );
+    )?;
     let known = known(&fs::read_to_string(
         workspace::root().join("quiche/upstream-differences.txt"),
     )?)?;
     let found = different(patched, &plugged);
     let mut as_listed = true;
     for name in found.iter().filter(|name| !known.contains_key(**name)) {
-        println!("DIFFERS with imtcp, and is not listed: {name}");
+        say!("DIFFERS with imtcp, and is not listed: {name}")?;
         as_listed = false;
     }
     for name in known.keys().filter(|name| !found.contains(&name.as_str())) {
         // This is no failure, because these tests run on the real clock.
-        println!("is listed in upstream-differences.txt, and did not differ: {name}");
+        say!("is listed in upstream-differences.txt, and did not differ: {name}")?;
     }
-    println!(
+    say!(
         "With imtcp {} tests pass, {} end differently.",
         names_with(&plugged, Outcome::Passed).len(),
         found.len()
-    );
+    )?;
     Ok(as_listed)
 }
 

@@ -70,11 +70,8 @@ impl Cell {
     /// The queue in bytes.
     pub fn queue_bytes(&self) -> u64 {
         let bdp = self.rate_bps() as f64 / 8.0 * f64::from(self.rtt_ms) / 1000.0;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "neither negative nor beyond what a queue can be"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "no queue is that long")]
+        #[expect(clippy::cast_sign_loss, reason = "a product of sizes")]
         let bytes = (bdp * self.queue_bdp).round() as u64;
         bytes
     }

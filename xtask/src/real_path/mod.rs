@@ -6,10 +6,7 @@
 //! its turn in each round, so that other work of the machine hits all of them. Slow paths are
 //! measured side by side, each in namespaces of its own.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "says how long the rest will take"
-)]
+#![expect(clippy::disallowed_methods, reason = "says how long the rest will take")]
 
 mod accuracy;
 pub mod cells;
@@ -111,7 +108,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let file = scratch.join("results.jsonl");
     let file = arguments.results.as_ref().unwrap_or(&file);
     let mut results = Results::open(file)?;
-    println!("{launcher}\nResults: {}\n", file.display());
+    say!("{launcher}\nResults: {}\n", file.display())?;
 
     let grid = Grid::of(arguments);
     let outcome = grid.measure(&launcher, &scratch, &mut results);
@@ -122,9 +119,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .filter(|cell| results.of(&cell.to_string()).next().is_some())
         .map(|cell| Verdict::of(&cell.to_string(), cell.rivals == 0, &results))
         .collect();
-    println!("\n{}", report::table(&verdicts));
+    say!("\n{}", report::table(&verdicts))?;
     if let Some(jitter) = report::jitter(results.rows()) {
-        println!("{jitter}");
+        say!("{jitter}")?;
     }
     outcome?;
     Ok(if verdicts.iter().all(Verdict::is_met) {
@@ -199,8 +196,9 @@ impl<'a> Grid<'a> {
         };
         lanes::work(&benches, left, self.load_mbps, transfer, |row| {
             done += 1;
-            println!("{}", progress(started.elapsed(), done, transfers, &row));
-            results.add(row)
+            let line = progress(started.elapsed(), done, transfers, &row);
+            results.add(row)?;
+            say!("{line}")
         })
     }
 

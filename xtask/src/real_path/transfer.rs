@@ -1,9 +1,6 @@
 //! One transfer over an emulated path, and what both ends and the path say of it.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "estimates carry the time since the server's start, which is real time"
-)]
+#![expect(clippy::disallowed_methods, reason = "estimates carry real time")]
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

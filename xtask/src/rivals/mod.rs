@@ -122,7 +122,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             pairs.push(Pair::of(cell, newcomer, rows, &simulated));
         }
     }
-    println!("{}", report::table(&pairs));
+    say!("{}", report::table(&pairs))?;
     outcome?;
     Ok(match pairs.iter().all(Pair::is_alike) {
         true => ExitCode::SUCCESS,

@@ -1,9 +1,6 @@
 //! Programs inside namespaces that end with this one.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "programs that run outside are waited for by the real clock"
-)]
+#![expect(clippy::disallowed_methods, reason = "programs outside run by the real clock")]
 
 use std::fmt;
 use std::fs::{self, File};

@@ -3,6 +3,7 @@
 mod cadence;
 pub mod echo;
 pub mod gap;
+mod outstanding;
 pub mod quality;
 mod receive_clock;
 mod timing;

@@ -3,38 +3,16 @@
 
 use super::echo::Echo;
 use super::gap::{EchoGap, EchoPoint, LinkState};
+use super::outstanding::{Outstanding, SentPacket};
 use super::quality::EchoQuality;
 use super::timing::{EchoTiming, TimingJudge};
 use super::waiting::Waiting;
 use super::work::QueueWork;
 use crate::units::{Bandwidth, Bytes, Timestamp};
-use std::collections::VecDeque;
 use std::time::Duration;
-
-/// The largest number of packets remembered at once. A full window of 1 Gbit/s over 250 ms is
-/// 26,000 packets. If more are outstanding, the oldest are forgotten and their echoes are not
-/// used.
-const MAX_PACKETS: usize = 32_768;
-
-/// The number of packets for which there is room from the start.
-const INITIAL_PACKETS: usize = 1_024;
 
 /// Room for the gaps of one acknowledgement that tells the arrival of this many packets.
 const MOST_GAPS: usize = 128;
-
-/// Defines a rushed packet. A link upstream of the tight one, and no slower, would hold it back by
-/// more than this part of its serialisation time. Its send time is then not the time at which it
-/// reached the tight link.
-const RUSH_DIVISOR: u32 = 10;
-
-#[derive(Clone, Copy, Debug)]
-struct SentPacket {
-    number: u64,
-    size: Bytes,
-    sent: Timestamp,
-    rushed: bool,
-    acknowledged: bool,
-}
 
 /// The shortest gap in jitters, if echoes are read coarsely. The remaining error cancels in the
 /// sums over gaps that follow each other.
@@ -61,7 +39,7 @@ struct Reading {
 /// Follows the outstanding packets and turns acknowledgements into echoes.
 #[derive(Debug)]
 pub struct EchoTracker {
-    packets: VecDeque<SentPacket>,
+    packets: Outstanding,
     /// The gaps that the last acknowledgement completed.
     gaps: Vec<EchoGap>,
     judge: TimingJudge,
@@ -72,9 +50,6 @@ pub struct EchoTracker {
     clump: Option<Reading>,
     /// The point at which the next gap begins.
     last: Option<Reading>,
-    /// When an upstream link as fast as the tight one would have passed on all packets sent so
-    /// far.
-    upstream_free: Timestamp,
     /// Whether the capacity is only a lower bound.
     bound: bool,
     waiting: Waiting,
@@ -90,13 +65,12 @@ impl EchoTracker {
     /// A tracker of a path on which nothing was sent yet.
     pub fn new() -> Self {
         Self {
-            packets: VecDeque::with_capacity(INITIAL_PACKETS),
+            packets: Outstanding::new(),
             gaps: Vec::with_capacity(MOST_GAPS),
             judge: TimingJudge::default(),
             newest: None,
             clump: None,
             last: None,
-            upstream_free: Timestamp::ZERO,
             bound: false,
             waiting: Waiting::default(),
         }
@@ -111,26 +85,7 @@ impl EchoTracker {
         now: Timestamp,
         capacity: Option<Bandwidth>,
     ) {
-        if self
-            .packets
-            .back()
-            .is_some_and(|last| last.number >= number)
-        {
-            return; // numbers only ever rise; anything else would break the search below
-        }
-        if self.packets.len() == MAX_PACKETS {
-            self.packets.pop_front();
-        }
-        let serialisation = capacity.map_or(Duration::ZERO, |rate| rate.time_for(size));
-        let rushed = self.upstream_free > now + serialisation / RUSH_DIVISOR;
-        self.upstream_free = self.upstream_free.max(now) + serialisation;
-        self.packets.push_back(SentPacket {
-            number,
-            size,
-            sent: now,
-            rushed,
-            acknowledged: false,
-        });
+        self.packets.add(number, size, now, capacity);
     }
 
     /// An acknowledgement came whose largest packet is `largest`. `newly_acked` are the packets
@@ -152,7 +107,7 @@ impl EchoTracker {
         let mut held: Option<SentPacket> = None;
         for (number, timed) in newly_acked {
             outcome.packets += 1;
-            let Some(packet) = self.mark_acknowledged(number) else {
+            let Some(packet) = self.packets.acknowledge(number) else {
                 continue;
             };
             outcome.bytes += packet.size;
@@ -289,7 +244,8 @@ impl EchoTracker {
         let last = self.last.map(|last| last.point);
         self.waiting.observe(&read.point, last.as_ref(), capacity);
         self.last = Some(read);
-        self.forget_before(read.point.number);
+        // An echo that comes later for such a packet is out of order and belongs to no gap.
+        self.packets.forget_up_to(read.point.number);
     }
 
     /// The part of a packet's waiting time that is beyond doubt.
@@ -300,39 +256,6 @@ impl EchoTracker {
             Duration::ZERO
         };
         self.waiting.of(point, serialisation, doubt)
-    }
-
-    fn position(&self, number: u64) -> Option<usize> {
-        // Numbers follow each other except for a few that are skipped. So this is the packet's
-        // place, or the packet lies before it.
-        let ahead = number.checked_sub(self.packets.front()?.number)?;
-        let guess = usize::try_from(ahead).ok()?;
-        let guessed = self.packets.get(guess);
-        if guessed.is_some_and(|packet| packet.number == number) {
-            return Some(guess);
-        }
-        self.packets
-            .binary_search_by_key(&number, |packet| packet.number)
-            .ok()
-    }
-
-    fn mark_acknowledged(&mut self, number: u64) -> Option<SentPacket> {
-        let index = self.position(number)?;
-        let packet = &mut self.packets[index];
-        packet.acknowledged = true;
-        Some(*packet)
-    }
-
-    /// Forgets everything before the newest clean echo. An echo that comes later for such a packet
-    /// is out of order and belongs to no gap.
-    fn forget_before(&mut self, number: u64) {
-        while self
-            .packets
-            .front()
-            .is_some_and(|packet| packet.number <= number)
-        {
-            self.packets.pop_front();
-        }
     }
 
     /// The gap from the last point.
@@ -351,11 +274,7 @@ impl EchoTracker {
         let long_queue = waiting >= self.waiting.longest() / 2;
         let mut work = QueueWork::after(&from, waiting, capacity, serialisation);
         let mut spaced = false;
-        for packet in self
-            .packets
-            .iter()
-            .take_while(|packet| packet.number <= to.number)
-        {
+        for packet in self.packets.up_to(to.number) {
             if !packet.acknowledged {
                 if !long_queue {
                     return None;

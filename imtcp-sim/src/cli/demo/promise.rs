@@ -81,11 +81,7 @@ fn beginning_near(promise: &PromiseResult, t_s: f64) -> Option<&SlotPoint> {
     promise.slots.iter().find(near)
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "clamped to the view"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the view")]
 fn column(share: f64) -> usize {
     ((share / FULL_SCALE).clamp(0.0, 1.0) * WIDTH as f64) as usize
 }

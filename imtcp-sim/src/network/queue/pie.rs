@@ -160,6 +160,23 @@ mod tests {
     }
 
     #[test]
+    fn two_packets_and_low_delays_are_left_alone() {
+        let mut pie = pie();
+        (pie.burst_left, pie.old_delay_s) = (Duration::ZERO, 0.1);
+        pie.probability = 1.0;
+        let mut fifo = Fifo::default();
+        (0..2).for_each(|_| fifo.push(waiting(0, 0.0)));
+        assert!(!pie.drops(ms(1.0), &fifo));
+        fifo.push(waiting(0, 0.0));
+        assert!(pie.drops(ms(1.0), &fifo));
+        // Half of the target of 15 ms, and a probability of 20 %.
+        (pie.old_delay_s, pie.probability) = (0.0074, 0.19);
+        assert!((0..100).all(|_| !pie.drops(ms(1.0), &fifo)));
+        pie.old_delay_s = 0.0076;
+        assert!((0..100).any(|_| pie.drops(ms(1.0), &fifo)));
+    }
+
+    #[test]
     fn after_a_long_rest_it_is_as_at_the_beginning() {
         let mut pie = pie();
         let fifo = Fifo::default();

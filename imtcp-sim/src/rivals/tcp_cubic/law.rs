@@ -137,10 +137,7 @@ impl Epoch {
     fn target(&self, at: Duration) -> u64 {
         let distance = at.saturating_sub(self.start).as_secs_f64() - self.k;
         let change = C * distance * distance * distance;
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "rounded down as in the kernel"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "rounded down as in the kernel")]
         #[expect(clippy::cast_sign_loss, reason = "an absolute value")]
         let segments = change.abs() as u64;
         if change < 0.0 {

@@ -65,6 +65,22 @@ impl Promised {
         let carried = carriers.find(|carried| carried.carrier == carrier)?;
         Some(carried.slots.kept_share)
     }
+
+    /// The paths where this project's controller missed slots, with the share that it kept. The
+    /// path with the smallest share is the first.
+    pub fn worst_first(all: &[Self]) -> Vec<(&Self, f64)> {
+        let mut ordered: Vec<(&Self, f64)> = all
+            .iter()
+            .filter_map(|one| Some((one, one.kept(Carrier::Imtcp)?)))
+            .filter(|(_, kept)| *kept < 1.0)
+            .collect();
+        ordered.sort_by(|one, other| {
+            one.1
+                .total_cmp(&other.1)
+                .then(one.0.seed.cmp(&other.0.seed))
+        });
+        ordered
+    }
 }
 
 /// What a carrier made of a requirement.

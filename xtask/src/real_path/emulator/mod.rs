@@ -6,10 +6,7 @@
 //! by the time that the process takes to run, which it measures and prints. A packet that is late
 //! does not make the next one late.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a link that is emulated in real time has to know the time"
-)]
+#![expect(clippy::disallowed_methods, reason = "a link in real time has to know the time")]
 
 mod device;
 mod lateness;
@@ -121,7 +118,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     while !interrupted.load(Ordering::Relaxed) {
         emulator.turn(&interrupted)?;
     }
-    println!("{}", serde_json::to_string(&emulator.report())?);
+    say!("{}", serde_json::to_string(&emulator.report())?)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,0 +1,117 @@
+//! The packets that left and have no echo yet.
+
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The largest number of packets remembered at once. A full window of 1 Gbit/s over 250 ms is
+/// 26,000 packets. If more are outstanding, the oldest are forgotten and their echoes are not
+/// used.
+const MAX_PACKETS: usize = 32_768;
+
+/// The number of packets for which there is room from the start.
+const INITIAL_PACKETS: usize = 1_024;
+
+/// Defines a rushed packet. A link upstream of the tight one, and no slower, would hold it back by
+/// more than this part of its serialisation time. Its send time is then not the time at which it
+/// reached the tight link.
+const RUSH_DIVISOR: u32 = 10;
+
+/// A packet that left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SentPacket {
+    pub(super) number: u64,
+    /// Its size on the wire.
+    pub(super) size: Bytes,
+    pub(super) sent: Timestamp,
+    pub(super) rushed: bool,
+    pub(super) acknowledged: bool,
+}
+
+/// Packets in ascending order of their numbers.
+#[derive(Debug)]
+pub(super) struct Outstanding {
+    packets: VecDeque<SentPacket>,
+    /// When an upstream link as fast as the tight one would have passed on all packets sent so
+    /// far.
+    upstream_free: Timestamp,
+}
+
+impl Outstanding {
+    pub(super) fn new() -> Self {
+        Self {
+            packets: VecDeque::with_capacity(INITIAL_PACKETS),
+            upstream_free: Timestamp::ZERO,
+        }
+    }
+
+    /// A packet left.
+    pub(super) fn add(
+        &mut self,
+        number: u64,
+        size: Bytes,
+        now: Timestamp,
+        capacity: Option<Bandwidth>,
+    ) {
+        if self
+            .packets
+            .back()
+            .is_some_and(|last| last.number >= number)
+        {
+            return; // numbers only ever rise; anything else would break the search below
+        }
+        if self.packets.len() == MAX_PACKETS {
+            self.packets.pop_front();
+        }
+        let serialisation = capacity.map_or(Duration::ZERO, |rate| rate.time_for(size));
+        let rushed = self.upstream_free > now + serialisation / RUSH_DIVISOR;
+        self.upstream_free = self.upstream_free.max(now) + serialisation;
+        self.packets.push_back(SentPacket {
+            number,
+            size,
+            sent: now,
+            rushed,
+            acknowledged: false,
+        });
+    }
+
+    /// Marks the packet as acknowledged, if it is still remembered.
+    pub(super) fn acknowledge(&mut self, number: u64) -> Option<SentPacket> {
+        let index = self.position(number)?;
+        let packet = &mut self.packets[index];
+        packet.acknowledged = true;
+        Some(*packet)
+    }
+
+    fn position(&self, number: u64) -> Option<usize> {
+        // Numbers follow each other except for a few that are skipped. So this is the packet's
+        // place, or the packet lies before it.
+        let ahead = number.checked_sub(self.packets.front()?.number)?;
+        let guess = usize::try_from(ahead).ok()?;
+        let guessed = self.packets.get(guess);
+        if guessed.is_some_and(|packet| packet.number == number) {
+            return Some(guess);
+        }
+        self.packets
+            .binary_search_by_key(&number, |packet| packet.number)
+            .ok()
+    }
+
+    /// The packets up to this one, which is included.
+    pub(super) fn up_to(&self, number: u64) -> impl Iterator<Item = &SentPacket> {
+        self.packets
+            .iter()
+            .take_while(move |packet| packet.number <= number)
+    }
+
+    /// Forgets the packets up to this one, which is included.
+    pub(super) fn forget_up_to(&mut self, number: u64) {
+        while self
+            .packets
+            .front()
+            .is_some_and(|packet| packet.number <= number)
+        {
+            self.packets.pop_front();
+        }
+    }
+}
