@@ -75,10 +75,12 @@ fn who_does_not_fit_is_told_and_served_when_the_first_withdraws() {
     let mut runs = [1, 2].map(|seed| bulk(core(&bounds), crowded(), seed));
     let [one, two] = [&runs[0], &runs[1]].map(|run| run.core.promise());
     both(&mut runs, 0..5);
-    one.require(require(8.0, Demand::AtLeast)).expect("possible");
+    one.require(require(8.0, Demand::AtLeast))
+        .expect("possible");
     both(&mut runs, 5..6);
     // The first has 5 of its 8. The second could have 4, but the 3 that the first lacks come first.
-    two.require(require(4.0, Demand::AtLeast)).expect("possible");
+    two.require(require(4.0, Demand::AtLeast))
+        .expect("possible");
     both(&mut runs, 6..7);
     assert!(is_refused(&two), "{:?}", two.status());
     // What the first leaves of the ceiling's 10 Mbit/s is said as well.

@@ -86,12 +86,18 @@ fn the_first_is_kept_and_the_others_are_told_in_their_first_slot() {
             let told = statuses(&result, name);
             let refused = told.iter().find(|(_, status)| is_refused(*status));
             let (at, _) = refused.unwrap_or_else(|| panic!("seed {seed}, {name}: {told:?}"));
-            assert!(*at < Timestamp::ZERO + SLOT, "seed {seed}, {name}: {told:?}");
+            assert!(
+                *at < Timestamp::ZERO + SLOT,
+                "seed {seed}, {name}: {told:?}"
+            );
             // It is told once, and nothing else from then on.
             assert!(told.last().is_some_and(|(_, last)| is_refused(*last)));
         }
         let left = of_left(&result);
-        assert!(left >= 0.95, "seed {seed}: rivals have {left} of what is left");
+        assert!(
+            left >= 0.95,
+            "seed {seed}: rivals have {left} of what is left"
+        );
     }
 }
 
