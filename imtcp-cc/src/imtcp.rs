@@ -13,12 +13,13 @@ use crate::event::{Event, Subscriber};
 use crate::log::Log;
 use crate::measurement::Measuring;
 use crate::path::{Path, PathInfo};
-use crate::promise::{Keeper, Promise};
+use crate::promise::{Bounds, Keeper, Promise};
 use crate::saved::SavedPath;
 use crate::scheduler::{Known, Scheduler};
 use crate::transport::{AckRequest, Acked, LossInfo, PeerAcks, Release, SendRequest, SentPacket};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use crate::window::CongestionWindow;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The controller of one path. A transport asks it when the next packet may leave, and tells it
@@ -93,6 +94,15 @@ impl ImTcp {
     #[must_use]
     pub fn sharing(mut self, promise: &Promise) -> Self {
         self.promise.share(promise);
+        self
+    }
+
+    /// The same with a promise that shares the bounds of a path with the other promises in
+    /// `bounds`. `network` names the path: controllers with the same one share its tight link, as
+    /// far as anybody knows.
+    #[must_use]
+    pub fn bounded_by(mut self, bounds: &Bounds, network: IpAddr) -> Self {
+        self.promise.bounded_by(bounds, network);
         self
     }
 

@@ -4,11 +4,12 @@
 mod support;
 
 use imtcp_cc::event::{Event, Subscriber};
-use imtcp_cc::promise::Requirement;
+use imtcp_cc::promise::{Bounds, Requirement};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use imtcp_cc::{Config, EstimatorKind, ImTcp};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -125,6 +126,7 @@ impl Watch {
         let config = config.expect("either estimator is allowed");
         let mut core = ImTcp::new(config, Bytes::new(DATAGRAM), Some(listener.clone()));
         core.keep_log();
+        let core = core.bounded_by(&Bounds::default(), Ipv4Addr::LOCALHOST.into());
         let mut run = Run::new(core, path, SEED);
         match source {
             Source::Bulk => run.write_at(Duration::ZERO, 200_000_000),

@@ -6,10 +6,11 @@ use crate::network::{Direction, FlowId, HopId, Network, Onward, Owner, Packet};
 use crate::random::Random;
 use crate::record::Record;
 use crate::run::{RunError, qlog_path};
-use crate::scenario::Scenario;
+use crate::scenario::{Flow, Scenario};
 use crate::traffic::{Emission, Source};
+use imtcp_cc::quiche::Factory;
 use imtcp_cc::units::Timestamp;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -79,7 +80,14 @@ impl<'s> Simulation<'s> {
             let name = format!("traffic.{}", traffic.name);
             Source::new(&traffic.source, Random::for_component(seed, &name))
         };
-        let pair = |(index, flow)| Pair::new(FlowId(index), flow, seed);
+        // The servers of all flows over the same links are one process.
+        let mut processes: BTreeMap<(usize, usize), Factory> = BTreeMap::new();
+        let pair = |(index, flow): (usize, &Flow)| {
+            let links = (flow.route.first, flow.route.last);
+            let new = || Factory::new(imtcp_cc::Config::default());
+            let process = processes.entry(links).or_insert_with(new);
+            Pair::new(FlowId(index), flow, seed, process)
+        };
         let mut simulation = Self {
             scenario,
             seed,

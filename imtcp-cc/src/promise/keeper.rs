@@ -14,6 +14,7 @@ use super::handle::Promise;
 use super::history::History;
 use super::requirement::{Demand, Requirement};
 use super::seat::PromiseSeat;
+use super::share::{Bounds, Share};
 use super::slot_length::{SlotLength, SlotLengthRule};
 use super::slots::{ControlSlot, EvaluationSlot, Shortfalls};
 use super::status::Status;
@@ -26,6 +27,7 @@ use crate::measurement::Findings;
 use crate::path::{PathInfo, PathView};
 use crate::transport::Acked;
 use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The least margin by which the control aims above the requirement. Usually the margin is the
@@ -108,6 +110,8 @@ impl PathState {
 pub(crate) struct Keeper {
     settings: KeeperSettings,
     seat: PromiseSeat,
+    /// The share among the promises on this path.
+    share: Share,
     requirement: Option<Requirement>,
     evaluation: Option<EvaluationSlot>,
     control: Option<ControlSlot>,
@@ -131,7 +135,8 @@ pub(crate) struct Keeper {
     /// The available bandwidth of the last window that has no successor yet.
     last_mean: Option<Bandwidth>,
     next_mean_at: Timestamp,
-    /// The goodput of the last control slot in which data waited.
+    /// The goodput of the last control slot, and of the last one in which data waited.
+    carried: Bandwidth,
     own_rate: Option<Bandwidth>,
     next_look: Timestamp,
     latest: Timestamp,
@@ -157,6 +162,7 @@ impl Keeper {
         Self {
             settings,
             seat: PromiseSeat::new(settings.requirement),
+            share: Share::of_everything(settings.weight),
             requirement: None,
             evaluation: None,
             control: None,
@@ -174,6 +180,7 @@ impl Keeper {
             changes: Changes::default(),
             last_mean: None,
             next_mean_at: Timestamp::ZERO,
+            carried: Bandwidth::ZERO,
             own_rate: None,
             next_look: Timestamp::ZERO,
             latest: Timestamp::ZERO,
@@ -193,6 +200,11 @@ impl Keeper {
     /// This path's promise is one with that of the connection's other paths.
     pub(crate) fn share(&mut self, promise: &Promise) {
         self.seat = PromiseSeat::beside(promise, self.settings.requirement);
+    }
+
+    /// The promise is one of those that share `bounds` on the path to `network`.
+    pub(crate) fn bounded_by(&mut self, bounds: &Bounds, network: IpAddr) {
+        self.share.bounded_by(bounds, network);
     }
 
     /// The connection ends, on whatever path.
@@ -294,6 +306,11 @@ impl Keeper {
     }
 
     fn begin(&mut self, requirement: Option<Requirement>, now: Timestamp, emit: Emit<'_>) {
+        let kept = |old: Requirement| requirement.is_some_and(|new| new.rate() <= old.rate());
+        if !self.requirement.is_some_and(kept) {
+            // Who asks for more comes anew. Who asks for less fits where it fitted before.
+            self.share.give_back();
+        }
         self.requirement = requirement;
         self.evaluation = None;
         self.control = None;

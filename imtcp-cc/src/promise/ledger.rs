@@ -1,13 +1,17 @@
 //! Decides which promises may run side by side on a host.
 //!
-//! Each connection sees its own path. Only the application can know that several of them lead over
-//! the same tight link, for example by destination prefix. So the application names the path, and
-//! the ledger admits a promise only if all promises on that path fit together. A ledger is plain
-//! data: an application with several threads keeps it behind a lock of its own, away from the
-//! packet path.
+//! Each connection sees its own path. Whoever keeps the ledger names the path, for example by
+//! destination prefix, and the ledger admits a promise only if all promises on that path fit
+//! together. [`super::Bounds`] is the ledger that connections of one process keep by themselves. An
+//! application that knows better which of them share a tight link may keep one of its own. A ledger
+//! is plain data: an application with several threads keeps it behind a lock.
 //!
 //! A grant belongs to a path, and a promise to a connection. When a connection has moved
 //! ([`super::Promise::moves`]), its grant is given back, and another is asked for on the new path.
+
+mod sharing;
+
+pub(super) use sharing::{Allowance, Renewal};
 
 use super::requirement::Requirement;
 use crate::units::Bandwidth;
@@ -60,10 +64,22 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
+/// What a granted promise has, and what it does with it. Grants are in the order in which they were
+/// given.
+#[derive(Clone, Copy, Debug)]
+struct Holding {
+    rate: Bandwidth,
+    /// The goodput of the connection now. What it has beyond the rate gives way.
+    carried: Bandwidth,
+    /// N - 1 that it needs, and the part of it that is reserved for it.
+    wanted: f64,
+    reserved: f64,
+}
+
 /// Promises by path. `K` names a path: connections with the same key share its tight link.
 #[derive(Clone, Debug)]
 pub struct Ledger<K> {
-    paths: BTreeMap<K, BTreeMap<Grant, Bandwidth>>,
+    paths: BTreeMap<K, BTreeMap<Grant, Holding>>,
     next: u64,
 }
 
@@ -92,10 +108,9 @@ impl<K: Ord + Clone> Ledger<K> {
         requirement: &Requirement,
         limits: &PathLimits,
     ) -> Result<Grant, Refused> {
-        let grants = self.paths.get(path);
         let granted = self.granted(path);
-        let room = room(limits, granted);
-        let possible = if grants.is_some_and(|grants| grants.len() >= MOST_GRANTS) {
+        let room = room(limits, self.carried(path));
+        let possible = if self.is_full(path) {
             Bandwidth::ZERO
         } else {
             room.saturating_sub(granted)
@@ -108,13 +123,31 @@ impl<K: Ord + Clone> Ledger<K> {
                 granted,
             });
         }
+        // Whoever does not report is taken to carry what it was granted.
+        Ok(self.enter(path, asked, asked))
+    }
+
+    fn enter(&mut self, path: &K, rate: Bandwidth, carried: Bandwidth) -> Grant {
         let grant = Grant(self.next);
         self.next += 1;
-        self.paths
-            .entry(path.clone())
-            .or_default()
-            .insert(grant, asked);
-        Ok(grant)
+        let holding = Holding {
+            rate,
+            carried,
+            wanted: 0.0,
+            reserved: 0.0,
+        };
+        let grants = self.paths.entry(path.clone()).or_default();
+        grants.insert(grant, holding);
+        grant
+    }
+
+    fn holding(&mut self, path: &K, grant: Grant) -> Option<&mut Holding> {
+        self.paths.get_mut(path)?.get_mut(&grant)
+    }
+
+    fn is_full(&self, path: &K) -> bool {
+        let grants = self.paths.get(path);
+        grants.is_some_and(|grants| grants.len() >= MOST_GRANTS)
     }
 
     /// Gives a share back. A share that is no longer there changes nothing.
@@ -129,14 +162,25 @@ impl<K: Ord + Clone> Ledger<K> {
 
     /// The sum of what is granted on a path.
     pub fn granted(&self, path: &K) -> Bandwidth {
+        self.sum(path, |holding| holding.rate)
+    }
+
+    /// What the connections of these promises carry now.
+    fn carried(&self, path: &K) -> Bandwidth {
+        self.sum(path, |holding| holding.carried)
+    }
+
+    fn sum(&self, path: &K, part: impl Fn(&Holding) -> Bandwidth) -> Bandwidth {
         let grants = self.paths.get(path).into_iter().flat_map(BTreeMap::values);
-        grants.fold(Bandwidth::ZERO, |sum, rate| sum.saturating_add(*rate))
+        grants.fold(Bandwidth::ZERO, |sum, holding| {
+            sum.saturating_add(part(holding))
+        })
     }
 }
 
-/// The rate that all promises on a path may have together.
-fn room(limits: &PathLimits, granted: Bandwidth) -> Bandwidth {
-    let others = granted.saturating_sub(limits.own);
+/// The rate that all promises on a path may have together. `carried` is what they carry now.
+fn room(limits: &PathLimits, carried: Bandwidth) -> Bandwidth {
+    let others = carried.saturating_sub(limits.own);
     let available = limits.available.saturating_add(others);
     let ceiling = limits
         .capacity

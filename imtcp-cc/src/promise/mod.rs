@@ -21,6 +21,10 @@
 //! avoidance is chosen so that the control slot meets its target, within bounds that come from the
 //! available bandwidth and the capacity.
 //!
+//! The promises of a process on one path share their bounds ([`Bounds`]): what they take from
+//! others, and the flows that they stand for. Who comes first is served first, and who does not fit
+//! is told so, and competes like any other flow.
+//!
 //! A promise counts *goodput*: bytes of UDP payload that are newly acknowledged, less
 //! [`crate::Config::packet_overhead`] for each packet. Data that is sent twice counts once,
 //! because the lost packet is never acknowledged.
@@ -38,6 +42,7 @@ mod readers;
 mod requirement;
 mod running;
 mod seat;
+mod share;
 mod slot_length;
 mod slots;
 mod status;
@@ -52,6 +57,7 @@ pub use history::History;
 pub use ledger::{Grant, Ledger, PathLimits, Refused};
 pub use readers::{SlotReports, StatusChanges};
 pub use requirement::{Demand, RejectedRequirement, Requirement};
+pub use share::Bounds;
 pub use slot_length::SlotLengthRule;
 pub use status::{Cause, Outcome, SlotReport, Status};
 

@@ -24,7 +24,8 @@ pub enum Status {
     /// missing. Or the promise has stopped competing after two slots that were missed with N at
     /// its bound ([`crate::Config::promise_weight`]). Its flow then takes no more than any other
     /// flow. After 8 slots it tries again for one slot, and each trial that fails doubles the
-    /// rest, up to 128 slots.
+    /// rest, up to 128 slots. Or the other promises on its path leave no room for it
+    /// ([`super::Bounds`]). Its flow then is an ordinary one, too, until there is room.
     Broken {
         /// The cause, as far as it can be told.
         cause: Cause,
@@ -56,7 +57,8 @@ impl Status {
 pub enum Cause {
     /// Others leave less than is needed, and the bandwidth taken from them has not been enough.
     Crowded,
-    /// The promise would have to take more from others than the ceiling allows.
+    /// The promise would have to take more from others than the ceiling allows, or than the other
+    /// promises on its path leave of it ([`super::Bounds`]).
     Ceiling,
     /// Enough is available, but losses or a window that is still small keep the promise from using
     /// it.

@@ -23,6 +23,7 @@ const CUBIC_FACTOR: f64 = 1.0536;
 #[derive(Clone, Debug)]
 pub(super) struct Weight {
     window: Window,
+    /// The bound on N; at least 1.
     most: f64,
     /// In packets.
     intervals: LossIntervals,
@@ -35,6 +36,11 @@ impl Weight {
             most,
             intervals: LossIntervals::default(),
         }
+    }
+
+    /// Others on the path leave so many flows to this promise.
+    pub(super) fn bound(&mut self, most: f64) {
+        self.most = most;
     }
 
     pub(super) fn on_packets(&mut self, acknowledged: f64) {
@@ -64,9 +70,13 @@ impl Weight {
 
     /// N for a promise that needs `required` packets per second.
     pub(super) fn of(&self, required: f64, srtt: f64) -> f64 {
+        self.needed(required, srtt).clamp(1.0, self.most)
+    }
+
+    /// The same without bounds.
+    pub(super) fn needed(&self, required: f64, srtt: f64) -> f64 {
         self.fair_rate(srtt)
             .map_or(1.0, |fair| required / fair.max(1e-9))
-            .clamp(1.0, self.most)
     }
 }
 
@@ -121,6 +131,10 @@ mod tests {
         assert_eq!(weight.of(100.0, 0.1), 1.0, "less than a fair share");
         assert!((weight.of(283.0, 0.1) - 2.0).abs() < 1e-3);
         assert_eq!(weight.of(9000.0, 0.1), 4.0, "the bound");
+        let mut bounded = weight.clone();
+        bounded.bound(1.5);
+        assert_eq!(bounded.of(9000.0, 0.1), 1.5, "what others leave");
+        assert!(bounded.needed(9000.0, 0.1) > 60.0);
         // Nothing lost, nothing to answer.
         assert_eq!(Weight::new(Window::Reno, 4.0).of(9000.0, 0.1), 1.0);
         assert_eq!(weight.between_losses(), Some(150.0));

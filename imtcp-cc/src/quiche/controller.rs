@@ -2,10 +2,11 @@
 
 use super::convert::{Origin, ack_request, path_info, peer_acks, round_trip, send_request};
 use super::memory::Memory;
+use super::network::network;
 use crate::config::Config;
 use crate::event::Subscriber;
 use crate::imtcp::ImTcp;
-use crate::promise::Promise;
+use crate::promise::{Bounds, Promise};
 use crate::saved::SavedPath;
 use crate::transport::{AckInfo, Acked, AckedPacket, LossInfo, Release, SentPacket};
 use crate::units::{Bandwidth, Bytes, Timestamp};
@@ -81,6 +82,7 @@ impl Controller {
         path: &PathContext,
         subscriber: Option<Arc<dyn Subscriber>>,
         memory: Option<Arc<Memory>>,
+        bounds: &Bounds,
     ) -> Self {
         let info = path_info(&path.identity);
         let max_datagram = Bytes::from_usize(path.max_datagram_size);
@@ -102,7 +104,7 @@ impl Controller {
         };
         Self {
             initial_rtt,
-            core: core.on_path(info),
+            core: core.on_path(info).bounded_by(bounds, network(peer)),
             origin: common.map_or(Origin(path.now), |common| common.origin),
             congestion_marks: 0,
             acked: Vec::with_capacity(MOST_ACKED),

@@ -6,6 +6,7 @@ use super::memory::{Memory, RememberedPath};
 use crate::config::Config;
 use crate::event::Subscriber;
 use crate::path::PathInfo;
+use crate::promise::Bounds;
 use quiche::cc::{CongestionController, PathContext};
 use std::fmt;
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub struct Factory {
     audience: Audience,
     /// What is remembered of paths. Clones of the factory share it.
     memory: Option<Arc<Memory>>,
+    /// What the promises on a path share. Clones of the factory share it.
+    bounds: Bounds,
 }
 
 impl Factory {
@@ -50,7 +53,16 @@ impl Factory {
             config,
             audience: Audience::Nobody,
             memory: remembers.then(Arc::default),
+            bounds: Bounds::default(),
         }
+    }
+
+    /// The same, with promises that share the bounds of each path with those of `other` and its
+    /// clones ([`Bounds`]). Factories that were made apart know nothing of each other's promises.
+    #[must_use]
+    pub fn beside(mut self, other: &Self) -> Self {
+        self.bounds = other.bounds.clone();
+        self
     }
 
     /// The same, with somebody who is told every event of every path.
@@ -112,6 +124,7 @@ impl quiche::cc::Factory for Factory {
             path,
             subscriber,
             self.memory.clone(),
+            &self.bounds,
         ))
     }
 }

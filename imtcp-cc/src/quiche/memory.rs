@@ -2,9 +2,10 @@
 //!
 //! A lock guards it. It is taken when a connection begins and when it ends, and never for a packet.
 
+use super::network::network;
 use crate::saved::SavedPath;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,10 +14,6 @@ const LONGEST_AGE: Duration = Duration::from_secs(3600);
 
 /// The largest number of paths.
 const MOST_PATHS: usize = 4096;
-
-/// The length of the prefixes that stand for a path.
-const PREFIX_V4: u32 = 24;
-const PREFIX_V6: u32 = 48;
 
 /// A remembered path, for an application that stores it or hands it to another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,25 +85,11 @@ impl Memory {
     }
 }
 
-/// The network that stands for a peer. An IPv4 address that is written as an IPv6 one counts as
-/// what it is.
-fn network(peer: IpAddr) -> IpAddr {
-    match peer.to_canonical() {
-        IpAddr::V4(address) => {
-            let mask = u32::MAX << (u32::BITS - PREFIX_V4);
-            IpAddr::V4(Ipv4Addr::from_bits(address.to_bits() & mask))
-        }
-        IpAddr::V6(address) => {
-            let mask = u128::MAX << (u128::BITS - PREFIX_V6);
-            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & mask))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::units::Bandwidth;
+    use std::net::Ipv4Addr;
 
     fn path(megabits: u64) -> SavedPath {
         SavedPath {

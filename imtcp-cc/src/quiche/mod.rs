@@ -21,6 +21,7 @@ mod convert;
 mod factory;
 mod memory;
 mod names;
+mod network;
 #[cfg(feature = "qlog")]
 mod qlog;
 

@@ -25,11 +25,10 @@ static FACTORIES: Mutex<BTreeMap<String, Factory>> = Mutex::new(BTreeMap::new())
 /// One of the names is taken: by another controller, or by an earlier call with another
 /// configuration. Then neither of them is registered by this call; [`register_as`] has other names.
 pub fn register(config: Config) -> Result<(), RegisterError> {
-    let off = config.clone().not_measuring();
-    register_all(&[
-        (NAME, Factory::new(config)),
-        (NAME_WITHOUT_MEASUREMENT, Factory::new(off)),
-    ])
+    let off = Factory::new(config.clone().not_measuring());
+    let measuring = Factory::new(config);
+    let off = off.beside(&measuring);
+    register_all(&[(NAME, measuring), (NAME_WITHOUT_MEASUREMENT, off)])
 }
 
 /// Makes controllers of this factory known to quiche under a name of one's own. Any number of names

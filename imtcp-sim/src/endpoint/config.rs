@@ -24,7 +24,12 @@ const DATAGRAM_QUEUE: usize = 4096;
 /// that a packet is never short because the application was late, whatever the controller holds.
 const SEND_CAPACITY_FACTOR: f64 = 2.0;
 
-pub(super) fn server(flow: &Flow, tap: &Arc<Tap>) -> Result<quiche::Config, quiche::Error> {
+/// The server's side. `process` is a factory of the process that the server belongs to.
+pub(super) fn server(
+    flow: &Flow,
+    tap: &Arc<Tap>,
+    process: &Factory,
+) -> Result<quiche::Config, quiche::Error> {
     let mut tls = SslContextBuilder::new(SslMethod::tls()).map_err(|_| quiche::Error::TlsFail)?;
     let certificate = X509::from_pem(CERTIFICATE).map_err(|_| quiche::Error::TlsFail)?;
     let key = PKey::private_key_from_pem(KEY).map_err(|_| quiche::Error::TlsFail)?;
@@ -42,6 +47,10 @@ pub(super) fn server(flow: &Flow, tap: &Arc<Tap>) -> Result<quiche::Config, quic
         Controller::Registered(name) => config.set_cc_algorithm_name(name)?,
         Controller::Imtcp => {
             let factory = Factory::new(flow.imtcp.clone()).with_subscriber(tap.clone());
+            let factory = match flow.own_process {
+                true => factory,
+                false => factory.beside(process),
+            };
             if let Some(path) = flow.remembered {
                 let (network, age) = (CLIENT.ip(), Duration::ZERO);
                 let path = RememberedPath { network, path, age };

@@ -10,6 +10,7 @@ use crate::application::{Driver, Progress};
 use crate::network::{Datagram, FlowId, Owner, Packet, Stamp};
 use crate::random::Random;
 use crate::scenario::{Controller, Flow, Stack};
+use imtcp_cc::quiche::Factory;
 use imtcp_cc::units::{Bytes, Timestamp};
 use std::io::Write;
 use std::sync::Arc;
@@ -46,13 +47,14 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// A pair that has not begun, in the run with `seed`.
+    /// A pair that has not begun, in the run with `seed`. Its server belongs to the process that
+    /// has the factory `process`, unless the flow has a process of its own.
     ///
     /// # Errors
     /// One of the stacks refuses a part of the configuration.
-    pub fn new(id: FlowId, flow: &Flow, seed: u64) -> Result<Self, PairError> {
+    pub fn new(id: FlowId, flow: &Flow, seed: u64, process: &Factory) -> Result<Self, PairError> {
         let tap = Arc::new(Tap::default());
-        let server_config = config::server(flow, &tap);
+        let server_config = config::server(flow, &tap, process);
         let random =
             |side: &str| Random::for_component(seed, &format!("host.{}.{side}", flow.name));
         Ok(Self {

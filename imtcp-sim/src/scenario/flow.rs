@@ -50,6 +50,9 @@ pub struct Flow {
     pub imtcp: Config,
     /// What an earlier connection left of the path.
     pub remembered: Option<SavedPath>,
+    /// Whether its server is a process of its own. Otherwise it is that of all flows of this
+    /// controller over the same links, and its promise shares the bounds of the path with theirs.
+    pub own_process: bool,
     /// Slots of its promise that begin earlier in its life are not counted.
     pub slots_from: Duration,
 }
@@ -156,6 +159,8 @@ fn read(
     let imtcp = imtcp(section.optional("imtcp"), round_trip(links, route))?;
     let remembered = section.optional("remembered");
     let remembered = remembered.map(|entry| saved_path(&entry)).transpose()?;
+    let own_process = section.optional("own_process");
+    let own_process = own_process.map_or(Ok(false), |entry| entry.boolean())?;
     let slots_from = section.optional("slots_from");
     let slots_from = slots_from.map_or(Ok(SETTLING), |entry| entry.quantity(quantity::span))?;
     section.finish()?;
@@ -174,6 +179,7 @@ fn read(
         flow_control,
         imtcp,
         remembered,
+        own_process,
         slots_from,
     };
     Ok((flow, alike))

@@ -47,7 +47,7 @@ impl Keeper {
             changes: self.changes.scaled(share),
             window,
             capacity,
-            ceiling: self.settings.ceiling,
+            ceiling: capacity.map_or(self.settings.ceiling, |capacity| self.ceiling(capacity)),
             history: self.history,
         })
     }
@@ -79,6 +79,9 @@ impl Keeper {
     /// Looks at the forecast, and tells the application.
     pub(super) fn look(&mut self, path: &PathState, emit: Emit<'_>) {
         self.next_look = path.now + (path.smoothed / 2).max(SHORTEST_LOOK);
+        if let (true, Some(requirement)) = (self.share.is_open(), self.requirement) {
+            self.settle(path, &requirement);
+        }
         let (outlook, silence) = (self.outlook(path), self.silence(path));
         let status = self.foresee(path, outlook.as_ref(), silence);
         let is_news = !same_kind(status, self.status);
@@ -110,6 +113,7 @@ impl Keeper {
         if missing.is_zero() {
             return Status::Kept;
         }
+        let gave_up = self.exit.is_resting() || self.share.is_refused();
         let Some(outlook) = outlook else {
             // While nothing is known of the path, nothing speaks against the promise.
             return Status::Kept;
@@ -118,7 +122,7 @@ impl Keeper {
         let left = left.saturating_sub(silence);
         let needed = Bandwidth::from_bytes_over(missing, left).unwrap_or(Bandwidth::MAX);
         let shortfall = missing;
-        if outlook.capacity.is_some_and(|capacity| needed > capacity) || self.exit.is_resting() {
+        if outlook.capacity.is_some_and(|capacity| needed > capacity) || gave_up {
             return if silence.is_zero() {
                 let cause = self.cause(path, &requirement, needed, outlook);
                 Status::Broken { cause, shortfall }
@@ -186,6 +190,8 @@ impl Keeper {
     ) -> Cause {
         if requirement.per() < path.smoothed * FEWEST_ROUND_TRIPS {
             Cause::RoundTrip
+        } else if self.share.is_refused() {
+            Cause::Ceiling
         } else if needed <= outlook.available {
             Cause::Window
         } else if needed > outlook.reach()

@@ -1,9 +1,12 @@
 //! From slot to slot: which slot ends, what its outcome is, and what the next one has to do.
 
+use super::super::ledger::{PathLimits, Renewal};
 use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
+use super::super::share::Claim;
 use super::super::slots::{ControlSlot, EvaluationSlot, evaluation_rounds, next_target, rounds_up};
 use super::super::status::{Outcome, SlotReport};
 use super::super::steering::Standing;
+use super::steer::needed;
 use super::{Keeper, Need, PathState};
 use crate::event::{Emit, Event};
 use crate::units::{Bandwidth, Timestamp};
@@ -83,11 +86,45 @@ impl Keeper {
         let mut control = ControlSlot::new(path.now, path.smoothed, length, target);
         control.steered = !path.slow_start;
         self.control = Some(control);
+        self.settle(path, requirement);
         let goodput = self.goodput_of(path).as_bits_f64();
         emit(Event::ControlSlotStarted {
             target: Bandwidth::from_bps_f64(target * goodput),
             round_trips: length,
         });
+    }
+
+    /// Renews the share among the promises on this path, or asks for one. A promise that rests has
+    /// none.
+    pub(super) fn settle(&mut self, path: &PathState, requirement: &Requirement) {
+        if !self.share.is_shared() {
+            return;
+        }
+        if self.exit.is_resting() {
+            self.share.give_back();
+            return;
+        }
+        let bw = self.required_packets(path, requirement);
+        let target = self.control.map_or(bw, |control| control.target);
+        let limits = self.outlook(path).map(|outlook| PathLimits {
+            available: outlook.available,
+            own: Bandwidth::ZERO,
+            capacity: outlook.capacity,
+            ceiling: self.settings.ceiling,
+        });
+        self.share.settle(&Claim {
+            requirement: *requirement,
+            limits,
+            renewal: Renewal {
+                rate: requirement.rate(),
+                carried: self.carried,
+                weight: self
+                    .weight
+                    .needed(needed(target, bw), path.smoothed.as_secs_f64()),
+                most: self.settings.weight,
+            },
+        });
+        self.weight.bound(self.share.weight());
     }
 
     fn control_length(&self, path: &PathState, requirement: &Requirement) -> u32 {
@@ -105,6 +142,8 @@ impl Keeper {
             return 0.0;
         };
         let lacking = control.lacking(lasted, aim);
+        let bits = self.goodput_of(path).as_bits_f64();
+        self.carried = Bandwidth::from_bps_f64(control.throughput(lasted) * bits);
         if let Some(requirement) = self.requirement {
             let whole = evaluation_rounds(requirement.per(), path.smoothed);
             self.length.on_slot(lacking <= 0.0, whole);
@@ -114,8 +153,7 @@ impl Keeper {
             }
         }
         if control.wanting + control.srtt >= lasted {
-            let bits = self.goodput_of(path).as_bits_f64();
-            self.own_rate = Some(Bandwidth::from_bps_f64(control.throughput(lasted) * bits));
+            self.own_rate = Some(self.carried);
         }
         lacking
     }
@@ -164,7 +202,9 @@ impl Keeper {
             let is_far = slot.achieved.as_f64() < 0.9 * EvaluationSlot::due(requirement).as_f64();
             let is_hopeless =
                 outcome == Outcome::Missed && is_far && self.is_at_bound(path, requirement);
-            self.exit.on_slot(outcome.is_kept(), is_hopeless);
+            if self.share.holds() || self.exit.is_resting() || outcome.is_kept() {
+                self.exit.on_slot(outcome.is_kept(), is_hopeless);
+            }
             let report = SlotReport {
                 index: self.index,
                 start: slot.start,

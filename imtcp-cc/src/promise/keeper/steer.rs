@@ -11,7 +11,7 @@ use super::super::slots::ControlSlot;
 use super::super::steering::{self, Enough, PathRates, Position, SPARE, at_least, k_bw, pace};
 use super::{Keeper, PathState};
 use crate::control::{Proportion, Slope, Steering, WindowOrder};
-use crate::units::Bytes;
+use crate::units::{Bandwidth, Bytes};
 
 /// The window of a source that wants no more than its rate, on a crowded path, as a multiple of
 /// the window that its rate needs. With 1 a tenth of the slots were missed beside one flow of
@@ -91,13 +91,13 @@ impl Aim {
 impl Keeper {
     pub(super) fn steer(&mut self, path: &PathState, requirement: &Requirement) -> Steering {
         let aim = self.aim(path, requirement);
-        let is_resting = self.exit.is_resting();
-        let order = if is_resting {
+        let is_ordinary = !self.competes();
+        let order = if is_ordinary {
             WindowOrder::Free
         } else {
             self.order(path, &aim)
         };
-        let pace = if is_resting { aim.bw } else { aim.pace() };
+        let pace = if is_ordinary { aim.bw } else { aim.pace() };
         let slot = aim.bw * requirement.per().as_secs_f64();
         let between_losses = self.weight.between_losses().unwrap_or(f64::INFINITY);
         Steering {
@@ -108,7 +108,7 @@ impl Keeper {
                 .then_some(slot.min(between_losses) * GATHERED),
             proportion: self
                 .control
-                .filter(|_| !is_resting)
+                .filter(|_| !is_ordinary)
                 .map(|control| self.proportion(path, &aim, &control)),
         }
     }
@@ -151,7 +151,7 @@ impl Keeper {
         };
         let competes = !aim.wants_no_more || (aim.is_crowded && aim.window < enough.window);
         self.slope = if competes {
-            let most = k_max(aim.window).min(self.exit.steepest(self.settings.weight));
+            let most = k_max(aim.window).min(self.exit.steepest(self.share.weight()));
             // N flows climb by N packets, but not beyond the window that is needed.
             let missing = NEEDED * aim.target * aim.srtt - aim.window;
             let least = self.weight.of(aim.bw, aim.srtt).min(missing);
@@ -169,11 +169,24 @@ impl Keeper {
 
     /// How the window answers congestion: in proportion to what the control slot needs.
     fn proportion(&self, path: &PathState, aim: &Aim, control: &ControlSlot) -> Proportion {
-        let needed = NEEDED * pace(control.target, aim.bw).max(aim.bw);
+        let needed = needed(control.target, aim.bw);
         Proportion {
             weight: self.weight.of(needed, aim.srtt),
             needed: Bytes::from_f64(needed * aim.srtt * path.datagram.as_f64()),
         }
+    }
+
+    /// Whether the promise competes by more than any flow does. It may not while it rests, or while
+    /// other promises on the path leave no room for it.
+    pub(super) fn competes(&self) -> bool {
+        self.share.holds() && !self.exit.is_resting()
+    }
+
+    /// The largest share of a capacity that this promise may reach by taking. The promises that
+    /// came before it have the first call. `capacity` is of goodput.
+    pub(super) fn ceiling(&self, capacity: Bandwidth) -> f64 {
+        let before = self.share.before().as_bps_f64() / capacity.as_bps_f64().max(1.0);
+        (self.settings.ceiling - before).max(0.0)
     }
 
     /// Whether nothing more can be done for the requirement: N is at its bound, or the rate is
@@ -181,8 +194,8 @@ impl Keeper {
     pub(super) fn is_at_bound(&self, path: &PathState, requirement: &Requirement) -> bool {
         let bw = self.required_packets(path, requirement);
         let reach = self.path_rates(path).map(|rates| rates.reach());
-        let weight = self.weight.of(bw, path.smoothed.as_secs_f64());
-        weight >= self.settings.weight || reach.is_some_and(|reach| reach < bw)
+        let weight = self.weight.needed(bw, path.smoothed.as_secs_f64());
+        weight.max(1.0) >= self.share.bound() || reach.is_some_and(|reach| reach < bw)
     }
 
     fn position(&self, path: &PathState, control: &ControlSlot, window: f64) -> Position {
@@ -203,12 +216,21 @@ impl Keeper {
     fn path_rates(&self, path: &PathState) -> Option<PathRates> {
         let bits = path.on_wire.as_bits_f64().max(1.0);
         let estimate = self.fresh_estimate(path)?;
+        let share = self.goodput_of(path).as_bits_f64() / bits;
+        let goodput = path.taking.map(|capacity| capacity.scaled(share));
+        let ceiling = goodput.map_or(self.settings.ceiling, |goodput| self.ceiling(goodput));
         Some(PathRates {
             available: estimate.available.as_bps_f64() / bits,
             capacity: path.taking.map(|capacity| capacity.as_bps_f64() / bits),
-            ceiling: self.settings.ceiling,
+            ceiling,
         })
     }
+}
+
+/// The rate that a promise answers losses for, in packets per second, in a control slot with this
+/// target.
+pub(super) fn needed(target: f64, bw: f64) -> f64 {
+    NEEDED * pace(target, bw).max(bw)
 }
 
 /// Rounds towards zero; saturates.
