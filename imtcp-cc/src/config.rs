@@ -4,7 +4,7 @@
 use crate::control::Window;
 use crate::estimate::EstimatorKind;
 use crate::measurement::MeasuringSettings;
-use crate::promise::{KeeperSettings, Requirement, SlotLengthRule};
+use crate::promise::{KeeperSettings, PromiseLaw, Requirement, SlotLengthRule};
 use crate::scheduler::SchedulerSettings;
 pub use crate::scheduler::{StoreTarget, StoreTimer};
 use crate::units::{Bandwidth, Bytes};
@@ -39,6 +39,7 @@ pub struct Config {
     promise: Option<Requirement>,
     promise_ceiling: f64,
     promise_weight: f64,
+    promise_law: PromiseLaw,
     slot_length: SlotLengthRule,
     packet_overhead: Bytes,
     ack_frequency: bool,
@@ -182,6 +183,11 @@ impl Config {
         self.promise_weight
     }
 
+    /// The law by which a promise steers its window. [`PromiseLaw::Proportional`] unless set.
+    pub fn promise_law(&self) -> PromiseLaw {
+        self.promise_law
+    }
+
     /// The rule for the length of a promise's control slots (s of PT II-A).
     /// [`SlotLengthRule::LossIntervals`] unless set.
     pub fn slot_length(&self) -> SlotLengthRule {
@@ -245,10 +251,17 @@ impl Config {
     }
 
     pub(crate) fn keeper_settings(&self) -> KeeperSettings {
+        let (rule, ceiling, weight) = match self.promise_law {
+            PromiseLaw::Proportional => {
+                (self.slot_length, self.promise_ceiling, self.promise_weight)
+            }
+            PromiseLaw::Paper => (SlotLengthRule::Doubling, 1.0, 1.0),
+        };
         KeeperSettings {
-            rule: self.slot_length,
-            ceiling: self.promise_ceiling,
-            weight: self.promise_weight,
+            law: self.promise_law,
+            rule,
+            ceiling,
+            weight,
             window: self.window,
             packet_overhead: self.packet_overhead,
             requirement: self.promise,
@@ -287,6 +300,7 @@ impl Default for ConfigBuilder {
                 promise: None,
                 promise_ceiling: 0.5,
                 promise_weight: 4.0,
+                promise_law: PromiseLaw::Proportional,
                 slot_length: SlotLengthRule::LossIntervals,
                 packet_overhead: PACKET_OVERHEAD,
                 ack_frequency: true,
@@ -340,6 +354,8 @@ impl ConfigBuilder {
         promise_ceiling: f64,
         /// See [`Config::promise_weight`]; 1 to 16.
         promise_weight: f64,
+        /// See [`Config::promise_law`].
+        promise_law: PromiseLaw,
         /// See [`Config::slot_length`].
         slot_length: SlotLengthRule,
         /// See [`Config::packet_overhead`]; at most 400 bytes.

@@ -95,6 +95,14 @@ pub(crate) struct Proportion {
     pub(crate) needed: Bytes,
 }
 
+impl Proportion {
+    /// That of a standard flow. A promise that may not compete answers each loss, lone ones too.
+    pub(crate) const STANDARD: Self = Self {
+        weight: 1.0,
+        needed: Bytes::ZERO,
+    };
+}
+
 /// The order that a promise gives to the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum WindowOrder {

@@ -98,11 +98,11 @@ impl ImTcp {
     }
 
     /// The same with a promise that shares the bounds of a path with the other promises in
-    /// `bounds`. `network` names the path: controllers with the same one share its tight link, as
+    /// `bounds`. `host` names the path: controllers with the same one share its tight link, as
     /// far as anybody knows.
     #[must_use]
-    pub fn bounded_by(mut self, bounds: &Bounds, network: IpAddr) -> Self {
-        self.promise.bounded_by(bounds, network);
+    pub fn bounded_by(mut self, bounds: &Bounds, host: IpAddr) -> Self {
+        self.promise.bounded_by(bounds, host);
         self
     }
 

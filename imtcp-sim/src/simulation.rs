@@ -80,12 +80,11 @@ impl<'s> Simulation<'s> {
             let name = format!("traffic.{}", traffic.name);
             Source::new(&traffic.source, Random::for_component(seed, &name))
         };
-        // The servers of all flows over the same links are one process.
-        let mut processes: BTreeMap<(usize, usize), Factory> = BTreeMap::new();
-        let pair = |(index, flow): (usize, &Flow)| {
-            let links = (flow.route.first, flow.route.last);
+        let mut processes: BTreeMap<&str, Factory> = BTreeMap::new();
+        let pair = |(index, flow): (usize, &'s Flow)| {
             let new = || Factory::new(imtcp_cc::Config::default());
-            let process = processes.entry(links).or_insert_with(new);
+            let process = flow.process.as_deref();
+            let process = process.map(|name| &*processes.entry(name).or_insert_with(new));
             Pair::new(FlowId(index), flow, seed, process)
         };
         let mut simulation = Self {

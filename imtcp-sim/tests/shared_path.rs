@@ -1,8 +1,9 @@
 //! Promises of one server over one path share its bounds: on real quiche endpoints.
 
 use imtcp_cc::event::Event;
-use imtcp_cc::promise::{Cause, Status};
+use imtcp_cc::promise::{Cause, PromiseLaw, Status};
 use imtcp_cc::units::Timestamp;
+use imtcp_cc::{Config, Window};
 use imtcp_sim::result::{FlowResult, RunResult};
 use imtcp_sim::run::RunOptions;
 use imtcp_sim::scenario::Scenario;
@@ -26,7 +27,7 @@ fn hopeless(seed: u64, change: impl FnOnce(&mut Scenario)) -> RunResult {
 /// The same with a process for each promise, so that none knows of another.
 fn apart(scenario: &mut Scenario) {
     for flow in &mut scenario.flows {
-        flow.own_process = true;
+        flow.process = None;
     }
 }
 
@@ -112,6 +113,35 @@ fn promises_that_do_not_know_of_each_other_all_fail_and_lose_more() {
         let (shared, alone) = (lost(&shared), lost(&alone));
         assert!(shared * 1.5 < alone, "seed {seed}: {shared}, {alone} apart");
     }
+}
+
+/// Whether the promise was given up for as long as the shortest rest.
+fn rested(result: &RunResult, name: &str) -> bool {
+    let said = statuses(result, name);
+    said.windows(2).any(|pair| {
+        let broken = matches!(pair[0].1, Status::Broken { .. });
+        broken && pair[1].0.saturating_since(pair[0].0) > 7 * SLOT
+    })
+}
+
+#[test]
+fn the_papers_law_never_rests_and_loses_more() {
+    let by = |law: PromiseLaw| {
+        hopeless(1, |scenario| {
+            apart(scenario);
+            for flow in &mut scenario.flows {
+                let promise = flow.imtcp.promise();
+                let config = Config::builder().promise(promise).promise_law(law);
+                flow.imtcp = config.window(Window::Reno).build().expect("valid");
+            }
+        })
+    };
+    let (ours, paper) = (by(PromiseLaw::Proportional), by(PromiseLaw::Paper));
+    for name in LATER.into_iter().chain([FIRST]) {
+        assert!(rested(&ours, name) && !rested(&paper, name), "{name}");
+    }
+    let (ours, paper) = (lost(&ours), lost(&paper));
+    assert!(ours < paper, "{ours} {paper}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::changes::Changes;
 use super::exit::Exit;
 use super::handle::Promise;
 use super::history::History;
+use super::law::PromiseLaw;
 use super::requirement::{Demand, Requirement};
 use super::seat::PromiseSeat;
 use super::share::{Bounds, Share};
@@ -59,6 +60,7 @@ const STALE_WINDOWS: u32 = 2;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeeperSettings {
+    pub(crate) law: PromiseLaw,
     pub(crate) rule: SlotLengthRule,
     /// See [`crate::Config::promise_ceiling`].
     pub(crate) ceiling: f64,
@@ -202,9 +204,9 @@ impl Keeper {
         self.seat = PromiseSeat::beside(promise, self.settings.requirement);
     }
 
-    /// The promise is one of those that share `bounds` on the path to `network`.
-    pub(crate) fn bounded_by(&mut self, bounds: &Bounds, network: IpAddr) {
-        self.share.bounded_by(bounds, network);
+    /// The promise is one of those that share `bounds` on the path to `host`.
+    pub(crate) fn bounded_by(&mut self, bounds: &Bounds, host: IpAddr) {
+        self.share.bounded_by(bounds, host);
     }
 
     /// The connection ends, on whatever path.
@@ -380,6 +382,9 @@ impl Keeper {
         let last = LAST_ROUND_TRIP * path.smoothed.as_secs_f64() / per;
         let least = last.max(LEAST_MARGIN);
         let bw = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
+        if self.settings.law == PromiseLaw::Paper {
+            return bw;
+        }
         let spare = match requirement.wanted() {
             Demand::AtLeast => spare,
             // Beyond the rate it would take from others for nothing. So it gets at most as much

@@ -73,10 +73,10 @@ impl Share {
         }
     }
 
-    /// From now on the promise is one of those that `bounds` has on the path to `network`.
-    pub(super) fn bounded_by(&mut self, bounds: &Bounds, network: IpAddr) {
+    /// From now on the promise is one of those that `bounds` has on the path to `host`.
+    pub(super) fn bounded_by(&mut self, bounds: &Bounds, host: IpAddr) {
         self.give_back();
-        self.path = Some((bounds.clone(), network));
+        self.path = Some((bounds.clone(), host));
     }
 
     pub(super) fn is_shared(&self) -> bool {
@@ -116,7 +116,7 @@ impl Share {
 
     /// Renews the share, or asks for one.
     pub(super) fn settle(&mut self, claim: &Claim) {
-        let Some((bounds, network)) = &self.path else {
+        let Some((bounds, host)) = &self.path else {
             return;
         };
         let Some(mut ledger) = bounds.try_ledger() else {
@@ -124,18 +124,18 @@ impl Share {
         };
         let grant = match self.place {
             Place::Held(grant) => Some(grant),
-            _ => ledger.join(network, &claim.requirement, claim.limits.as_ref()),
+            _ => ledger.join(host, &claim.requirement, claim.limits.as_ref()),
         };
         if let Some(grant) = grant {
             self.place = Place::Held(grant);
-            self.allowance = ledger.renew(network, grant, &claim.renewal);
+            self.allowance = ledger.renew(host, grant, &claim.renewal);
         } else {
             self.place = match claim.limits {
                 Some(_) => Place::Refused,
                 None => Place::Open,
             };
             self.allowance = Allowance {
-                before: ledger.granted(network),
+                before: ledger.granted(host),
                 ..alone(claim.renewal.most)
             };
         }
@@ -143,8 +143,8 @@ impl Share {
 
     /// Gives the share back. It can be asked for again.
     pub(super) fn give_back(&mut self) {
-        if let (Some((bounds, network)), Place::Held(grant)) = (&self.path, self.place) {
-            bounds.ledger().release(network, grant);
+        if let (Some((bounds, host)), Place::Held(grant)) = (&self.path, self.place) {
+            bounds.ledger().release(host, grant);
         }
         self.place = Place::Open;
     }
@@ -173,9 +173,9 @@ mod tests {
     const NETWORK: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 0));
     const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 0));
 
-    fn share(bounds: &Bounds, network: IpAddr) -> Share {
+    fn share(bounds: &Bounds, host: IpAddr) -> Share {
         let mut share = Share::of_everything(4.0);
-        share.bounded_by(bounds, network);
+        share.bounded_by(bounds, host);
         share
     }
 

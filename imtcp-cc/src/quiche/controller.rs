@@ -2,7 +2,7 @@
 
 use super::convert::{Origin, ack_request, path_info, peer_acks, round_trip, send_request};
 use super::memory::Memory;
-use super::network::network;
+use super::peer::host;
 use crate::config::Config;
 use crate::event::Subscriber;
 use crate::imtcp::ImTcp;
@@ -104,7 +104,7 @@ impl Controller {
         };
         Self {
             initial_rtt,
-            core: core.on_path(info).bounded_by(bounds, network(peer)),
+            core: core.on_path(info).bounded_by(bounds, host(peer)),
             origin: common.map_or(Origin(path.now), |common| common.origin),
             congestion_marks: 0,
             acked: Vec::with_capacity(MOST_ACKED),

@@ -2,7 +2,7 @@
 //!
 //! A lock guards it. It is taken when a connection begins and when it ends, and never for a packet.
 
-use super::network::network;
+use super::peer::network;
 use crate::saved::SavedPath;
 use std::collections::BTreeMap;
 use std::net::IpAddr;

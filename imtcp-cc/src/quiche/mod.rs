@@ -21,7 +21,7 @@ mod convert;
 mod factory;
 mod memory;
 mod names;
-mod network;
+mod peer;
 #[cfg(feature = "qlog")]
 mod qlog;
 

@@ -24,11 +24,12 @@ const DATAGRAM_QUEUE: usize = 4096;
 /// that a packet is never short because the application was late, whatever the controller holds.
 const SEND_CAPACITY_FACTOR: f64 = 2.0;
 
-/// The server's side. `process` is a factory of the process that the server belongs to.
+/// The server's side. `process` is a factory of the process that the server belongs to, if it is not
+/// one of its own.
 pub(super) fn server(
     flow: &Flow,
     tap: &Arc<Tap>,
-    process: &Factory,
+    process: Option<&Factory>,
 ) -> Result<quiche::Config, quiche::Error> {
     let mut tls = SslContextBuilder::new(SslMethod::tls()).map_err(|_| quiche::Error::TlsFail)?;
     let certificate = X509::from_pem(CERTIFICATE).map_err(|_| quiche::Error::TlsFail)?;
@@ -47,9 +48,9 @@ pub(super) fn server(
         Controller::Registered(name) => config.set_cc_algorithm_name(name)?,
         Controller::Imtcp => {
             let factory = Factory::new(flow.imtcp.clone()).with_subscriber(tap.clone());
-            let factory = match flow.own_process {
-                true => factory,
-                false => factory.beside(process),
+            let factory = match process {
+                Some(process) => factory.beside(process),
+                None => factory,
             };
             if let Some(path) = flow.remembered {
                 let (network, age) = (CLIENT.ip(), Duration::ZERO);

@@ -48,11 +48,16 @@ pub struct Pair {
 
 impl Pair {
     /// A pair that has not begun, in the run with `seed`. Its server belongs to the process that
-    /// has the factory `process`, unless the flow has a process of its own.
+    /// has the factory `process`, or is a process of its own.
     ///
     /// # Errors
     /// One of the stacks refuses a part of the configuration.
-    pub fn new(id: FlowId, flow: &Flow, seed: u64, process: &Factory) -> Result<Self, PairError> {
+    pub fn new(
+        id: FlowId,
+        flow: &Flow,
+        seed: u64,
+        process: Option<&Factory>,
+    ) -> Result<Self, PairError> {
         let tap = Arc::new(Tap::default());
         let server_config = config::server(flow, &tap, process);
         let random =

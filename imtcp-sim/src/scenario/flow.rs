@@ -50,9 +50,9 @@ pub struct Flow {
     pub imtcp: Config,
     /// What an earlier connection left of the path.
     pub remembered: Option<SavedPath>,
-    /// Whether its server is a process of its own. Otherwise it is that of all flows of this
-    /// controller over the same links, and its promise shares the bounds of the path with theirs.
-    pub own_process: bool,
+    /// The process that serves it, and all other flows that name it. Their promises share the bounds
+    /// of the path. Without a name it is a process of its own.
+    pub process: Option<String>,
     /// Slots of its promise that begin earlier in its life are not counted.
     pub slots_from: Duration,
 }
@@ -159,8 +159,9 @@ fn read(
     let imtcp = imtcp(section.optional("imtcp"), round_trip(links, route))?;
     let remembered = section.optional("remembered");
     let remembered = remembered.map(|entry| saved_path(&entry)).transpose()?;
-    let own_process = section.optional("own_process");
-    let own_process = own_process.map_or(Ok(false), |entry| entry.boolean())?;
+    let process = section.optional("process");
+    let process = process.map(|entry| entry.text().map(str::to_owned));
+    let process = process.transpose()?;
     let slots_from = section.optional("slots_from");
     let slots_from = slots_from.map_or(Ok(SETTLING), |entry| entry.quantity(quantity::span))?;
     section.finish()?;
@@ -179,7 +180,7 @@ fn read(
         flow_control,
         imtcp,
         remembered,
-        own_process,
+        process,
         slots_from,
     };
     Ok((flow, alike))

@@ -7,10 +7,10 @@ use super::error::{Complaint, ScenarioError};
 use super::quantity;
 use super::reader::{Entry, Section};
 use imtcp_cc::config::ConfigBuilder;
-use imtcp_cc::promise::{Demand, Requirement, SlotLengthRule};
+use imtcp_cc::promise::{Demand, PromiseLaw, Requirement, SlotLengthRule};
 use std::time::Duration;
 
-/// `promise`, `promise_ceiling` and `slot_length`.
+/// `promise`, and the settings whose names begin so, and `slot_length`.
 pub(super) fn read(
     section: &mut Section<'_>,
     mut builder: ConfigBuilder,
@@ -24,6 +24,12 @@ pub(super) fn read(
     }
     if let Some(entry) = section.optional("promise_weight") {
         builder = builder.promise_weight(entry.number(1.0..=16.0)?);
+    }
+    if let Some(entry) = section.optional("promise_law") {
+        builder = builder.promise_law(entry.choice(&[
+            ("proportional", PromiseLaw::Proportional),
+            ("paper", PromiseLaw::Paper),
+        ])?);
     }
     if let Some(entry) = section.optional("slot_length") {
         builder = builder.slot_length(entry.choice(&[

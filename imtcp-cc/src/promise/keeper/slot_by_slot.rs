@@ -1,5 +1,6 @@
 //! From slot to slot: which slot ends, what its outcome is, and what the next one has to do.
 
+use super::super::law::PromiseLaw;
 use super::super::ledger::{PathLimits, Renewal};
 use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
 use super::super::share::Claim;
@@ -202,7 +203,8 @@ impl Keeper {
             let is_far = slot.achieved.as_f64() < 0.9 * EvaluationSlot::due(requirement).as_f64();
             let is_hopeless =
                 outcome == Outcome::Missed && is_far && self.is_at_bound(path, requirement);
-            if self.share.holds() || self.exit.is_resting() || outcome.is_kept() {
+            let counts = self.share.holds() || self.exit.is_resting() || outcome.is_kept();
+            if counts && self.settings.law != PromiseLaw::Paper {
                 self.exit.on_slot(outcome.is_kept(), is_hopeless);
             }
             let report = SlotReport {

@@ -106,10 +106,10 @@ impl Keeper {
             gathered_packets: aim
                 .wants_no_more
                 .then_some(slot.min(between_losses) * GATHERED),
-            proportion: self
-                .control
-                .filter(|_| !is_ordinary)
-                .map(|control| self.proportion(path, &aim, &control)),
+            proportion: match self.control {
+                _ if is_ordinary => Some(Proportion::STANDARD),
+                control => control.map(|control| self.proportion(path, &aim, &control)),
+            },
         }
     }
 
