@@ -42,7 +42,7 @@ impl Exit {
     /// The largest slope in packets per round trip: N flows climb by N packets. It holds after a
     /// failure, when a steeper climb has just proved to be of no use.
     pub(super) fn steepest(&self, weight: f64) -> f64 {
-        if self.failures > 0 {
+        if self.failures > 0 && self.next_rest > FIRST_REST {
             weight
         } else {
             f64::INFINITY

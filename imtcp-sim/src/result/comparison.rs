@@ -120,15 +120,18 @@ fn value(column: &Column, result: &RunResult) -> Option<f64> {
             let other = result.flow(beside)?.goodput_bps as f64;
             Some(first()?.goodput_bps as f64 / other).filter(|ratio| ratio.is_finite())
         }
+        Value::Jain => jain(flows.map(|flow| flow.goodput_bps as f64)).map(|index| index * 100.0),
         Value::Completion => mean(flows.filter_map(|flow| {
             let start = flow.reference.life.0.as_secs_f64();
             Some(flow.completed_s? - start)
         })),
         Value::Lost => sum(flows.map(|flow| flow.lost_packets as f64)),
         Value::LossShare => {
-            let flow = first()?;
-            let share = flow.lost_packets as f64 / flow.sent_packets as f64 * 100.0;
-            Some(share).filter(|share| share.is_finite())
+            let count = |(lost, sent), flow: &FlowResult| {
+                (lost + flow.lost_packets, sent + flow.sent_packets)
+            };
+            let (lost, sent) = flows.fold((0, 0), count);
+            (sent > 0).then(|| lost as f64 / sent as f64 * 100.0)
         }
         Value::RivalsOfLeft => of_rivals(first()?, RivalShare::of_left, mean_of),
         Value::WorstRivalOfLeft => of_rivals(first()?, RivalShare::of_left, least_of),
@@ -159,6 +162,13 @@ fn of_rivals(
 ) -> Option<f64> {
     let rivals = flow.promise.as_ref()?.rivals.iter();
     Some(of(rivals.filter_map(share).collect())? * 100.0)
+}
+
+/// Jain's index: 1 if all have the same, 1 / n if one has everything.
+fn jain(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let add = |(n, sum, squares), value| (n + 1.0, sum + value, squares + value * value);
+    let (n, sum, squares): (f64, f64, f64) = values.fold((0.0, 0.0, 0.0), add);
+    (squares > 0.0).then(|| sum * sum / (n * squares))
 }
 
 fn mean_of(values: Vec<f64>) -> Option<f64> {
@@ -208,4 +218,16 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 fn sum(values: impl Iterator<Item = f64>) -> Option<f64> {
     let values: Vec<f64> = values.collect();
     (!values.is_empty()).then(|| values.iter().sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jains_index_is_one_if_all_have_the_same() {
+        assert_eq!(jain([3.0; 10].into_iter()), Some(1.0));
+        assert_eq!(jain([8.0, 0.0, 0.0, 0.0].into_iter()), Some(0.25));
+        assert_eq!(jain([0.0; 2].into_iter()), None);
+    }
 }

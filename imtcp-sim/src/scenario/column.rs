@@ -26,12 +26,14 @@ pub enum Value {
     Goodput,
     /// Goodput as a multiple of that of another flow of the same run.
     GoodputRatio,
+    /// Jain's index of the goodput of flows that are alike, in per cent.
+    Jain,
     /// Seconds from start to end of a transfer of known size. Of flows that are alike it is the
     /// mean over those that came to their end.
     Completion,
     /// How many packets were lost.
     Lost,
-    /// The same in per cent of those that were sent.
+    /// The same in per cent of those that were sent, of all flows that are alike.
     LossShare,
     /// What flows beside a promise have, in per cent of their fair share of what is left when the
     /// promise is taken out of the link: the mean of these flows.
@@ -63,6 +65,7 @@ pub enum Value {
 const VALUES: &[(&str, Value)] = &[
     ("goodput", Value::Goodput),
     ("goodput ratio", Value::GoodputRatio),
+    ("jain", Value::Jain),
     ("completion", Value::Completion),
     ("lost", Value::Lost),
     ("loss share", Value::LossShare),
