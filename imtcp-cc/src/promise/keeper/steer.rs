@@ -50,12 +50,12 @@ impl Aim {
     }
 
     /// The window of a source that wants no more, as a multiple of the window that it needs. On
-    /// target it needs none to spare on a crowded path.
+    /// target it needs hardly any to spare on a crowded path.
     fn spare(&self) -> f64 {
         match (self.is_crowded, self.is_pressed()) {
             (false, _) => SPARE,
             (true, true) => CROWDED_SPARE,
-            (true, false) => 1.0,
+            (true, false) => NEEDED,
         }
     }
 
