@@ -1,0 +1,139 @@
+//! Common Media Server Data (CTA-5006): what the server knows of the path, for the player's choice
+//! of quality. dash.js reads `etp` and `mb`.
+
+use crate::required::HEADROOM;
+use imtcp_cc::promise::Outlook;
+use imtcp_cc::units::{Bandwidth, Bytes};
+use sfv::{KeyRef, ListSerializer, StringRef};
+use std::time::Duration;
+
+/// The field of responses.
+pub const FIELD: &str = "cmsd-dynamic";
+
+/// The entity that says it, as CTA-5006 wants it named.
+const ENTITY: &str = "imtcp-serve";
+
+/// How likely a bit rate has to be before it is suggested.
+const LIKELY: f64 = 0.9;
+
+/// What is known of a path when a response begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PathView {
+    /// The smoothed round trip.
+    pub round_trip: Option<Duration>,
+    /// The window, in bytes.
+    pub window: u64,
+    /// What the inline measurement found, in goodput.
+    pub outlook: Option<Outlook>,
+}
+
+impl PathView {
+    /// `etp`: the available bandwidth as measured, in goodput. Where nothing is measured, a window
+    /// in a round trip, as CTA-5006 suggests.
+    pub fn estimated(&self) -> Option<Bandwidth> {
+        let window = Bytes::new(self.window);
+        let by_window = || Bandwidth::from_bytes_over(window, self.round_trip?);
+        let measured = self.outlook.map(|outlook| outlook.available);
+        measured.or_else(by_window)
+    }
+
+    /// `mb`: the highest bit rate whose objects will likely come as fast as they play, whatever
+    /// they have to leave to others.
+    pub fn suggested(&self, period: Duration) -> Option<Bandwidth> {
+        let outlook = self.outlook?;
+        let is_likely = |kbps: u64| {
+            let needed = Bandwidth::from_kbps(kbps).scaled(HEADROOM);
+            outlook.probability(needed, period, 1.0) >= LIKELY
+        };
+        let (mut low, mut high) = (0, outlook.reach().as_bps() / 1000 + 1);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            match is_likely(middle) {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        (low > 0).then(|| Bandwidth::from_kbps(low))
+    }
+
+    /// The value of the field. `None` while nothing is known.
+    pub fn field(&self, period: Duration) -> Option<String> {
+        let rate = |rate: Bandwidth| Some((rate.as_bps() + 500) / 1000);
+        let round_trip = self.round_trip.map(|span| span.as_micros().div_ceil(1000));
+        let keys = [
+            ("etp", self.estimated().and_then(rate)),
+            ("mb", self.suggested(period).and_then(rate)),
+            ("rtt", round_trip.and_then(|span| u64::try_from(span).ok())),
+        ];
+        let mut list = ListSerializer::new();
+        let mut entity = list.bare_item(StringRef::constant(ENTITY));
+        let mut is_empty = true;
+        for (key, value) in keys {
+            let value = value.and_then(|value| sfv::Integer::try_from(value).ok());
+            if let Some(value) = value {
+                entity = entity.parameter(KeyRef::constant(key), value);
+                is_empty = false;
+            }
+        }
+        if is_empty {
+            return None;
+        }
+        list.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use imtcp_cc::promise::{Changes, History};
+
+    const PERIOD: Duration = Duration::from_secs(4);
+
+    fn measured(available: u64, error: u64) -> PathView {
+        let outlook = Outlook {
+            available: Bandwidth::from_kbps(available),
+            error: Bandwidth::from_kbps(error),
+            changes: Changes::default(),
+            window: Duration::from_secs(1),
+            capacity: Some(Bandwidth::from_kbps(50_000)),
+            ceiling: 0.5,
+            history: History::default(),
+        };
+        PathView {
+            round_trip: Some(Duration::from_micros(38_200)),
+            window: 100_000,
+            outlook: Some(outlook),
+        }
+    }
+
+    #[test]
+    fn the_field_has_estimate_suggestion_and_round_trip() {
+        let field = measured(20_000, 100).field(PERIOD).expect("known");
+        let suggested = measured(20_000, 100).suggested(PERIOD).expect("known");
+        let suggested = suggested.as_bps() / 1000;
+        assert_eq!(
+            field,
+            format!("\"imtcp-serve\";etp=20000;mb={suggested};rtt=39")
+        );
+        assert!((10_000..20_000).contains(&suggested), "{suggested}");
+    }
+
+    #[test]
+    fn an_uncertain_estimate_suggests_less() {
+        let sure = measured(20_000, 100).suggested(PERIOD);
+        let unsure = measured(20_000, 6_000).suggested(PERIOD);
+        assert!(unsure < sure, "{unsure:?} {sure:?}");
+    }
+
+    #[test]
+    fn without_a_measurement_the_window_tells_something_and_without_both_nothing() {
+        let unmeasured = PathView {
+            outlook: None,
+            ..measured(0, 0)
+        };
+        // 800 000 bits in 38.2 ms.
+        let field = unmeasured.field(PERIOD);
+        assert_eq!(field.as_deref(), Some("\"imtcp-serve\";etp=20942;rtt=39"));
+        assert_eq!(PathView::default().field(PERIOD), None);
+    }
+}
