@@ -5,6 +5,7 @@ use clap::Parser;
 use imtcp_examples::shutdown;
 use imtcp_serve::options::LogFormat;
 use imtcp_serve::{Options, Server};
+use std::io::Write;
 use tracing_subscriber::EnvFilter;
 
 #[tokio::main]
@@ -13,13 +14,18 @@ async fn main() -> Result<()> {
     log(options.log);
     let end = shutdown::requested()?;
     let server = Server::start(&options).await?;
-    println!("listening on https://{}/", server.address);
+    say(&format!("listening on https://{}/", server.address));
     if let Some(address) = server.metrics {
-        println!("metrics on http://{address}/metrics");
+        say(&format!("metrics on http://{address}/metrics"));
     }
     end.await;
     server.stop().await;
     Ok(())
+}
+
+/// Whoever started the server may have stopped listening to it, which is no reason to end.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
 }
 
 fn log(format: LogFormat) {

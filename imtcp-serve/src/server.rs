@@ -100,8 +100,8 @@ impl Server {
         })
     }
 
-    /// Ends it: no new connections, GOAWAY to those that there are, the answers that have begun,
-    /// and then the end of whatever is left. Completes qlogs and CSV files.
+    /// Ends it: no new connections, the answers that have begun, 503 to what comes late, and then
+    /// the end of whatever is left. Completes qlogs and CSV files.
     pub async fn stop(mut self) {
         tracing::info!(open = self.site.live.all().len(), "ending");
         self.phase.send_replace(Phase::Draining);

@@ -198,17 +198,18 @@ async fn half_open_handshakes_take_no_place() {
 #[tokio::test(flavor = "multi_thread")]
 async fn fields_without_end_close_the_connection_and_not_the_server() {
     let site = Site::start(&[("file", b"content")], &[]).await;
-    let mut client = Client::connect(site.server.address).await;
+    // quiche sends fields at once or not at all, so they have to fit into its window.
+    let mut client = Client::with_window(site.server.address, 200).await;
     let long = "x".repeat(7_000);
-    let fields = [("cmcd-session", long.as_str()); 9];
+    let fields = [("cmcd-session", long.as_str()); 4];
     assert_eq!(
         client.get("/file", &fields).await.status,
         200,
-        "63 kB are read"
+        "28 kB are read"
     );
-    let fields = [("cmcd-session", long.as_str()); 40];
+    let fields = [("cmcd-session", long.as_str()); 20];
     let answer = client.begin("GET", "/file", &fields, None).await;
-    assert!(answer.is_none_or(|answer| answer.status >= 400));
+    assert!(answer.is_none(), "140 kB are read");
     let mut client = Client::connect(site.server.address).await;
     assert_eq!(client.get("/file", &[]).await.content, b"content");
     site.server.stop().await;

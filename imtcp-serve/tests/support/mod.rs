@@ -14,8 +14,11 @@ use tokio::sync::oneshot;
 use tokio_quiche::http3::driver::{
     ClientH3Event, H3Event, InboundFrame, InboundFrameStream, NewClientRequest, OutboundFrame,
 };
+use tokio_quiche::http3::settings::Http3Settings;
+use tokio_quiche::quic::connect_with_config;
 use tokio_quiche::quiche::h3::{Header, NameValue};
-use tokio_quiche::{ClientH3Controller, QuicConnection};
+use tokio_quiche::socket::Socket;
+use tokio_quiche::{ClientH3Controller, ClientH3Driver, ConnectionParams, QuicConnection};
 
 /// What has not happened by then never happens.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -140,11 +143,20 @@ pub struct Answer {
 
 impl Client {
     pub async fn connect(server: SocketAddr) -> Self {
+        Self::with_window(server, 10).await
+    }
+
+    /// With a first window of so many packets.
+    pub async fn with_window(server: SocketAddr, packets: usize) -> Self {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await;
         let socket = socket.expect("a port");
         socket.connect(server).await.expect("a route");
-        let connected = within(tokio_quiche::quic::connect(socket, Some("localhost"))).await;
-        let (connection, controller) = connected.expect("a handshake");
+        let socket: Socket<_, _> = socket.try_into().expect("a socket");
+        let mut params = ConnectionParams::default();
+        params.settings.initial_congestion_window_packets = packets;
+        let (driver, controller) = ClientH3Driver::new(Http3Settings::default());
+        let connected = connect_with_config(socket, Some("localhost"), &params, driver);
+        let connection = within(connected).await.expect("a handshake");
         Self {
             controller,
             connection,
