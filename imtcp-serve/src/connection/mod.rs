@@ -180,10 +180,13 @@ impl Connection {
     /// What is known of the path now. `None` if the connection is gone.
     pub async fn view(&self) -> Option<PathView> {
         let path = self.stats().await?.path_stats;
+        let promise = self.promise.as_ref();
+        let window = path.as_ref().map(|path| path.cwnd as u64);
         Some(PathView {
-            round_trip: path.as_ref().map(|path| path.rtt),
-            window: path.map_or(0, |path| path.cwnd as u64),
-            outlook: self.promise.as_ref().and_then(Promise::outlook),
+            round_trip: path.map(|path| path.rtt),
+            window: window.filter(|_| promise.is_none()),
+            estimate: promise.and_then(Promise::estimate),
+            outlook: promise.and_then(Promise::outlook),
         })
     }
 
