@@ -160,7 +160,7 @@ impl Exchange {
 
     async fn add_cmsd(&self, answer: &mut Answer) {
         let view = self.connection.view().await.unwrap_or_default();
-        let field = view.field(self.connection.site.policy.period);
+        let field = view.field();
         if let Some(value) = field.and_then(|field| HeaderValue::from_str(&field).ok()) {
             answer.fields.insert(cmsd::FIELD, value);
         }

@@ -8,17 +8,17 @@ use std::time::Instant;
 #[derive(Debug, Default)]
 pub struct Undertaking {
     claims: Claims,
-    state: State,
+    /// What the controller took last.
+    required: Option<Required>,
+    /// What it did not take: not possible on this path as it is, and to be tried again.
+    refused: Option<Requirement>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum State {
-    #[default]
-    Nothing,
-    /// Accepted. Whether a probability was known then, or has been told since.
-    Required { what: Requirement, foreseen: bool },
-    /// Not possible on this path as it is; to be tried again.
-    Refused(Requirement),
+#[derive(Clone, Copy, Debug)]
+struct Required {
+    what: Requirement,
+    /// Whether it was told how likely it is.
+    foreseen: bool,
 }
 
 /// Something to tell.
@@ -47,18 +47,12 @@ impl Undertaking {
 
     /// What is in force, as far as the application knows.
     pub fn required(&self) -> Option<Requirement> {
-        match self.state {
-            State::Required { what, .. } => Some(what),
-            _ => None,
-        }
+        self.required.map(|required| required.what)
     }
 
-    /// What the path does not allow now.
+    /// What the path does not allow now. What is in force stays then.
     pub fn refused(&self) -> Option<Requirement> {
-        match self.state {
-            State::Refused(what) => Some(what),
-            _ => None,
-        }
+        self.refused
     }
 
     /// Brings the controller what has changed, and tries again what it refused. Returns when there
@@ -68,52 +62,51 @@ impl Undertaking {
     pub fn follow(&mut self, promise: &Promise, now: Instant) -> (Option<Change>, Option<Instant>) {
         let next = self.claims.expire(now);
         let wanted = self.claims.total();
-        let probability = |what: Requirement| promise.can_promise(what.rate(), what.per());
-        let change = match (wanted, self.state) {
-            (None, State::Nothing) => None,
-            (None, _) => {
-                promise.withdraw();
-                self.state = State::Nothing;
-                Some(Change::Withdrawn)
-            }
-            (Some(wanted), State::Required { what, foreseen }) if what == wanted => {
-                let known = probability(wanted).filter(|_| !foreseen);
-                known.map(|known| {
-                    self.state = State::Required {
-                        what,
-                        foreseen: true,
-                    };
-                    Change::Foreseen(wanted, known)
-                })
-            }
-            (Some(wanted), before) => {
-                let known = probability(wanted);
-                match promise.require(wanted) {
-                    Ok(()) => {
-                        self.state = State::Required {
-                            what: wanted,
-                            foreseen: known.is_some(),
-                        };
-                        Some(Change::Required(wanted, known))
-                    }
-                    // Told once.
-                    Err(_) if before == State::Refused(wanted) => None,
-                    Err(why) => {
-                        self.state = State::Refused(wanted);
-                        Some(Change::Refused(wanted, why.to_string()))
-                    }
-                }
-            }
+        let change = if wanted == self.required() {
+            self.refused = None;
+            self.foresee(promise)
+        } else if let Some(wanted) = wanted {
+            self.require(promise, wanted)
+        } else {
+            promise.withdraw();
+            (self.required, self.refused) = (None, None);
+            Some(Change::Withdrawn)
         };
         (change, next)
     }
 
+    fn require(&mut self, promise: &Promise, wanted: Requirement) -> Option<Change> {
+        let known = promise.can_promise(wanted.rate(), wanted.per());
+        match promise.require(wanted) {
+            Ok(()) => {
+                self.refused = None;
+                self.required = Some(Required {
+                    what: wanted,
+                    foreseen: known.is_some(),
+                });
+                Some(Change::Required(wanted, known))
+            }
+            // Told once.
+            Err(_) if self.refused == Some(wanted) => None,
+            Err(why) => {
+                self.refused = Some(wanted);
+                Some(Change::Refused(wanted, why.to_string()))
+            }
+        }
+    }
+
+    fn foresee(&mut self, promise: &Promise) -> Option<Change> {
+        let required = self
+            .required
+            .as_mut()
+            .filter(|required| !required.foreseen)?;
+        let known = promise.can_promise(required.what.rate(), required.what.per())?;
+        required.foreseen = true;
+        Some(Change::Foreseen(required.what, known))
+    }
+
     /// Whether the path may allow tomorrow what it refused, or tell what it did not know.
     pub fn is_waiting(&self) -> bool {
-        match self.state {
-            State::Nothing => false,
-            State::Required { foreseen, .. } => !foreseen,
-            State::Refused(_) => true,
-        }
+        self.refused.is_some() || self.required.is_some_and(|required| !required.foreseen)
     }
 }

@@ -98,6 +98,37 @@ async fn the_rate_of_a_request_holds_while_it_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_the_path_does_not_allow_is_refused_and_the_rest_stays() {
+    let content = pattern(30_000_000);
+    let site = Site::start(&[("file", &content)], &["--promise", "1 Mbit/s per 1 s"]).await;
+    let mut client = Client::connect(site.server.address).await;
+    let whole = client.get("/file", &[]).await;
+    assert!(whole.content == content);
+    // No path of sockets has two round trips in 100 us.
+    let fields = [("imtcp-required-rate", "2 Mbit/s per 100 us")];
+    let begun = client.begin("GET", "/file", &fields, None).await;
+    let mut coming = begun.expect("begun");
+    coming.some().await.expect("some content");
+    site.until("3 Mbit/s are refused, and 1 Mbit/s stays", |metrics| {
+        sample(metrics, "imtcp_serve_refused_rates_total") == 1.0
+            && metrics
+                .keys()
+                .any(|name| name.starts_with("imtcp_serve_refused_bits"))
+            && sample(metrics, "imtcp_serve_refused_bits_per_second{") == 3_000_000.0
+            && sample(metrics, REQUIRED) == 1_000_000.0
+    })
+    .await;
+    assert!(coming.read().await.content.len() < content.len());
+    site.until("nothing is refused any more", |metrics| {
+        let refused = "imtcp_serve_refused_bits_per_second{";
+        !metrics.keys().any(|name| name.starts_with(refused))
+            && sample(metrics, REQUIRED) == 1_000_000.0
+    })
+    .await;
+    site.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn rules_by_path_and_fields_of_requests_are_promises_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let rules = folder.path().join("rates.toml");

@@ -95,12 +95,12 @@ pub async fn run(
         Err(NoPromise::OtherController) => None,
         Err(_) => {
             site.counts.handshakes_failed.inc();
-            tracing::info!(connection = %id, %peer, "no handshake");
+            tracing::info!(connection = &*id, %peer, "no handshake");
             return;
         }
     };
     site.counts.connections.inc();
-    tracing::info!(connection = %id, %peer, "connected");
+    tracing::info!(connection = &*id, %peer, "connected");
     let connection = Arc::new(Connection {
         id,
         peer,
@@ -186,7 +186,6 @@ impl Connection {
             round_trip: path.map(|path| path.rtt),
             window: window.filter(|_| promise.is_none()),
             estimate: promise.and_then(Promise::estimate),
-            outlook: promise.and_then(Promise::outlook),
         })
     }
 
