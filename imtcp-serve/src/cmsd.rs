@@ -40,12 +40,11 @@ impl PathView {
         self.estimate.map(measured).or_else(by_window)
     }
 
-    /// `mb`: the highest bit rate whose objects come as fast as they play, by the lower end of the
-    /// estimate's interval. The library's forecast over a whole segment is too cautious for this:
-    /// after one jump of the estimate it calls no rate likely.
+    /// `mb`: the highest bit rate whose objects come as fast as they play, by the estimate. Its
+    /// interval is of no use here: beside bursts of segments it often reaches down to 0.
     pub fn suggested(&self) -> Option<Bandwidth> {
-        let low = self.estimate?.low.scaled(GOODPUT_SHARE / HEADROOM);
-        Some(low).filter(|rate| !rate.is_zero())
+        let available = self.estimate?.available;
+        Some(available.scaled(GOODPUT_SHARE / HEADROOM)).filter(|rate| !rate.is_zero())
     }
 
     /// The value of the field. `None` while nothing is known.
@@ -80,12 +79,13 @@ mod tests {
     use imtcp_cc::Flags;
     use imtcp_cc::units::Timestamp;
 
-    fn measured(available: u64, low: u64) -> PathView {
+    fn measured(kbps: u64) -> PathView {
+        let available = Bandwidth::from_kbps(kbps);
         let estimate = Estimate {
             at: Timestamp::from_nanos(1),
-            available: Bandwidth::from_kbps(available),
-            low: Bandwidth::from_kbps(low),
-            high: Bandwidth::from_kbps(available + 1),
+            available,
+            low: Bandwidth::ZERO,
+            high: available,
             window: Duration::from_secs(1),
             flags: Flags::default(),
         };
@@ -98,16 +98,16 @@ mod tests {
 
     #[test]
     fn the_field_has_estimate_suggestion_and_round_trip() {
-        // 0.95 of 20 Mbit/s, and 0.95 / 1.1 of 18.
-        let field = measured(20_000, 18_000).field();
-        let expected = "\"imtcp-serve\";etp=19000;mb=15545;rtt=39";
+        // 0.95 of 20 Mbit/s, and 0.95 / 1.1 of it.
+        let field = measured(20_000).field();
+        let expected = "\"imtcp-serve\";etp=19000;mb=17273;rtt=39";
         assert_eq!(field.as_deref(), Some(expected));
     }
 
     #[test]
-    fn an_estimate_that_may_be_nothing_suggests_nothing() {
-        let field = measured(20_000, 0).field();
-        assert_eq!(field.as_deref(), Some("\"imtcp-serve\";etp=19000;rtt=39"));
+    fn where_nothing_is_available_nothing_is_suggested() {
+        let field = measured(0).field();
+        assert_eq!(field.as_deref(), Some("\"imtcp-serve\";etp=0;rtt=39"));
     }
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
     fn a_measurement_that_cannot_tell_is_no_estimate() {
         let unknown = PathView {
             estimate: None,
-            ..measured(20_000, 18_000)
+            ..measured(20_000)
         };
         let field = unknown.field();
         assert_eq!(field.as_deref(), Some("\"imtcp-serve\";rtt=39"));
