@@ -128,7 +128,8 @@ proptest! {
     #[test]
     fn no_bytes_make_the_reader_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..200),
-        text in "((br|bl|su|ot|rtp|mtp|d|x)(=(-?[0-9]{1,17}([.][0-9]{0,4})?|v|[(\")]|[?]1))?[,; ]?){0,9}",
+        text in "((br|bl|su|ot|rtp|mtp|d|x)\
+                 (=(-?[0-9]{1,17}([.][0-9]{0,4})?|v|[(\")]|[?]1))?[,; ]?){0,9}",
     ) {
         let _ = Cmcd::from_json(&bytes);
         let mut headers = HeaderMap::new();
