@@ -1,0 +1,239 @@
+//! One connection, from its first packet to its end.
+
+mod report;
+mod task;
+
+pub(crate) use report::ms;
+
+use crate::cmsd::PathView;
+use crate::required::{Key, RequiredRate};
+use crate::site::Site;
+use crate::undertaking::Undertaking;
+use imtcp_cc::promise::{Promise, Requirement};
+use imtcp_cc::units::Bandwidth;
+use imtcp_tokio_quiche::NoPromise;
+use std::fmt::{self, Write};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use task::Task;
+use tokio::net::UdpSocket;
+use tokio::sync::{Notify, oneshot, watch};
+use tokio_quiche::http3::driver::{RequestSender, ServerH3Command};
+use tokio_quiche::http3::settings::Http3Settings;
+use tokio_quiche::metrics::DefaultMetrics;
+use tokio_quiche::quic::{ConnectionShutdownBehaviour, QuicCommand, QuicConnectionStats};
+use tokio_quiche::{InitialQuicConnection, ServerH3Driver};
+
+/// How often something that the path refused is tried again.
+const TRY_AGAIN: Duration = Duration::from_millis(250);
+
+/// The most that a request's fields may take together. Beyond it quiche closes the connection.
+const MOST_FIELDS: u64 = 32 * 1024;
+
+/// H3_NO_ERROR (RFC 9114, section 8.1).
+const NO_ERROR: u64 = 0x100;
+
+/// How far the server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// It serves.
+    Serving,
+    /// It finishes what has begun.
+    Draining,
+    /// It closes whatever is left.
+    Closing,
+}
+
+/// What the tasks of a connection share.
+pub struct Connection {
+    /// Its name in qlogs, logs, CSV files and metrics: quiche's trace ID.
+    pub id: Arc<str>,
+    /// The client's address at the beginning.
+    pub peer: SocketAddr,
+    /// The handle of its promise, unless the controller is quiche's.
+    pub promise: Option<Promise>,
+    /// What all connections share.
+    pub site: Arc<Site>,
+    /// Bytes of content given to the driver.
+    pub bytes: AtomicU64,
+    commands: Commands,
+    undertaking: Mutex<Undertaking>,
+    /// Wakes the connection's own task: what is required has changed.
+    changed: Notify,
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("id", &self.id)
+            .field("peer", &self.peer)
+            .finish_non_exhaustive()
+    }
+}
+
+type Commands = RequestSender<ServerH3Command, QuicCommand>;
+
+/// Serves a connection until it ends.
+pub async fn run(
+    accepted: InitialQuicConnection<UdpSocket, DefaultMetrics>,
+    site: Arc<Site>,
+    phase: watch::Receiver<Phase>,
+) {
+    let peer = accepted.peer_addr();
+    let mut settings = Http3Settings::default();
+    settings.max_header_list_size = Some(MOST_FIELDS);
+    settings.post_accept_timeout = Some(Duration::from_secs(30));
+    let (driver, controller) = ServerH3Driver::new(settings);
+    let quic = accepted.start(driver);
+    let id: Arc<str> = hex(quic.scid()).into();
+    let commands = controller.cmd_sender();
+    // Answered when the handshake is done.
+    let promise = match imtcp_tokio_quiche::promise(&commands).await {
+        Ok(promise) => Some(promise),
+        Err(NoPromise::OtherController) => None,
+        Err(_) => {
+            site.counts.handshakes_failed.inc();
+            tracing::info!(connection = &*id, %peer, "no handshake");
+            return;
+        }
+    };
+    site.counts.connections.inc();
+    tracing::info!(connection = &*id, %peer, "connected");
+    let connection = Arc::new(Connection {
+        id,
+        peer,
+        promise,
+        site,
+        bytes: AtomicU64::new(0),
+        commands,
+        undertaking: Mutex::default(),
+        changed: Notify::new(),
+    });
+    let number = connection.site.live.add(Arc::clone(&connection));
+    let task = Task::new(Arc::clone(&connection), controller, phase);
+    let ended = task.run().await;
+    connection.site.live.remove(number);
+    connection.tell_the_end(&quic, &ended);
+}
+
+/// quiche's trace ID.
+fn hex(id: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in id {
+        // A String takes whatever is written.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+impl Connection {
+    fn undertaking(&self) -> MutexGuard<'_, Undertaking> {
+        // Whole after every call, so a poisoned lock holds nothing half-made.
+        self.undertaking
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A request that needs this rate begins.
+    pub fn begin(&self, rate: RequiredRate) {
+        self.undertaking().begin(rate, Instant::now());
+        self.follow();
+    }
+
+    /// It ends.
+    pub fn end(&self, key: Key) {
+        self.undertaking().end(key, Instant::now());
+        self.follow();
+    }
+
+    fn follow(&self) {
+        self.bring();
+        self.changed.notify_one();
+    }
+
+    /// Brings the controller what is required. Returns when to look again.
+    fn bring(&self) -> Option<Instant> {
+        let promise = self.promise.as_ref()?;
+        let now = Instant::now();
+        let mut undertaking = self.undertaking();
+        let (change, next) = undertaking.follow(promise, now);
+        let soon = undertaking.is_waiting().then(|| now + TRY_AGAIN);
+        drop(undertaking);
+        if let Some(change) = change {
+            self.tell(&change);
+        }
+        [next, soon].into_iter().flatten().min()
+    }
+
+    /// The rate that is required, and the one that the path refused.
+    pub fn required(&self) -> (Option<Bandwidth>, Option<Bandwidth>) {
+        let undertaking = self.undertaking();
+        let rate = |requirement: Requirement| requirement.rate();
+        (
+            undertaking.required().map(rate),
+            undertaking.refused().map(rate),
+        )
+    }
+
+    /// What is known of the path now. `None` if the connection is gone.
+    pub async fn view(&self) -> Option<PathView> {
+        let path = self.stats().await?.path_stats;
+        let promise = self.promise.as_ref();
+        let window = path.as_ref().map(|path| path.cwnd as u64);
+        Some(PathView {
+            round_trip: path.map(|path| path.rtt),
+            window: window.filter(|_| promise.is_none()),
+            estimate: promise.and_then(Promise::estimate),
+        })
+    }
+
+    async fn stats(&self) -> Option<QuicConnectionStats> {
+        let (give, given) = oneshot::channel();
+        let answer = move |stats| {
+            // Whoever asked may have stopped waiting.
+            let _ = give.send(stats);
+        };
+        let command = QuicCommand::ConnectionStats(Box::new(answer));
+        self.commands.send(command).ok()?;
+        given.await.ok()
+    }
+
+    fn close(&self) {
+        // It may be gone already.
+        let _ = self
+            .commands
+            .send(QuicCommand::ConnectionClose(ConnectionShutdownBehaviour {
+                send_application_close: true,
+                error_code: NO_ERROR,
+                reason: Vec::new(),
+            }));
+    }
+
+    /// Closes once everything that was sent is acknowledged. quiche does not tell that, but for how
+    /// long something was in flight: if a probe timeout passes and that stays the same, nothing is.
+    async fn close_when_delivered(&self) {
+        let mut before = None;
+        while let Some(stats) = self.stats().await {
+            let in_flight = stats.stats.bytes_in_flight_duration;
+            if before == Some(in_flight) {
+                break;
+            }
+            before = Some(in_flight);
+            let path = stats.path_stats;
+            let timeout = path.map_or(TRY_AGAIN, |path| path.rtt + path.rttvar * 4);
+            tokio::time::sleep(timeout + Duration::from_millis(50)).await;
+        }
+        self.close();
+    }
+}
+
+/// What a connection's own task counted.
+#[derive(Debug)]
+struct Ended {
+    requests: u64,
+    /// The time in which a request was being answered.
+    busy: Duration,
+    lasted: Duration,
+}

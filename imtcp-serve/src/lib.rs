@@ -1,0 +1,23 @@
+#![doc = include_str!("../README.md")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a server runs by the real clock; nothing here has to repeat itself"
+)]
+
+pub mod answer;
+pub mod cmsd;
+pub mod connection;
+pub mod csv;
+mod exchange;
+pub mod folder;
+pub mod metrics;
+pub mod options;
+pub mod request;
+pub mod required;
+pub mod server;
+pub mod site;
+pub mod tls;
+mod undertaking;
+
+pub use options::Options;
+pub use server::Server;

@@ -1,0 +1,42 @@
+//! `imtcp-serve`: reads the command line, starts the server, and ends it at SIGTERM or Ctrl-C.
+
+use anyhow::Result;
+use clap::Parser;
+use imtcp_examples::shutdown;
+use imtcp_serve::options::LogFormat;
+use imtcp_serve::{Options, Server};
+use std::io::Write;
+use tracing_subscriber::EnvFilter;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let options = Options::parse();
+    log(options.log);
+    let end = shutdown::requested()?;
+    let server = Server::start(&options).await?;
+    say(&format!("listening on https://{}/", server.address));
+    if let Some(address) = server.metrics {
+        say(&format!("metrics on http://{address}/metrics"));
+    }
+    end.await;
+    server.stop().await;
+    Ok(())
+}
+
+/// Whoever started the server may have stopped listening to it, which is no reason to end.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+fn log(format: LogFormat) {
+    let filter = EnvFilter::try_from_default_env();
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new("warn,imtcp_serve=info"));
+    let to_errors = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false)
+        .with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => to_errors.init(),
+        LogFormat::Json => to_errors.json().flatten_event(true).init(),
+    }
+}

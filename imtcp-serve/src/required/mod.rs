@@ -1,0 +1,187 @@
+//! One required rate, in every dialect: what a request says of the rate that it needs becomes a
+//! [`RequiredRate`], and all of a connection's together become its promise ([`Claims`]).
+//!
+//! | Dialect | Said by | Becomes |
+//! |---|---|---|
+//! | `imtcp-required-rate: 8 Mbit/s per 2 s` | whoever writes the client | the same |
+//! | `priority: u=3, r=4500` | a client that knows the draft | exactly 4.5 Mbit/s |
+//! | CMCD | a player | see [`Policy::of_player`] |
+//! | a rule by path | the operator | the same |
+//!
+//! The first in this order that says something counts: the closer to the request, the more it
+//! knows of what the request is for.
+
+mod claims;
+mod cmcd;
+mod priority;
+mod setting;
+
+pub use claims::{Claims, Key};
+pub use cmcd::{Cmcd, Malformed, ObjectKind};
+pub use setting::{FIELD as REQUIRED_RATE_FIELD, Rules};
+
+use http::HeaderMap;
+use imtcp_cc::promise::{Demand, Requirement};
+use imtcp_cc::units::Bandwidth;
+use std::time::Duration;
+
+/// What a segment has beyond its declared bit rate: containers, HTTP, and segments that are larger
+/// than the mean. Manifests declare peaks (CTA-5004), so this need not cover those.
+pub(crate) const HEADROOM: f64 = 1.1;
+
+/// How much faster than it plays an object is required at most, for a player that waits for it. A
+/// segment of 4 s is there after 2 s then.
+const FASTEST: f64 = 2.0;
+
+/// How many objects lie in a comfortable buffer.
+const COMFORTABLE: u32 = 2;
+
+/// A rate that one request, or one kind of a player's requests, needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequiredRate {
+    /// What is required.
+    pub requirement: Requirement,
+    /// Whose it is. A later one with the same key takes its place.
+    pub key: Key,
+}
+
+/// What the operator allows and prefers.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// The period over which rates of clients are means, where the dialect has none.
+    pub period: Duration,
+    /// The highest rate that a client may require. It gets this one if it asks for more.
+    pub most: Bandwidth,
+    /// Whether a player with a comfortable buffer gets no more than it needs. Its choice of quality
+    /// has to go by CMSD then, because what it measures itself is what it asked for.
+    pub steady: bool,
+    /// Rates by path.
+    pub rules: Rules,
+}
+
+/// What a request said, understood or not.
+#[derive(Clone, Debug, Default)]
+pub struct Heard {
+    /// The rate, if it said one.
+    pub rate: Option<RequiredRate>,
+    /// CMCD, if there was any.
+    pub cmcd: Option<Cmcd>,
+    /// What could not be understood, for the log.
+    pub complaints: Vec<String>,
+}
+
+/// The parts of a request that may name a rate.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'r> {
+    /// The request's stream.
+    pub stream: u64,
+    /// Its path, decoded or not, without the query.
+    pub path: &'r str,
+    /// Its query.
+    pub query: Option<&'r str>,
+    /// Its header fields.
+    pub fields: &'r HeaderMap,
+    /// What a PRIORITY_UPDATE frame said, which overrules the field.
+    pub priority_update: Option<&'r [u8]>,
+}
+
+impl Policy {
+    /// Listens to all dialects.
+    pub fn hear(&self, said: &Said<'_>) -> Heard {
+        let mut heard = Heard::default();
+        match Cmcd::of_request(said.fields, said.query) {
+            Ok(cmcd) => heard.cmcd = cmcd,
+            Err(malformed) => heard.complaints.push(malformed.to_string()),
+        }
+        let by_field = setting::of_request(said.fields).unwrap_or_else(|error| {
+            heard.complaints.push(error);
+            None
+        });
+        let of_stream = |requirement| self.bounded(requirement, Key::Stream(said.stream));
+        let by_path = || {
+            let (number, requirement) = self.rules.find(said.path)?;
+            let key = Key::Rule(number);
+            Some(RequiredRate { requirement, key })
+        };
+        heard.rate = by_field
+            .and_then(of_stream)
+            .or_else(|| of_stream(self.by_priority(said)?))
+            .or_else(|| self.of_player(heard.cmcd.as_ref()?))
+            .or_else(by_path);
+        heard
+    }
+
+    /// What a client has no use for more than, it wants exactly.
+    fn by_priority(&self, said: &Said<'_>) -> Option<Requirement> {
+        let field = said.fields.get("priority").map(|value| value.as_bytes());
+        let rate = priority::required_rate(said.priority_update.or(field)?)?;
+        let requirement = Requirement::new(rate.min(self.most), self.period).ok()?;
+        Some(requirement.demand(Demand::Exactly))
+    }
+
+    /// What a player needs, by its CMCD:
+    ///
+    /// - `br`, and a tenth more for what `br` does not count;
+    /// - up to twice that for a player that waits (`su`, `bs`), or whose buffer (`bl`) is shorter
+    ///   than the object (`d`, or the period if it is not told);
+    /// - never more than it calls sufficient (`rtp`). Without `br`, exactly `rtp`;
+    /// - exactly that, and no more, if the operator prefers so and the buffer is comfortable;
+    /// - nothing for manifests, captions and keys.
+    pub fn of_player(&self, cmcd: &Cmcd) -> Option<RequiredRate> {
+        if cmcd.kind == ObjectKind::Other {
+            return None;
+        }
+        let sufficient = cmcd.sufficient_kbps.map(Bandwidth::from_kbps);
+        let (rate, demand) = match cmcd.bitrate_kbps {
+            Some(bitrate) => {
+                let needed = Bandwidth::from_kbps(bitrate).scaled(HEADROOM * self.hurry(cmcd));
+                let rate = sufficient.map_or(needed, |most| most.min(needed));
+                (rate, self.demand(cmcd))
+            }
+            None => (sufficient?, Demand::Exactly),
+        };
+        let requirement = Requirement::new(rate, self.period).ok()?;
+        self.bounded(requirement.demand(demand), Key::Player(cmcd.kind))
+    }
+
+    fn object(&self, cmcd: &Cmcd) -> Duration {
+        let told = cmcd.duration.filter(|duration| !duration.is_zero());
+        told.unwrap_or(self.period)
+    }
+
+    fn hurry(&self, cmcd: &Cmcd) -> f64 {
+        if cmcd.startup || cmcd.starved {
+            return FASTEST;
+        }
+        match cmcd.buffer {
+            Some(buffer) if !buffer.is_zero() => {
+                let ratio = self.object(cmcd).as_secs_f64() / buffer.as_secs_f64();
+                ratio.clamp(1.0, FASTEST)
+            }
+            Some(_) => FASTEST,
+            None => 1.0,
+        }
+    }
+
+    fn demand(&self, cmcd: &Cmcd) -> Demand {
+        let enough = self.object(cmcd) * COMFORTABLE;
+        let is_comfortable = cmcd.buffer.is_some_and(|buffer| buffer >= enough);
+        match self.steady && is_comfortable && !cmcd.startup && !cmcd.starved {
+            true => Demand::Exactly,
+            false => Demand::AtLeast,
+        }
+    }
+
+    fn bounded(&self, requirement: Requirement, key: Key) -> Option<RequiredRate> {
+        let rate = requirement.rate().min(self.most);
+        let bounded = Requirement::new(rate, requirement.per()).ok()?;
+        Some(RequiredRate {
+            requirement: bounded.demand(requirement.wanted()),
+            key,
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,57 @@
+//! The parameter `r` of HTTP priorities (RFC 9218): the rate above which a client has no use for
+//! more, as drafted in draft-chatzis-httpbis-required-rate-00.
+//!
+//! The draft is young. Its unit is taken to be that of CMCD, kbit/s, and [`BITS`] is the place to
+//! change if it becomes another.
+
+use imtcp_cc::units::Bandwidth;
+use sfv::{BareItem, Dictionary, ListEntry, Parser};
+
+/// The bits per second of 1.
+const BITS: u64 = 1000;
+
+/// Reads the value of a `Priority` field, or of a PRIORITY_UPDATE frame. Whatever is malformed is
+/// ignored, as RFC 9218 demands of all parameters.
+pub fn required_rate(value: &[u8]) -> Option<Bandwidth> {
+    let value = std::str::from_utf8(value).ok()?;
+    let parameters = Parser::new(value).parse::<Dictionary>().ok()?;
+    let ListEntry::Item(item) = parameters.get("r")? else {
+        return None;
+    };
+    let BareItem::Integer(rate) = item.bare_item else {
+        return None;
+    };
+    let rate = u64::try_from(i64::from(rate)).ok()?;
+    Some(Bandwidth::from_bps(rate.saturating_mul(BITS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn r_is_read_beside_other_parameters() {
+        let rate = Some(Bandwidth::from_kbps(4500));
+        for value in ["r=4500", "u=3, i, r=4500", "r=4500;a=b, new=(1 2)"] {
+            assert_eq!(required_rate(value.as_bytes()), rate, "{value}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_ignored() {
+        for value in [
+            "", "u=1, i", "r", "r=4.5", "r=-1", "r=(1)", "r=fast", "u=1,,r=4", "R=4",
+        ] {
+            assert_eq!(required_rate(value.as_bytes()), None, "{value}");
+        }
+        assert_eq!(required_rate(b"r=1\xff"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            let _ = required_rate(&bytes);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What all connections of a server share.
+
+use crate::connection::Connection;
+use crate::csv::CsvFile;
+use crate::folder::Folder;
+use crate::metrics::Counts;
+use crate::required::Policy;
+use imtcp_cc::promise::Requirement;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What all connections of a server share.
+#[derive(Debug)]
+pub struct Site {
+    /// What is served.
+    pub folder: Folder,
+    /// What clients may require.
+    pub policy: Policy,
+    /// What is required on every connection.
+    pub promise: Option<Requirement>,
+    /// What has happened so far.
+    pub counts: Counts,
+    /// The connections that there are.
+    pub live: Arc<Live>,
+    /// Where the fate of promises is written.
+    pub slots: Option<CsvFile>,
+}
+
+/// The connections that there are, in the order in which they came.
+#[derive(Debug, Default)]
+pub struct Live(Mutex<Register>);
+
+#[derive(Debug, Default)]
+struct Register {
+    count: u64,
+    connections: BTreeMap<u64, Arc<Connection>>,
+}
+
+impl Live {
+    fn lock(&self) -> MutexGuard<'_, Register> {
+        // Whole after every call, so a poisoned lock holds nothing half-made.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds one. Returns its number, to remove it by.
+    pub fn add(&self, connection: Arc<Connection>) -> u64 {
+        let mut register = self.lock();
+        register.count += 1;
+        let number = register.count;
+        register.connections.insert(number, connection);
+        number
+    }
+
+    /// Removes one.
+    pub fn remove(&self, number: u64) {
+        self.lock().connections.remove(&number);
+    }
+
+    /// All of them, as of now.
+    pub fn all(&self) -> Vec<Arc<Connection>> {
+        self.lock().connections.values().cloned().collect()
+    }
+}

@@ -1,0 +1,110 @@
+//! The certificate: the user's, or one that is made at the first start and kept.
+
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::io::Write;
+use std::net::IpAddr;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Names of the files in the folder that is kept.
+const CERTIFICATE: &str = "cert.pem";
+const KEY: &str = "key.pem";
+
+/// Two files in PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The certificate, followed by those of its issuers.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+impl Identity {
+    /// Files of the user.
+    ///
+    /// # Errors
+    /// One cannot be read.
+    pub fn of_files(certificate: &Path, key: &Path) -> Result<Self> {
+        for file in [certificate, key] {
+            fs::File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
+        }
+        Ok(Self {
+            certificate: certificate.to_owned(),
+            key: key.to_owned(),
+        })
+    }
+
+    /// The pair that is kept in `folder`. It is made if there is none, for `localhost` and this
+    /// address; no client has reason to trust it.
+    ///
+    /// # Errors
+    /// It cannot be read or written, or half of it is missing.
+    pub fn kept_in(folder: &Path, address: IpAddr) -> Result<Self> {
+        let (certificate, key) = (folder.join(CERTIFICATE), folder.join(KEY));
+        match (certificate.exists(), key.exists()) {
+            (true, true) => {}
+            (false, false) => make(folder, &certificate, &key, address)?,
+            (is_there, _) => {
+                let missing = if is_there { &key } else { &certificate };
+                ensure!(
+                    false,
+                    "{} is missing, and its counterpart is there; bring it back, or delete both",
+                    missing.display()
+                );
+            }
+        }
+        Self::of_files(&certificate, &key)
+    }
+}
+
+fn make(folder: &Path, certificate: &Path, key: &Path, address: IpAddr) -> Result<()> {
+    let names = vec!["localhost".to_owned(), address.to_string()];
+    let made = rcgen::generate_simple_self_signed(names);
+    let made = made.context("cannot make a self-signed certificate")?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let written = |path: &Path, text: String, mode: u32| {
+        let mut options = fs::OpenOptions::new();
+        let file = options.write(true).create_new(true).mode(mode).open(path);
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
+            .with_context(|| format!("cannot write {}", path.display()))
+    };
+    written(key, made.signing_key.serialize_pem(), 0o600)?;
+    written(certificate, made.cert.pem(), 0o644)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+    use std::os::unix::fs::PermissionsExt;
+
+    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+    #[test]
+    fn a_pair_is_made_once_and_its_key_is_private() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inner = folder.path().join("deep/tls");
+        let first = Identity::kept_in(&inner, HERE).expect("made");
+        let text = fs::read_to_string(&first.certificate).expect("there");
+        assert!(text.starts_with("-----BEGIN CERTIFICATE-----"), "{text}");
+        let mode = fs::metadata(&first.key)
+            .expect("there")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(Identity::kept_in(&inner, HERE).expect("kept"), first);
+        assert_eq!(fs::read_to_string(&first.certificate).expect("there"), text);
+    }
+
+    #[test]
+    fn half_a_pair_is_no_pair() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join(KEY), "").expect("written");
+        let error = Identity::kept_in(folder.path(), HERE).expect_err("half");
+        assert!(error.to_string().contains("cert.pem is missing"), "{error}");
+        let error = Identity::of_files(Path::new("/no/cert"), Path::new("/no/key"));
+        let error = format!("{:#}", error.expect_err("none"));
+        assert!(error.contains("cannot read /no/cert"), "{error}");
+    }
+}
