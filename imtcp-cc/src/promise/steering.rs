@@ -109,6 +109,11 @@ pub(super) fn at_least(k_bw: f64, k_max: f64, window: f64, least: f64) -> f64 {
 /// source sends to make up for what it lacks.
 pub(super) const SPARE: f64 = 2.0;
 
+/// The least window that is enough for a source that wants no more than a rate, in packets. After
+/// half of it is taken, a loss is still found by the packets behind it (kPacketThreshold of RFC
+/// 9002, section 6.1.1), and not by a timeout. The rate stays the bound.
+const LEAST_ENOUGH: f64 = 8.0;
+
 /// The window to which a source that wants `rate` packets per second and no more is steered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Enough {
@@ -132,7 +137,7 @@ impl Enough {
         length: u32,
         spare: f64,
     ) -> Self {
-        let enough = spare * rate * srtt;
+        let enough = (spare * rate * srtt).max(LEAST_ENOUGH);
         let fits = path.is_some_and(|path| rate <= path.reach());
         let planned = (enough - window) / f64::from(length.max(1));
         Self {
