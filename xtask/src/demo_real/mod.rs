@@ -3,8 +3,8 @@
 //!
 //! Server and client run in two network namespaces joined by a veth pair; a token bucket on the
 //! server's side is the tight link. Four transfers are made with and without cross traffic, each
-//! with and without measuring. Two more are made beside TCP flows: one that is promised more than
-//! its share, and one that is not.
+//! with and without measuring. More are made beside TCP flows: some that are promised more than
+//! their share, and one that is not.
 
 mod estimates;
 mod promise;
@@ -25,10 +25,10 @@ use transfer::{Bench, Transfer};
 const LINK_MBPS: u32 = 20;
 
 /// Measures a path of 20 Mbit/s between two network namespaces, with and without cross traffic;
-/// then requires more than a fair share of it beside 16 TCP flows.
+/// then requires more than a fair share of it beside TCP flows.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// How long each of the six transfers takes, in seconds.
+    /// How long each transfer takes, in seconds.
     #[arg(
         long,
         value_name = "SECONDS",
@@ -36,6 +36,25 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u32).range(5..=600)
     )]
     seconds: u32,
+
+    /// How many TCP flows the promise is made beside.
+    #[arg(
+        long,
+        value_name = "FLOWS,...",
+        value_delimiter = ',',
+        default_value = "16",
+        value_parser = clap::value_parser!(u32).range(1..=64)
+    )]
+    rivals: Vec<u32>,
+
+    /// How often each transfer with a promise is made.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=100)
+    )]
+    runs: u32,
 
     /// Run the programs from this folder instead of building them.
     #[arg(long, value_name = "DIR")]
@@ -65,27 +84,32 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let silent = bench.run(Transfer::without_measuring(cross_mbps))?;
         comparisons.push(Comparison::new(cross_mbps, &measuring, &silent)?);
     }
-    let contest = promise::run(&bench)?;
+    let rivals = arguments.rivals.iter();
+    let contests = rivals.map(|flows| promise::run(&bench, *flows, arguments.runs));
+    let contests = contests.collect::<Result<Vec<_>>>()?;
     say!("\n{}", report::table(&comparisons))?;
-    say!("\n{}", contest.table())?;
+    for contest in &contests {
+        say!("\n{}", contest.table())?;
+    }
     say!(
         "\nEstimates, slots, qlogs, and what the programs said: {}",
         scratch.display()
     )?;
-    verdict(&comparisons, &contest)
+    verdict(&comparisons, &contests)
 }
 
 /// Names what is not as it should be.
-fn verdict(comparisons: &[Comparison], contest: &promise::Verdict) -> Result<ExitCode> {
+fn verdict(comparisons: &[Comparison], contests: &[promise::Verdict]) -> Result<ExitCode> {
     let is_close = comparisons.iter().all(Comparison::is_close);
     if !is_close {
         let percent = report::TOLERANCE_PERCENT;
         say!("An estimate is further than {percent} % off.")?;
     }
-    if !contest.is_kept() {
+    let is_kept = contests.iter().all(promise::Verdict::is_kept);
+    if !is_kept {
         say!("{}", promise::Verdict::complaint())?;
     }
-    Ok(if is_close && contest.is_kept() {
+    Ok(if is_close && is_kept {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

@@ -18,10 +18,7 @@ const PROMISE: &str = "6 Mbit/s per 2 s";
 const REQUIRED_BPS: f64 = 6e6;
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// The number of TCP flows beside it, and their congestion control, Linux's default. They are many
-/// because few of them leave a paced flow more than its share: the kernel sends in bursts, which
-/// pay for the full queue. Beside six or eight nothing needs to be promised in most periods.
-const RIVALS: u32 = 16;
+/// The congestion control of the TCP flows beside it: Linux's default.
 const CONGESTION_CONTROL: &str = "cubic";
 
 /// How long these have the path for themselves.
@@ -41,9 +38,10 @@ pub struct Contest {
     rivals_bps: f64,
 }
 
-/// The same, with a promise and without.
+/// The same beside so many TCP flows, with a promise in several runs, and once without.
 pub struct Verdict {
-    with: Contest,
+    rivals: u32,
+    with: Vec<Contest>,
     without: Contest,
 }
 
@@ -57,21 +55,25 @@ struct Tally {
 /// A line of the table: a name, and how to say it of a transfer.
 type Row = (&'static str, fn(&Contest) -> String);
 
-/// Makes both transfers.
-pub fn run(bench: &Bench<'_>) -> Result<Verdict> {
-    let without = contest(bench, None)?;
-    let with = contest(bench, Some(PROMISE))?;
-    Ok(Verdict { with, without })
+/// Makes the transfers beside `rivals` TCP flows, those with a promise `runs` times. Few TCP flows
+/// leave a paced flow more than its share: the kernel sends in bursts, which pay for the full
+/// queue. Beside six or eight nothing needs to be promised in most periods.
+pub fn run(bench: &Bench<'_>, rivals: u32, runs: u32) -> Result<Verdict> {
+    let without = contest(bench, rivals, &format!("no-promise-{rivals}"), None)?;
+    let with = (1..=runs).map(|run| {
+        let name = format!("promise-{rivals}-{run}");
+        contest(bench, rivals, &name, Some(PROMISE))
+    });
+    Ok(Verdict {
+        rivals,
+        with: with.collect::<Result<_>>()?,
+        without,
+    })
 }
 
-fn contest(bench: &Bench<'_>, promise: Option<&str>) -> Result<Contest> {
-    let name = if promise.is_some() {
-        "promise"
-    } else {
-        "no-promise"
-    };
+fn contest(bench: &Bench<'_>, rivals: u32, name: &str, promise: Option<&str>) -> Result<Contest> {
     say!(
-        "{} s beside {RIVALS} TCP flows ({CONGESTION_CONTROL}), {}",
+        "{} s beside {rivals} TCP flows ({CONGESTION_CONTROL}), {}",
         bench.seconds,
         promise.map_or("nothing required".to_owned(), |text| format!(
             "{text} required"
@@ -82,7 +84,7 @@ fn contest(bench: &Bench<'_>, promise: Option<&str>) -> Result<Contest> {
     File::create(&file)
         .and_then(|made| made.set_len(bytes_of_the_whole_link(bench.seconds)))
         .with_context(|| format!("cannot create {}", file.display()))?;
-    let rivals = Rivals::start(bench, &log)?;
+    let rivals = Rivals::start(bench, rivals, &log)?;
 
     let slots = log("slots.csv");
     let slots_name = slots.to_string_lossy();
@@ -135,7 +137,11 @@ struct Rivals {
 }
 
 impl Rivals {
-    fn start(bench: &Bench<'_>, log: &dyn Fn(&str) -> std::path::PathBuf) -> Result<Self> {
+    fn start(
+        bench: &Bench<'_>,
+        flows: u32,
+        log: &dyn Fn(&str) -> std::path::PathBuf,
+    ) -> Result<Self> {
         let address = format!("{}:9", Network::CLIENT);
         let mut receiver = bench.launcher.start(
             bench.network.client(),
@@ -149,7 +155,7 @@ impl Rivals {
             "--to",
             &address,
             "--flows",
-            &RIVALS.to_string(),
+            &flows.to_string(),
             "--congestion-control",
             CONGESTION_CONTROL,
         ];
@@ -182,13 +188,25 @@ impl Contest {
 }
 
 impl Verdict {
-    /// Whether the promise was kept often enough, by the server's reports, and was needed for it,
-    /// by what arrived.
+    /// Whether the promise was kept often enough in each run, by the server's reports, and if it
+    /// was needed, was of use, by what arrived.
     pub fn is_kept(&self) -> bool {
-        let slots = &self.with.slots;
-        let kept = slots.iter().filter(|slot| slot.is_kept).count();
-        let is_enough = !slots.is_empty() && kept as f64 >= LEAST_KEPT * slots.len() as f64;
-        is_enough && self.with.periods_with_the_rate() > self.without.periods_with_the_rate()
+        let without = &self.without;
+        let is_needed = without.periods_with_the_rate() < without.arrived_bps.len();
+        self.with.iter().all(|with| {
+            let kept = with.slots.iter().filter(|slot| slot.is_kept).count();
+            let is_enough =
+                !with.slots.is_empty() && kept as f64 >= LEAST_KEPT * with.slots.len() as f64;
+            let is_of_use = with.periods_with_the_rate() > without.periods_with_the_rate();
+            is_enough && (is_of_use || !is_needed)
+        })
+    }
+
+    /// The run in which the fewest periods had the rate.
+    fn worst(&self) -> Option<&Contest> {
+        self.with
+            .iter()
+            .min_by_key(|run| run.periods_with_the_rate())
     }
 
     /// The message if it is not.
@@ -199,7 +217,7 @@ impl Verdict {
         )
     }
 
-    /// All figures.
+    /// All figures: the worst run beside the one without a promise, and each run.
     pub fn table(&self) -> String {
         let rows: [Row; 7] = [
             ("slots kept, as the server reports", |c| {
@@ -226,11 +244,21 @@ impl Verdict {
             ("all TCP flows together", |c| mbps(Some(c.rivals_bps))),
         ];
         let line = |(name, say): Row| {
-            format!("{name:42}{:>20}{:>20}", say(&self.with), say(&self.without))
+            let worst = self.worst().map_or("none".to_owned(), say);
+            format!("{name:42}{worst:>20}{:>20}", say(&self.without))
         };
-        let head = format!("{:42}{:>20}{:>20}", "", PROMISE, "no promise");
+        let flows = format!(
+            "beside {} TCP flows, worst of {}",
+            self.rivals,
+            self.with.len()
+        );
+        let head = format!("{flows:42}{PROMISE:>20}{:>20}", "no promise");
+        let each = self.with.iter();
+        let each = each.map(|run| of(run.periods_with_the_rate(), run.arrived_bps.len()));
+        let each = each.collect::<Vec<_>>().join(", ");
+        let runs = format!("periods with the rate, each run: {each}");
         let lines = std::iter::once(head).chain(rows.into_iter().map(line));
-        lines.collect::<Vec<_>>().join("\n")
+        lines.chain([runs]).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -266,22 +294,25 @@ mod tests {
             arrived_bps: vec![if kept > 0 { 6.2e6 } else { 4e6 }, 5.9e6],
             rivals_bps: 12e6,
         };
-        let no_need = Verdict {
-            with: contest(8, 0),
-            without: contest(8, 0),
+        let verdict = |with: &[(usize, usize)], without| Verdict {
+            rivals: 16,
+            with: with
+                .iter()
+                .map(|(kept, missed)| contest(*kept, *missed))
+                .collect(),
+            without,
         };
-        assert!(!no_need.is_kept());
+        assert!(!verdict(&[(8, 0)], contest(8, 0)).is_kept(), "of no use");
+        let mut rich = contest(8, 0);
+        rich.arrived_bps = vec![6.2e6; 2];
+        assert!(verdict(&[(8, 0)], rich).is_kept(), "not needed");
         for (kept, missed, expected) in [(4, 1, true), (7, 1, true), (6, 2, false), (0, 0, false)] {
-            let verdict = Verdict {
-                with: contest(kept, missed),
-                without: contest(0, 0),
-            };
-            assert_eq!(verdict.is_kept(), expected, "{kept} kept, {missed} missed");
+            let one = verdict(&[(kept, missed)], contest(0, 0));
+            assert_eq!(one.is_kept(), expected, "{kept} kept, {missed} missed");
+            let two = verdict(&[(8, 0), (kept, missed)], contest(0, 0));
+            assert_eq!(two.is_kept(), expected, "the second run counts, too");
         }
-        let verdict = Verdict {
-            with: contest(8, 2),
-            without: contest(0, 0),
-        };
+        let verdict = verdict(&[(8, 2)], contest(0, 0));
         let table = verdict.table();
         let row = |name: &str| {
             let row = table.lines().find(|line| line.starts_with(name));
