@@ -122,6 +122,12 @@ fn what_is_remembered_four_times_too_high_is_no_slower_than_slow_start() {
     for queue in [HALF, ONE, FOUR] {
         for other in [("duration", "12 s"), sparse, crossed] {
             let jumped = main_flow(&[queue, other, wrong], 1);
+            let forgot = main_flow(&[queue, other], 1);
+            let is_tried = jumped.goodput_bps != forgot.goodput_bps;
+            assert!(
+                is_tried,
+                "{queue:?}, {other:?}: what is remembered changes nothing"
+            );
             let plain = main_flow(&[queue, other, slow_start], 1);
             let (jumped, plain) = (jumped.goodput_bps, plain.goodput_bps);
             assert!(

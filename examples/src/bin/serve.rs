@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::Parser;
+use imtcp_examples::output::print;
 use imtcp_examples::serve::{Options, Server};
 use imtcp_examples::shutdown;
 use std::process::ExitCode;
@@ -41,8 +42,8 @@ async fn run(arguments: Arguments) -> Result<()> {
     eprintln!("listening on {}", server.local());
     let report = server.run(shutdown).await?;
     match (arguments.stats, arguments.json) {
-        (true, true) => println!("{}", serde_json::to_string(&report)?),
-        (true, false) => println!("{report}"),
+        (true, true) => print(&serde_json::to_string(&report)?)?,
+        (true, false) => print(&report)?,
         (false, _) => {}
     }
     Ok(())
