@@ -8,6 +8,9 @@ use dash_mpd_core::{MPD, SegmentTimeline};
 use std::time::Duration;
 use url::Url;
 
+/// No address in a manifest is longer.
+const LONGEST_NAME: usize = 2048;
+
 /// Reads a manifest that came from `base`. Of several tracks the first video counts, or the first
 /// track where none is called video.
 ///
@@ -130,6 +133,10 @@ fn of_template(
         (None, None) => bail!("a template has neither a timeline nor a duration"),
     };
     let first = template.startNumber.unwrap_or(1);
+    ensure!(
+        first < u64::MAX - MOST_SEGMENTS as u64,
+        "a template has an impossible `startNumber`"
+    );
     let segments = (first..).zip(&times).map(|(number, (time, duration))| {
         let url = place.join(&names.fill(media, number, *time)?)?;
         Ok(Segment {
@@ -200,7 +207,7 @@ fn even(ticks: f64, scale: Option<u64>, length: Option<Duration>) -> Result<Time
         );
         times.push((at, duration.min(left)));
         left = left.saturating_sub(duration);
-        at += ticks;
+        at = ticks.checked_add(at).context("a template is too long")?;
     }
     Ok(times)
 }
@@ -263,6 +270,10 @@ impl Names<'_> {
                 _ => bail!("`${part}$` is no place holder"),
             }
         }
+        ensure!(
+            filled.len() <= LONGEST_NAME,
+            "a segment's address is too long"
+        );
         Ok(filled)
     }
 }

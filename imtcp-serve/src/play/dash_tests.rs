@@ -100,6 +100,17 @@ fn what_cannot_be_played_is_said() {
             "timescale is 0",
         ),
         (LONG, many, "too many segments"),
+        (
+            LONG,
+            "<SegmentTemplate media=\"$Number$\" duration=\"2\" \
+             startNumber=\"18446744073709551615\"/>",
+            "impossible `startNumber`",
+        ),
+        (
+            "mediaPresentationDuration=\"PT9999H\"",
+            "<SegmentTemplate media=\"$Number$\" duration=\"9999\"/>",
+            "more than an hour",
+        ),
         ("oops", "", "is no DASH manifest"),
     ] {
         let error = format!("{:#}", parsed(attributes, segments).expect_err(expected));

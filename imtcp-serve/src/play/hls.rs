@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn a_master_playlist_names_its_variants() {
-        let text = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=900000,AVERAGE-BANDWIDTH=800000\nb/1.m3u8\n\
+        let text = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=900000,AVERAGE-BANDWIDTH=800000\n\
+                    b/1.m3u8\n\
                     #EXT-X-STREAM-INF:BANDWIDTH=300000\n/c/2.m3u8\n";
         let Ok(Read::Master(variants)) = read(text.as_bytes(), &base()) else {
             panic!("no master playlist");
@@ -97,7 +98,8 @@ mod tests {
 
     #[test]
     fn a_media_playlist_has_segments_and_their_start() {
-        let text = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXT-X-MAP:URI=\"i.mp4\"\n#EXTINF:2.0,\n1.m4s\n\
+        let text = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXT-X-MAP:URI=\"i.mp4\"\n\
+                    #EXTINF:2.0,\n1.m4s\n\
                     #EXTINF:1.5,\n2.m4s\n#EXT-X-ENDLIST\n";
         let Ok(Read::Media(quality)) = read(text.as_bytes(), &base()) else {
             panic!("no media playlist");

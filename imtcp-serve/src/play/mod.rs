@@ -1,5 +1,5 @@
-//! A player without a picture: it fetches segments by an algorithm that adapts the bit rate, keeps a
-//! buffer that plays in real time, and tells what a viewer would have seen.
+//! A player without a picture: it fetches segments by an algorithm that adapts the bit rate, keeps
+//! a buffer that plays in real time, and tells what a viewer would have seen.
 
 mod abr;
 mod buffer;

@@ -7,8 +7,8 @@ use quantity::SPANS;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Plays a title over HTTP/3 without showing it, and tells what a viewer would have seen: as JSON on
-/// standard output, and in files. The server's certificate is not checked: this is for trials.
+/// Plays a title over HTTP/3 without showing it, and tells what a viewer would have seen: as JSON
+/// on standard output, and in files. The server's certificate is not checked: this is for trials.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "imtcp-play")]
 pub struct Options {

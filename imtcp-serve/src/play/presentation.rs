@@ -4,8 +4,10 @@ use anyhow::{Result, ensure};
 use std::time::Duration;
 use url::Url;
 
-/// No title has more; a manifest that says so is broken or malicious.
-pub const MOST_SEGMENTS: usize = 100_000;
+/// No title has more, of whatever it is; a manifest that says so is broken or malicious.
+pub const MOST_SEGMENTS: usize = 20_000;
+const MOST_QUALITIES: usize = 100;
+const LONGEST_SEGMENT: Duration = Duration::from_secs(3600);
 
 /// A file of a title.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +43,11 @@ impl Presentation {
     /// One cannot, or there is nothing to play.
     pub fn new(mut qualities: Vec<Quality>) -> Result<Self> {
         ensure!(!qualities.is_empty(), "the manifest has no video");
+        ensure!(
+            qualities.len() <= MOST_QUALITIES,
+            "the manifest has {} qualities; up to {MOST_QUALITIES} are read",
+            qualities.len()
+        );
         qualities.sort_by_key(|quality| quality.bitrate_bps);
         let count = qualities[0].segments.len();
         for quality in &qualities {
@@ -53,10 +60,13 @@ impl Presentation {
                 "the quality of {rate} bit/s has {own} segments, and the lowest has {count}: \
                  nobody can switch between them"
             );
-            let is_empty = |segment: &Segment| segment.duration.is_zero();
+            let is_sound = |segment: &Segment| {
+                !segment.duration.is_zero() && segment.duration <= LONGEST_SEGMENT
+            };
             ensure!(
-                !quality.segments.iter().any(is_empty),
-                "the quality of {rate} bit/s has a segment without a duration"
+                quality.segments.iter().all(is_sound),
+                "the quality of {rate} bit/s has a segment without a duration, or of more than an \
+                 hour"
             );
         }
         Ok(Self { qualities })

@@ -15,7 +15,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 use url::Url;
 
-/// A session may last as long as its title and so much more times this, for stalls.
+/// A session may last so many times as long as its title, and so much longer, for stalls. The
+/// manifests have the latter for themselves.
 const MOST_STALLS: u32 = 2;
 const MOST_WAITING: Duration = Duration::from_secs(60);
 
@@ -68,7 +69,10 @@ impl<'o> Session<'o> {
     async fn run(&mut self) -> Result<()> {
         let url = Url::parse(&self.options.url.to_string()).context("no address to play")?;
         let mut client = Client::connect(&url, self.options.patience).await?;
-        let title = self.title(&mut client, &url).await?;
+        let reading = tokio::time::timeout(MOST_WAITING, self.title(&mut client, &url));
+        let seconds = MOST_WAITING.as_secs();
+        let read = reading.await;
+        let title = read.map_err(|_| anyhow!("{url} did not come within {seconds} s"))??;
         let room = title.longest() * 2;
         ensure!(
             self.options.buffer >= room,

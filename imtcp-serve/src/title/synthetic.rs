@@ -79,7 +79,8 @@ fn manifest(plan: &Plan) -> Result<String> {
          <MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" type=\"static\" \
          profiles=\"urn:mpeg:dash:profile:isoff-live:2011\" minBufferTime=\"PT2S\" \
          mediaPresentationDuration=\"PT{:.3}S\">\n <Period id=\"0\">\n  \
-         <AdaptationSet contentType=\"video\" segmentAlignment=\"true\" mimeType=\"video/mp4\">\n   \
+         <AdaptationSet contentType=\"video\" segmentAlignment=\"true\" \
+         mimeType=\"video/mp4\">\n   \
          <SegmentTemplate timescale=\"1000\" duration=\"{}\" startNumber=\"1\" \
          initialization=\"init-$RepresentationID$.mp4\" \
          media=\"$RepresentationID$-$Number$.m4s\"/>\n",
