@@ -3,10 +3,7 @@
 //!
 //! The server's certificate is not checked: this is for trials.
 
-#![allow(
-    clippy::disallowed_methods,
-    reason = "it tells how long an answer took"
-)]
+#![allow(clippy::disallowed_methods, reason = "it tells how long an answer took")]
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;

@@ -12,10 +12,12 @@ mod exchange;
 pub mod folder;
 pub mod metrics;
 pub mod options;
+pub mod play;
 pub mod request;
 pub mod required;
 pub mod server;
 pub mod site;
+pub mod title;
 pub mod tls;
 mod undertaking;
 

@@ -15,6 +15,8 @@ mod real_path;
 mod rivals;
 mod series;
 mod testbed;
+mod title;
+mod video;
 mod workspace;
 
 use std::process::ExitCode;
@@ -44,6 +46,8 @@ enum Chore {
     Harm(harm::Arguments),
     PublicApi(public_api::Arguments),
     Rivals(rivals::Arguments),
+    Title(title::Arguments),
+    Video(video::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -60,6 +64,8 @@ fn main() -> ExitCode {
         Chore::Harm(arguments) => harm::run(&arguments),
         Chore::PublicApi(arguments) => public_api::run(&arguments),
         Chore::Rivals(arguments) => rivals::run(&arguments),
+        Chore::Title(arguments) => title::run(&arguments),
+        Chore::Video(arguments) => video::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         if error.is::<output::ReaderGone>() {

@@ -97,10 +97,7 @@ impl Claims {
 }
 
 #[cfg(test)]
-#[allow(
-    clippy::disallowed_methods,
-    reason = "an arbitrary origin; no test waits"
-)]
+#[allow(clippy::disallowed_methods, reason = "an arbitrary origin; no test waits")]
 mod tests {
     use super::*;
     use imtcp_examples::requirement;

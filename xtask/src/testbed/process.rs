@@ -148,7 +148,7 @@ impl Running {
     /// Waits until it has said that it listens.
     pub fn wait_until_it_listens(&mut self) -> Result<()> {
         let give_up = Instant::now() + PATIENCE;
-        while !self.said("err").contains("listening on") {
+        while !self.says_that_it_listens() {
             ensure!(Instant::now() < give_up, "{} does not begin", self.name);
             self.ensure_it_runs()?;
             self.glance()?;
@@ -226,6 +226,12 @@ impl Running {
     fn exit_status(&mut self) -> Result<Option<ExitStatus>> {
         let status = self.child.try_wait();
         status.with_context(|| format!("cannot wait for {}", self.name))
+    }
+
+    /// Some say it where they log, and some where they answer.
+    fn says_that_it_listens(&self) -> bool {
+        let mut said = ["err", "out"].iter().map(|extension| self.said(extension));
+        said.any(|text| text.contains("listening on"))
     }
 
     fn said(&self, extension: &str) -> String {
