@@ -10,8 +10,8 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum Window {
     /// CUBIC (RFC 9438) with HyStart++ (RFC 9406). A reduction after a loss that proves spurious is
-    /// undone (RFC 9438, section 4.9), and so is one after a lone loss, of one packet among at least
-    /// fifty. CUBIC is also quiche's own default.
+    /// undone (RFC 9438, section 4.9), and so is one after a lone loss, of one packet among at
+    /// least fifty. CUBIC is also quiche's own default.
     #[default]
     Cubic,
     /// Reno (RFC 9002, section 7). The ImTCP papers build upon it.

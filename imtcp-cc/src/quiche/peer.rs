@@ -1,6 +1,6 @@
 //! What stands for a path among the connections of a factory. What was measured is remembered for
-//! the network of the peer. The bounds of promises are shared by the connections to one host, as RFC
-//! 9040 shares control blocks: other hosts of a network may have access links of their own.
+//! the network of the peer. The bounds of promises are shared by the connections to one host, as
+//! RFC 9040 shares control blocks: other hosts of a network may have access links of their own.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -50,8 +50,8 @@ pub struct Flow {
     pub imtcp: Config,
     /// What an earlier connection left of the path.
     pub remembered: Option<SavedPath>,
-    /// The process that serves it, and all other flows that name it. Their promises share the bounds
-    /// of the path. Without a name it is a process of its own.
+    /// The process that serves it, and all other flows that name it. Their promises share the
+    /// bounds of the path. Without a name it is a process of its own.
     pub process: Option<String>,
     /// Slots of its promise that begin earlier in its life are not counted.
     pub slots_from: Duration,

@@ -179,7 +179,12 @@ fn baseline_named(name: &str, axes: &[Axis]) -> Result<Baseline, Complaint> {
     });
     let points: Vec<(usize, &str)> = points.collect();
     let names: Vec<&str> = points.iter().map(|(_, point)| *point).collect();
-    let found = points.iter().find(|(_, point)| *point == name);
+    let mut named = points.iter().filter(|(_, point)| *point == name);
+    let found = named.next();
+    if named.next().is_some() {
+        let problem = format!("more than one axis has a point `{name}`");
+        return Err(Complaint::new(problem, "rename the other points"));
+    }
     let (axis, point) = found.ok_or_else(|| unknown_name("point", name, &names))?;
     Ok(Baseline {
         axis: *axis,

@@ -120,6 +120,11 @@ fn what_is_wrong_with_columns_is_said() {
             "did you mean `off`?",
         ),
         (
+            "{ name = \"fast\"",
+            "{ name = \"off\"",
+            "more than one axis has a point `off`",
+        ),
+        (
             "{ name = \"fast\", scenario = \"m1-frames-50-rtt20\"",
             "{ name = \"fast\"",
             "a sweep of no scenario",
