@@ -1,8 +1,5 @@
 #![doc = include_str!("../README.md")]
-#![allow(
-    clippy::disallowed_methods,
-    reason = "a server runs by the real clock; nothing here has to repeat itself"
-)]
+#![allow(clippy::disallowed_methods, reason = "a server runs by the real clock")]
 
 pub mod answer;
 pub mod cmsd;
