@@ -325,7 +325,7 @@ mod whatever_the_path {
 
     proptest! {
         #![proptest_config(ProptestConfig {
-            cases: 48,
+            cases: ProptestConfig::default().cases / 5,
             failure_persistence: None,
             ..ProptestConfig::default()
         })]

@@ -89,15 +89,16 @@ fn any_path() -> impl Strategy<Value = Path> {
 }
 
 /// The longest pause of a source that wants no more than a promised rate. It is paced at half of
-/// that rate at least, a packet counts for a second at most, and what is gathered is a pair or a
-/// hundredth of the period.
+/// that rate at least, and a packet counts for a second at most. Packets that leave together have
+/// their pause after them: a probe stream, or what is gathered, a pair or a hundredth of the period.
 fn longest_paced(config: &Config) -> Duration {
     let promise = config
         .promise()
         .filter(|promise| promise.wanted() == Demand::Exactly);
     promise.map_or(Duration::ZERO, |promise| {
         let packet = promise.rate().scaled(0.5).time_for(Bytes::new(DATAGRAM));
-        2 * packet.min(Duration::from_secs(1)) + promise.per() / 100
+        let together = config.stream_packets() + 1;
+        together * packet.min(Duration::from_secs(1)) + promise.per() / 100
     })
 }
 
@@ -108,7 +109,7 @@ fn any_writes() -> impl Strategy<Value = Vec<(u64, u64)>> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 128,
+        cases: ProptestConfig::default().cases / 2,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -196,8 +196,9 @@ impl Run {
 
 proptest! {
     #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases / 2,
         failure_persistence: None,
-        ..ProptestConfig::with_cases(128)
+        ..ProptestConfig::default()
     })]
 
     #[test]

@@ -206,13 +206,17 @@ struct Draw {
     upload: bool,
 }
 
+/// At a quarter, ten probes or their acknowledgements are lost in a row in one draw of two thousand.
+/// The probes come at twice the interval each time, so the idle timeout closes the connection.
+const MOST_LOST_PERCENT: u64 = 15;
+
 fn draw() -> impl Strategy<Value = Draw> {
     let change = (0u64..400).prop_map(Duration::from_millis);
     (
         any::<u64>(),
         (0u64..5_000).prop_map(Duration::from_micros),
         prop::collection::vec(change, 1..5),
-        0u64..30,
+        0..=MOST_LOST_PERCENT,
         any::<(bool, bool)>(),
     )
         .prop_map(
@@ -255,8 +259,9 @@ fn survives(draw: &Draw) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases / 2,
         failure_persistence: None,
-        ..ProptestConfig::with_cases(128)
+        ..ProptestConfig::default()
     })]
 
     #[test]
