@@ -3,6 +3,7 @@
 mod calibrate;
 mod compare;
 mod demo;
+mod estimated;
 mod explain;
 mod list;
 mod pool;
@@ -45,8 +46,9 @@ enum Command {
     /// Hold a promise's forecasts and warnings against what came of its slots.
     Calibrate(CalibrateArguments),
     /// Draw paths that nobody chose, run each with and without measuring and with CUBIC, and show
-    /// where measuring costs most. With --promise, draw promises on these paths, and show what
-    /// became of them and of the flows beside. Fails when a bar is missed.
+    /// where measuring costs most. With --estimates, show how right the estimates are there. With
+    /// --promise, draw promises on these paths, and show what became of them and of the flows
+    /// beside. Fails when a bar is missed.
     Survey(SurveyArguments),
     /// List the built-in scenarios and sweeps.
     List,
@@ -96,9 +98,15 @@ struct SurveyArguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Folder for a CSV file with every path, and the scenarios of those that miss a bar. With
-    /// --promise, for promise.html and the scenarios of paths where a promise was broken.
+    /// --promise, for promise.html and the scenarios of paths where a promise was broken. With
+    /// --estimates, for each path's scores, what was read there, and all scenarios.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Survey estimates instead of the cost of measuring: what an application reads at every tenth
+    /// of a second, against the truth around it. Others read beside: the paper's estimator, the
+    /// flow's own delivery rate, BBRv2, and an oracle.
+    #[arg(long, conflicts_with_all = ["promise", "placebo"])]
+    estimates: bool,
     /// Survey promises instead of the cost of measuring.
     #[arg(long)]
     promise: bool,

@@ -23,12 +23,16 @@ pub fn run(arguments: &SurveyArguments) -> Result<(), Box<dyn Error>> {
     if let Some(folder) = &arguments.out {
         create(folder)?;
     }
-    let classes = match &arguments.classes[..] {
-        [] => Class::ALL,
-        named => named,
+    let classes = |all: &'static [Class]| match arguments.classes.is_empty() {
+        true => all,
+        false => &arguments.classes[..],
     };
     if arguments.promise {
-        return super::promised::run(classes, arguments);
+        return super::promised::run(classes(Class::PROMISED), arguments);
+    }
+    let classes = classes(Class::ALL);
+    if arguments.estimates {
+        return super::estimated::run(classes, arguments);
     }
     let mut surveyed = Vec::new();
     for class in classes {

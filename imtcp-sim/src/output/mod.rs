@@ -3,6 +3,7 @@
 
 mod chart;
 mod comparison;
+mod estimates;
 mod figure;
 mod promise_plots;
 mod promise_report;
@@ -14,6 +15,7 @@ mod sweep;
 mod sweep_figures;
 
 pub use comparison::comparison_files;
+pub use estimates::{estimate_files, estimate_json};
 pub use figure::figures;
 pub use promise_report::{promise_files, promise_json};
 pub use qlog::{Idle, idle_packets};

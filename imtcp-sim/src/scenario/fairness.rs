@@ -118,8 +118,13 @@ fn wanted(scenario: &Scenario, id: FlowId) -> f64 {
     exact.map_or(source, |exact| source.min(exact.rate().as_bps_f64()))
 }
 
+/// Whether a flow always has more to send.
+pub(crate) fn wants_all(scenario: &Scenario, id: FlowId) -> bool {
+    wanted(scenario, id).is_infinite()
+}
+
 /// The share of each flow that wants more than that share.
-fn water_level(link_bps: f64, wanted_bps: &[f64]) -> f64 {
+pub(crate) fn water_level(link_bps: f64, wanted_bps: &[f64]) -> f64 {
     let mut ascending = wanted_bps.to_vec();
     ascending.sort_unstable_by(f64::total_cmp);
     let (mut left, mut count) = (link_bps, ascending.len());

@@ -26,6 +26,7 @@ pub use application::Application;
 pub use column::{Column, Value};
 pub use error::ScenarioError;
 pub use fairness::{Beside, beside, fair_shares};
+pub(crate) use fairness::{wants_all, water_level};
 pub use flow::{Controller, Flow, SETTLING};
 pub use host::{Host, Range};
 pub use library::{Listed, listed, listed_sweeps};

@@ -36,6 +36,8 @@ pub(super) struct Client {
     pub(super) acknowledge: u32,
     pub(super) ack_frequency: bool,
     pub(super) receive_timestamps: bool,
+    /// Further keys of the receiver. If they say when it acknowledges, they say it alone.
+    pub(super) more: String,
 }
 
 /// How long a run lasts that carries so much.
@@ -46,7 +48,12 @@ pub(super) fn duration_s(carried_mbps: f64) -> f64 {
 impl Ground {
     /// `cross_share` is the most of the capacity that inelastic traffic takes.
     pub(super) fn draw(draw: &mut Draw, cross_share: f64) -> Self {
-        let capacity_mbps = draw.rather_low(1.0, 1000.0);
+        Self::draw_up_to(draw, 1000.0, cross_share)
+    }
+
+    /// A path that is no faster than this.
+    pub(super) fn draw_up_to(draw: &mut Draw, most_mbps: f64, cross_share: f64) -> Self {
+        let capacity_mbps = draw.rather_low(1.0, most_mbps);
         Self {
             capacity_mbps,
             rtt_ms: draw.between(
@@ -100,6 +107,16 @@ impl Cross {
     }
 
     fn draw(draw: &mut Draw, capacity_mbps: f64, most: f64) -> Self {
+        Self::draw_on(draw, ["cross", "link"], capacity_mbps, most)
+    }
+
+    /// Traffic with a name of its own, on a link of several.
+    pub(super) fn draw_on(
+        draw: &mut Draw,
+        [name, link]: [&str; 2],
+        capacity_mbps: f64,
+        most: f64,
+    ) -> Self {
         let kind = draw.one_of(&["none", "cbr", "poisson", "onoff", "pareto", "web"]);
         let (on_ms, off_ms) = (draw.between(20.0, 2000.0), draw.between(20.0, 2000.0));
         // While it is on, on-off traffic leaves something, too.
@@ -127,7 +144,7 @@ impl Cross {
         let text = match kind {
             "none" => String::new(),
             _ => format!(
-                "\n[[traffic]]\nname = \"cross\"\nlink = \"link\"\n{keys}\nsizes = \"mix\"\n\
+                "\n[[traffic]]\nname = \"{name}\"\nlink = \"{link}\"\n{keys}\nsizes = \"mix\"\n\
                  rate = \"{} bit/s\"\n",
                 whole(mbps * 1e6)
             ),
@@ -146,7 +163,22 @@ impl Client {
             acknowledge: draw.count(1, 2),
             ack_frequency: draw.chance(0.5),
             receive_timestamps: draw.chance(0.5),
+            more: String::new(),
         }
+    }
+
+    /// As scenarios write it. Other stacks than quiche have a cadence of their own.
+    fn receiver(&self) -> String {
+        let has_own = ["acknowledge", "stack"];
+        let mut keys = vec![format!("ack_frequency = {}", self.ack_frequency)];
+        if !has_own.iter().any(|key| self.more.contains(key)) {
+            keys.push(format!("acknowledge = {}", self.acknowledge));
+        }
+        if !self.more.contains("stack") {
+            keys.push(format!("receive_timestamps = {}", self.receive_timestamps));
+        }
+        keys.extend((!self.more.is_empty()).then(|| self.more.clone()));
+        keys.join(", ")
     }
 
     /// The flow that is looked at; `more` are further keys of it.
@@ -155,9 +187,9 @@ impl Client {
         let _ = write!(
             text,
             "\n[[flow]]\nname = \"main\"\ncontroller = \"imtcp\"\napplication = {}\n\
-             receiver = {{ acknowledge = {}, ack_frequency = {}, receive_timestamps = {} }}\n\
-             {more}",
-            source.text, self.acknowledge, self.ack_frequency, self.receive_timestamps
+             receiver = {{ {} }}\n{more}",
+            source.text,
+            self.receiver()
         );
         text
     }

@@ -8,12 +8,17 @@
 pub mod bars;
 mod compare;
 mod draw;
+mod echoes;
 mod elastic;
+pub mod estimate;
 mod fixed;
 mod ground;
+mod hops;
+mod hosts;
 mod managed;
 mod path;
 pub mod promise;
+mod radio;
 mod repeats;
 mod source;
 mod statements;
@@ -39,11 +44,31 @@ pub enum Class {
     Elastic,
     /// A queue managed by CoDel, FQ-CoDel, PIE or RED.
     Managed,
+    /// A link whose rate follows a walk, with losses in bursts and aggregates.
+    Radio,
+    /// Two to five links with traffic on each; the tight one need not be the narrow one.
+    Hops,
+    /// Acknowledgements that come late, thinned, in aggregates, or over a poor way back.
+    Echoes,
+    /// Machines whose timers are late and whose packets leave and come in batches.
+    Hosts,
 }
 
 impl Class {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::Fixed, Self::Steps, Self::Elastic, Self::Managed];
+    pub const ALL: &[Self] = &[
+        Self::Fixed,
+        Self::Steps,
+        Self::Elastic,
+        Self::Managed,
+        Self::Radio,
+        Self::Hops,
+        Self::Echoes,
+        Self::Hosts,
+    ];
+
+    /// Those on which promises are surveyed.
+    pub const PROMISED: &[Self] = &[Self::Fixed, Self::Steps, Self::Elastic, Self::Managed];
 
     /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
@@ -52,6 +77,10 @@ impl Class {
             Self::Steps => "steps",
             Self::Elastic => "elastic",
             Self::Managed => "managed",
+            Self::Radio => "radio",
+            Self::Hops => "hops",
+            Self::Echoes => "echoes",
+            Self::Hosts => "hosts",
         }
     }
 
@@ -71,6 +100,10 @@ impl Class {
             Self::Steps => steps::draw(seed),
             Self::Elastic => elastic::draw(seed),
             Self::Managed => managed::draw(seed),
+            Self::Radio => radio::draw(seed),
+            Self::Hops => hops::draw(seed),
+            Self::Echoes => echoes::draw(seed),
+            Self::Hosts => hosts::draw(seed),
         }
     }
 }

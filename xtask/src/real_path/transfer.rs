@@ -28,9 +28,12 @@ const FILE_BYTES: u64 = 64 << 30;
 const RIVALS_PORT: u16 = 9;
 const KERNEL_PORT: u16 = 10;
 
-/// What the newcomer of this name requires, and the period by which it is looked at.
-const PROMISE: (&str, &str) = ("promise", "8 Mbit/s per 2 s");
-/// The period and the rate of that promise.
+/// What the newcomers of these names require.
+const PROMISES: [(&str, &str); 2] = [
+    ("promise", "8 Mbit/s per 2 s"),
+    ("promise-exactly", "exactly 8 Mbit/s per 2 s"),
+];
+/// The period and the rate of these promises.
 pub const PERIOD: Duration = Duration::from_secs(2);
 pub const REQUIRED_BPS: f64 = 8e6;
 
@@ -53,10 +56,9 @@ impl<'a> Newcomer<'a> {
         if name == KERNEL {
             return Self::Kernel;
         }
-        let (controller, promise) = match name == PROMISE.0 {
-            true => ("imtcp", Some(PROMISE.1)),
-            false => (name, None),
-        };
+        let promise = PROMISES.iter().find(|(known, _)| *known == name);
+        let promise = promise.map(|(_, required)| *required);
+        let controller = promise.map_or(name, |_| "imtcp");
         Self::Server {
             controller,
             promise,

@@ -45,12 +45,12 @@ pub struct Arguments {
     rivals: Vec<u16>,
 
     /// Who comes late: `kernel` is one more of the rivals, `promise` is imtcp with 8 Mbit/s over
-    /// 2 s; the others are controllers of `serve`.
+    /// 2 s, and `promise-exactly` with no more than that; the others are controllers of `serve`.
     #[arg(
         long,
         value_name = "NAMES",
         value_delimiter = ',',
-        default_value = "kernel,cubic,imtcp-off,promise"
+        default_value = "kernel,cubic,imtcp-off,promise,promise-exactly"
     )]
     newcomers: Vec<String>,
 

@@ -130,6 +130,10 @@ fn of_newcomer(name: &str) -> &'static [&'static str] {
             "flow.main.controller=imtcp",
             "flow.main.imtcp.promise={ rate = \"8 Mbit/s\", per = \"2 s\" }",
         ],
+        "promise-exactly" => &[
+            "flow.main.controller=imtcp",
+            "flow.main.imtcp.promise={ rate = \"8 Mbit/s\", per = \"2 s\", demand = \"exactly\" }",
+        ],
         "imtcp" => &["flow.main.controller=imtcp"],
         "imtcp-off" => &[
             "flow.main.controller=imtcp",

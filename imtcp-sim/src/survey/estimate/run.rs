@@ -1,0 +1,186 @@
+//! A path, and what several readers say of it.
+
+use super::super::compare::Failure;
+use super::super::path::{Facts, Path};
+use super::grid::{Instant, Reading, Says, oracle, read};
+use super::truth::Truth;
+use crate::endpoint::Said;
+use crate::network::FlowId;
+use crate::record::Snapshot;
+use crate::simulation::Simulation;
+use imtcp_cc::EstimatorKind;
+use imtcp_cc::event::Event;
+use imtcp_cc::units::Timestamp;
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The flow that is looked at: the path's first.
+const MAIN: FlowId = FlowId(0);
+/// The time over which the highest delivery rate counts.
+const DELIVERED: Duration = Duration::from_secs(10);
+
+/// Who says what is available.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reader {
+    /// This project's estimator.
+    Statistical,
+    /// The paper's estimator.
+    Classic,
+    /// The highest delivery rate of the flow in the last 10 s, as quiche measures it.
+    Delivery,
+    /// The bandwidth that quiche's BBRv2 takes the path for, in the place of the flow.
+    Bbr2,
+    /// Somebody who knows the truth of a second ago.
+    Oracle,
+}
+
+impl Reader {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::Statistical,
+        Self::Classic,
+        Self::Delivery,
+        Self::Bbr2,
+        Self::Oracle,
+    ];
+
+    /// Its name in tables and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Statistical => "statistical",
+            Self::Classic => "classic",
+            Self::Delivery => "delivery",
+            Self::Bbr2 => "bbr2",
+            Self::Oracle => "oracle",
+        }
+    }
+}
+
+/// A path, and what was read on it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Surveyed {
+    /// The seed that drew it, and with which it was run.
+    pub seed: u64,
+    /// What was drawn.
+    pub facts: Facts,
+    /// When the truth changes by design, as the server can see it, in seconds.
+    pub changes_s: Vec<f64>,
+    /// Each reader's readings.
+    pub read: Vec<Read>,
+    /// The scenario file, to be run by itself.
+    #[serde(skip)]
+    pub text: String,
+}
+
+/// The readings of one reader.
+#[derive(Clone, Debug, Serialize)]
+pub struct Read {
+    /// Who said it.
+    pub reader: Reader,
+    /// What was said on the grid.
+    pub instants: Vec<Instant>,
+}
+
+/// Runs a path with its seed, and reads.
+///
+/// # Errors
+/// A flow cannot be set up.
+pub fn run(path: &Path, seed: u64) -> Result<Surveyed, Failure> {
+    let own = observe(path, seed, &[])?;
+    let classic = observe(path, seed, &[("flow.main.imtcp.estimator", "classic")])?;
+    let bbr2 = observe(path, seed, &[("flow.main.controller", "bbr2")])?;
+    let statistical = own.read(&own.said_by(EstimatorKind::Statistical));
+    let oracle = oracle(&own.truth, &statistical);
+    let of = |reader, instants| Read { reader, instants };
+    let seen_after = own.truth.seen_after();
+    let changes = path.steps.iter().map(|step| *step + seen_after);
+    Ok(Surveyed {
+        seed,
+        facts: path.facts.clone(),
+        changes_s: changes.map(Timestamp::as_secs_f64).collect(),
+        read: vec![
+            of(Reader::Statistical, statistical),
+            of(
+                Reader::Classic,
+                classic.read(&classic.said_by(EstimatorKind::Classic)),
+            ),
+            of(Reader::Delivery, own.read(&own.told(DELIVERED))),
+            of(Reader::Bbr2, bbr2.read(&bbr2.told(Duration::ZERO))),
+            of(Reader::Oracle, oracle),
+        ],
+        text: path.text.clone(),
+    })
+}
+
+/// A run that is over.
+struct Observed {
+    truth: Truth,
+    said: Vec<Said>,
+    snapshots: Vec<Snapshot>,
+    /// IP packets in UDP payload.
+    in_payload: f64,
+    end: Timestamp,
+}
+
+fn observe(path: &Path, seed: u64, overrides: &[(&str, &str)]) -> Result<Observed, Failure> {
+    let scenario = path.scenario(overrides)?;
+    let mut simulation = Simulation::new(&scenario, seed)?;
+    simulation.advance(scenario.end());
+    let flow = &scenario.flows[MAIN.0];
+    let (packet, headers) = (flow.packet.as_f64(), flow.imtcp.header_overhead().as_f64());
+    let pair = &simulation.pairs()[MAIN.0];
+    Ok(Observed {
+        truth: Truth::of(&simulation, MAIN),
+        said: pair.tap().take(),
+        snapshots: simulation.record().of(MAIN.0).to_vec(),
+        in_payload: (packet + headers) / packet,
+        end: pair.delivery().completed.unwrap_or(scenario.end()),
+    })
+}
+
+impl Observed {
+    fn read(&self, says: &[Says]) -> Vec<Instant> {
+        let start = self.snapshots.first().map(|snapshot| snapshot.at);
+        start.map_or(Vec::new(), |start| {
+            read(says, &self.truth, (start, self.end))
+        })
+    }
+
+    fn said_by(&self, wanted: EstimatorKind) -> Vec<Says> {
+        let says = |said: &Said| match said.event {
+            Event::EstimateUpdated {
+                estimator,
+                estimate,
+            } if estimator == wanted => {
+                let reading = Reading {
+                    value_bps: estimate.available.as_bps_f64(),
+                    interval_bps: Some([estimate.low, estimate.high].map(|it| it.as_bps_f64())),
+                    made_s: said.virtual_time(estimate.at).as_secs_f64(),
+                };
+                Some((said.now, Some(reading)))
+            }
+            Event::EstimateWithdrawn { estimator } if estimator == wanted => Some((said.now, None)),
+            _ => None,
+        };
+        self.said.iter().filter_map(says).collect()
+    }
+
+    /// What quiche tells of the path's bandwidth: the highest of so long.
+    fn told(&self, over: Duration) -> Vec<Says> {
+        let mut last: VecDeque<(Timestamp, u64)> = VecDeque::new();
+        let says = |snapshot: &Snapshot| {
+            last.retain(|(at, _)| *at + over > snapshot.at);
+            last.extend(snapshot.told_bps.map(|told| (snapshot.at, told)));
+            let highest = last.iter().map(|(_, told)| *told).max();
+            let reading = highest.map(|told| Reading {
+                value_bps: told as f64 * self.in_payload,
+                interval_bps: None,
+                made_s: snapshot.at.as_secs_f64(),
+            });
+            (snapshot.at, reading)
+        };
+        self.snapshots.iter().map(says).collect()
+    }
+}

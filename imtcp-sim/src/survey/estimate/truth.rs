@@ -1,0 +1,126 @@
+//! What a flow's path left for it, and the capacity that it was left of, on the server's clock.
+
+use crate::network::{Direction, Discipline, FlowId, HopId, Owner};
+use crate::result::available_on;
+use crate::scenario::{wants_all, water_level};
+use crate::simulation::Simulation;
+use crate::truth::{Available, BIN, bin_start};
+use imtcp_cc::units::Timestamp;
+use std::time::Duration;
+
+/// The truth of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Truth {
+    available: Available,
+    links: Vec<Link>,
+}
+
+/// Bins of a link, and how much later the server can see them.
+#[derive(Clone, Debug)]
+struct Link {
+    delay: Duration,
+    available_bps: Vec<f64>,
+    capacity_bps: Vec<f64>,
+}
+
+impl Truth {
+    pub(super) fn of(simulation: &Simulation<'_>, flow: FlowId) -> Self {
+        let network = simulation.network();
+        let bins = simulation.scenario().duration.as_nanos() / BIN.as_nanos();
+        let bins = 0..usize::try_from(bins).unwrap_or(usize::MAX);
+        let link = |link| Link {
+            delay: network.delay_since_crossing(flow, link),
+            available_bps: bins
+                .clone()
+                .map(|bin| left(simulation, flow, link, bin))
+                .collect(),
+            capacity_bps: bins
+                .clone()
+                .map(|bin| capacity(simulation, link, bin))
+                .collect(),
+        };
+        let links: Vec<Link> = network.route(flow).links().map(link).collect();
+        let along: Vec<_> = links
+            .iter()
+            .map(|link| (link.delay, link.available_bps.clone()))
+            .collect();
+        Self {
+            available: Available::along(&along),
+            links,
+        }
+    }
+
+    /// The mean of what was available between two instants.
+    pub(super) fn mean(&self, from: Timestamp, to: Timestamp) -> Option<f64> {
+        self.available.mean(from, to)
+    }
+
+    /// The capacity of the link that is the tight one at an instant.
+    pub(super) fn capacity(&self, at: Timestamp) -> Option<f64> {
+        let at_link = |link: &Link| {
+            let on_link = at.saturating_since(Timestamp::from_origin(link.delay));
+            let bin = usize::try_from(on_link.as_nanos() / BIN.as_nanos()).ok()?;
+            let bin = bin.min(link.available_bps.len().checked_sub(1)?);
+            Some((link.available_bps[bin], link.capacity_bps[bin]))
+        };
+        let links = self.links.iter().filter_map(at_link);
+        let tight = links.min_by(|one, other| one.0.total_cmp(&other.0));
+        tight.map(|(_, capacity)| capacity)
+    }
+
+    /// How much later the server can see a change on the nearest of the links.
+    pub(super) fn seen_after(&self) -> Duration {
+        let delays = self.links.iter().map(|link| link.delay);
+        delays.min().unwrap_or_default()
+    }
+}
+
+fn capacity(simulation: &Simulation<'_>, link: usize, bin: usize) -> f64 {
+    let hop = simulation.network().hop(forward(link));
+    let work = hop.rate().work_between(bin_start(bin), bin_start(bin + 1));
+    (work / bin_start(1).as_nanos()) as f64
+}
+
+fn forward(link: usize) -> HopId {
+    HopId {
+        link,
+        direction: Direction::Forward,
+    }
+}
+
+/// What a bin leaves for a flow on a link. A queue that is fair leaves a share.
+fn left(simulation: &Simulation<'_>, flow: FlowId, link: usize, bin: usize) -> f64 {
+    let idle = available_on(simulation, flow, link, bin).as_bps_f64();
+    match simulation.scenario().links[link].forward.discipline {
+        Discipline::FqCoDel(_) => {
+            let mut wanted = wanted(simulation, flow, link, bin);
+            wanted.push(f64::INFINITY);
+            idle.max(water_level(capacity(simulation, link, bin), &wanted))
+        }
+        _ => idle,
+    }
+}
+
+/// What each queue beside the flow's own wants in a bin. Flows that want all they can get, and sent
+/// something, want any rate.
+fn wanted(simulation: &Simulation<'_>, flow: FlowId, link: usize, bin: usize) -> Vec<f64> {
+    let scenario = simulation.scenario();
+    let meter = simulation.network().hop(forward(link)).meter();
+    let flows = scenario.flows.iter().enumerate();
+    let others = flows.filter(|(index, other)| {
+        FlowId(*index) != flow && (other.route.first..=other.route.last).contains(&link)
+    });
+    let mut wanted: Vec<f64> = others
+        .map(|(index, _)| {
+            let id = FlowId(index);
+            let rate = meter.rate(Owner::Flow(id), bin).as_bps_f64();
+            match rate > 0.0 && wants_all(scenario, id) {
+                true => f64::INFINITY,
+                false => rate,
+            }
+        })
+        .collect();
+    wanted.push(meter.rate(Owner::Cross, bin).as_bps_f64());
+    wanted.retain(|rate| *rate > 0.0);
+    wanted
+}
