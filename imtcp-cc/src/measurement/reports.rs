@@ -19,10 +19,16 @@ const LAST_REPORT: Duration = Duration::from_millis(10);
 /// one. If at least two of them come or go in a second, this happens within a second.
 const LONGEST_SILENCE: Duration = Duration::from_millis(500);
 
-/// If acknowledgements brought no estimate for this long, the estimators start anew.
-const LONGEST_FAILURE: Duration = Duration::from_millis(750);
+/// If acknowledgements brought no estimate for this long, the estimators start anew. If that does
+/// not help, they get twice the time before the next start. A source that sends little needs
+/// seconds to show enough of the link, and would otherwise lose it all before it is enough.
+const FIRST_PATIENCE: Duration = Duration::from_millis(750);
 
-/// The longest time between two acknowledgements that counts towards [`LONGEST_FAILURE`]. The rest
+/// The most time that the estimators get. What is older than their longest window counts for
+/// nothing.
+const MOST_PATIENCE: Duration = super::statistical::LONGEST_WINDOW;
+
+/// The longest time between two acknowledgements that counts as a failure. The rest
 /// of a longer time is a pause of the application.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -51,6 +57,8 @@ pub(super) struct Reports {
     withdrawn: bool,
     /// For how long acknowledgements have come without an estimate.
     silent: Duration,
+    /// After how long the estimators start anew.
+    patience: Duration,
     last_ack: Option<Timestamp>,
 }
 
@@ -65,6 +73,7 @@ impl Reports {
             told_by_packet: Timestamp::ZERO,
             withdrawn: false,
             silent: Duration::ZERO,
+            patience: FIRST_PATIENCE,
             last_ack: None,
         }
     }
@@ -73,6 +82,7 @@ impl Reports {
     pub(super) fn on_estimate(&mut self, now: Timestamp, by: EstimatorKind, estimate: Estimate) {
         if by == self.driver {
             self.silent = Duration::ZERO;
+            self.patience = FIRST_PATIENCE;
             self.last_told = now;
             self.withdrawn = false;
         }
@@ -112,8 +122,9 @@ impl Reports {
         if !grows {
             self.silent += since.min(PAUSE);
         }
-        if self.silent > LONGEST_FAILURE {
+        if self.silent > self.patience {
             self.silent = Duration::ZERO;
+            self.patience = (self.patience * 2).min(MOST_PATIENCE);
             self.last_told = now;
             Silence::Failed
         } else if now.saturating_since(self.last_told) > LONGEST_SILENCE {
@@ -219,10 +230,26 @@ mod tests {
             let said: Vec<Silence> = acks.map(|ms| reports.on_ack(at(ms), false)).collect();
             said.iter().filter(|said| **said == Silence::Failed).count()
         };
-        assert_eq!(failures(&mut reports, 100), 2);
-        // Only a part of a pause of the application counts.
+        assert_eq!(failures(&mut reports, 80), 1);
+        // Only a part of a pause of the application counts: 20 acknowledgements are 3.8 s.
         let mut reports = Reports::new(EstimatorKind::Statistical);
-        assert_eq!(failures(&mut reports, 2000), 4);
+        assert_eq!(failures(&mut reports, 2000), 2);
+    }
+
+    #[test]
+    fn estimators_that_start_anew_get_more_time_until_one_succeeds() {
+        let mut reports = reports();
+        let failures = |reports: &mut Reports, from_ms: u64| {
+            let mut acks = (0..400).map(|count| from_ms + count * 50);
+            let failed = acks
+                .by_ref()
+                .filter(|ms| reports.on_ack(at(*ms), false) == Silence::Failed);
+            failed.map(|ms| ms - from_ms).take(5).collect::<Vec<_>>()
+        };
+        assert_eq!(failures(&mut reports, 0), [800, 2350, 5400, 9450, 13_500]);
+        tell_estimate(&mut reports, at(20_000));
+        // The pause before counts for 200 ms.
+        assert_eq!(failures(&mut reports, 20_000)[0], 600);
     }
 
     #[test]

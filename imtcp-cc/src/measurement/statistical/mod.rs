@@ -23,7 +23,7 @@ use slices::{SliceView, Slices};
 use std::time::Duration;
 
 /// The longest averaging window.
-const LONGEST_WINDOW: Duration = Duration::from_secs(4);
+pub(super) const LONGEST_WINDOW: Duration = Duration::from_secs(4);
 
 /// The shortest window for an estimate.
 const SHORTEST_WINDOW: Duration = Duration::from_millis(100);
@@ -158,6 +158,11 @@ impl StatisticalEstimator {
             let estimate = self.peak.estimate(now, capacity)?;
             self.latest = Some(estimate);
             return Some(estimate);
+        }
+        // Where only deliveries speak for the capacity, the link may be any faster, unless the
+        // path could not carry more just now.
+        if self.bound && !self.peak.met_congestion(now) {
+            return None;
         }
         let (present, echoed) = self.slices.present()?;
         let reach = LONGEST_WINDOW.as_nanos() / self.slices.length().as_nanos().max(1);

@@ -67,6 +67,12 @@ impl Peak {
         self.congested = Some(now);
     }
 
+    /// Whether the path was full recently.
+    pub(super) fn met_congestion(&self, now: Timestamp) -> bool {
+        let congested = self.congested;
+        congested.is_some_and(|at| now.saturating_since(at) <= WINDOW)
+    }
+
     pub(super) fn on_gap(&mut self, gap: &EchoGap, jitter: Duration) {
         let Some(arrived) = gap.arrival_gap() else {
             return;
@@ -98,8 +104,7 @@ impl Peak {
         {
             self.samples.pop_front();
         }
-        let congested = self.congested?;
-        if now.saturating_since(congested) > WINDOW || self.samples.len() < FEWEST {
+        if !self.met_congestion(now) || self.samples.len() < FEWEST {
             return None;
         }
         let first = self.samples.front()?.at;
