@@ -78,6 +78,9 @@ pub struct Flags {
     pub out_of_range: bool,
     /// The averaging window holds a change of level, so it is shorter than usual.
     pub changed: bool,
+    /// Nothing is known but what was just delivered. At least `low` is available, `available` says
+    /// no more than that, and `high` is [`Bandwidth::MAX`].
+    pub lower_bound: bool,
 }
 
 impl Flags {
@@ -88,6 +91,7 @@ impl Flags {
             (self.aggregated_acks, "aggregated_acks"),
             (self.out_of_range, "out_of_range"),
             (self.changed, "changed"),
+            (self.lower_bound, "lower_bound"),
         ]
         .into_iter()
         .filter_map(|(set, name)| set.then_some(name))

@@ -145,8 +145,9 @@ impl ImTcp {
         known.path.rtt.map(|rtt| known.pacing_rate(&rtt))
     }
 
-    /// The latest estimate of the configured estimator; `None` while it has nothing to tell
-    /// ([`Event::EstimateWithdrawn`]).
+    /// The latest estimate of the configured estimator. While it has nothing to tell
+    /// ([`Event::EstimateWithdrawn`]), it is a lower bound ([`crate::Flags::lower_bound`]), and
+    /// `None` if nothing was delivered lately.
     pub fn estimate(&self) -> Option<Estimate> {
         self.measuring.told()
     }

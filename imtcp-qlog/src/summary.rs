@@ -102,6 +102,8 @@ pub struct Summary {
 struct EstimateUpdated {
     estimator: String,
     available_bps: u64,
+    #[serde(default)]
+    flags: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -153,6 +155,10 @@ impl Summary {
         match name {
             "estimate_updated" => {
                 let update: EstimateUpdated = serde_json::from_value(Value::Object(data))?;
+                // A lower bound is no estimate.
+                if update.flags.iter().any(|flag| flag == "lower_bound") {
+                    return Ok(());
+                }
                 let rate = update.available_bps;
                 self.estimates
                     .entry(update.estimator)

@@ -10,7 +10,7 @@ use super::start::StartReading;
 use super::statistical::StatisticalEstimator;
 use super::{Estimator, Step};
 use crate::control::Enough;
-use crate::estimate::{Estimate, EstimatorKind};
+use crate::estimate::{Estimate, EstimatorKind, Flags};
 use crate::event::{Emit, Event};
 use crate::path::ack::{Echo, EchoQuality, EchoTiming};
 use crate::path::{CapacityState, Heard, PathView};
@@ -26,6 +26,11 @@ const SHORTEST_LOOK: Duration = Duration::from_millis(250);
 /// The same in round trips. Over a shorter time, acknowledgements that were held up on their way
 /// back and then came together would look like a high rate.
 const LOOK_ROUND_TRIPS: u32 = 4;
+
+/// The share of the delivered rate that was available with a probability of 0.975. It is a fit:
+/// over drawn paths of constant rate (`survey --estimates fixed`, seeds 1 to 16) the truth of the
+/// second around was at least 0.90 of it in that share of the time, on the worst path.
+const SURE: f64 = 0.9;
 
 /// If less than this share of the capacity is free when a connection starts, others matter.
 const CROWDED: f64 = 0.9;
@@ -125,10 +130,10 @@ impl Measuring {
         })
     }
 
-    /// The driving estimator's latest estimate; `None` while it has nothing to tell.
+    /// The driving estimator's latest estimate, or else the lower bound that delivery gives;
+    /// `None` while neither is known.
     pub(crate) fn told(&self) -> Option<Estimate> {
-        self.latest(self.settings.driver)
-            .filter(|_| !self.reports.is_withdrawn())
+        self.reports.told()
     }
 
     /// The latest estimate of either estimator.
@@ -320,7 +325,34 @@ impl Measuring {
                 None => estimate,
             };
             self.tell(now, EstimatorKind::Statistical, estimate, emit);
+        } else if self.reports.is_silent() {
+            self.tell_bound(now, smoothed_rtt, emit);
         }
+    }
+
+    /// Nobody is silent who delivers something: that much was available.
+    fn tell_bound(&mut self, now: Timestamp, round_trip: Duration, emit: Emit<'_>) {
+        let window = look(Duration::ZERO, round_trip);
+        let delivered = self.delivered.over(window).filter(|rate| !rate.is_zero());
+        let Some(sure) = delivered.map(|rate| rate.scaled(SURE)) else {
+            return;
+        };
+        let estimate = Estimate {
+            at: now,
+            available: sure,
+            low: sure,
+            high: Bandwidth::MAX,
+            window,
+            flags: Flags {
+                lower_bound: true,
+                ..Flags::default()
+            },
+        };
+        self.reports.on_bound(estimate);
+        emit(Event::EstimateUpdated {
+            estimator: self.settings.driver,
+            estimate,
+        });
     }
 
     fn tell(&mut self, now: Timestamp, by: EstimatorKind, estimate: Estimate, emit: Emit<'_>) {
@@ -383,9 +415,14 @@ impl Measuring {
     }
 
     fn just_delivered(&self, window: Duration, round_trip: Duration) -> Option<Bandwidth> {
-        let look = round_trip.saturating_mul(LOOK_ROUND_TRIPS);
-        self.delivered.over(window.max(look).max(SHORTEST_LOOK))
+        self.delivered.over(look(window, round_trip))
     }
+}
+
+/// The time over which the delivered rate is averaged: `window`, but not too short.
+fn look(window: Duration, round_trip: Duration) -> Duration {
+    let round_trips = round_trip.saturating_mul(LOOK_ROUND_TRIPS);
+    window.max(round_trips).max(SHORTEST_LOOK)
 }
 
 /// The range, or `above` if that lies wholly above it: delivery then refutes the range.

@@ -49,6 +49,8 @@ pub(super) struct Reports {
     driver: EstimatorKind,
     classic: Option<Estimate>,
     statistical: Option<Estimate>,
+    /// What delivery says while the driving estimator says nothing.
+    bound: Option<Estimate>,
     last_report: Option<Timestamp>,
     /// When the driving estimator's last estimate was reported, or the lack of one.
     last_told: Timestamp,
@@ -68,6 +70,7 @@ impl Reports {
             driver,
             classic: None,
             statistical: None,
+            bound: None,
             last_report: None,
             last_told: Timestamp::ZERO,
             told_by_packet: Timestamp::ZERO,
@@ -85,10 +88,29 @@ impl Reports {
             self.patience = FIRST_PATIENCE;
             self.last_told = now;
             self.withdrawn = false;
+            self.bound = None;
         }
         match by {
             EstimatorKind::Classic => self.classic = Some(estimate),
             EstimatorKind::Statistical => self.statistical = Some(estimate),
+        }
+    }
+
+    /// A lower bound is reported in the place of an estimate.
+    pub(super) fn on_bound(&mut self, bound: Estimate) {
+        self.bound = Some(bound);
+    }
+
+    /// Whether the driving estimator has nothing to tell.
+    pub(super) fn is_silent(&self) -> bool {
+        self.withdrawn || self.latest(self.driver).is_none()
+    }
+
+    /// The driving estimator's latest estimate, or what takes its place.
+    pub(super) fn told(&self) -> Option<Estimate> {
+        match self.is_silent() {
+            true => self.bound,
+            false => self.latest(self.driver),
         }
     }
 
@@ -107,11 +129,6 @@ impl Reports {
     /// Forgets all estimates, because they do not hold any more.
     pub(super) fn forget(&mut self) {
         (self.classic, self.statistical) = (None, None);
-    }
-
-    /// Whether the driving estimator's estimate was withdrawn, and no new one reported since.
-    pub(super) fn is_withdrawn(&self) -> bool {
-        self.withdrawn
     }
 
     /// An acknowledgement came. While the window `grows` in its first slow start, the link is not

@@ -91,7 +91,7 @@ fn seconds(seconds: f64) -> String {
     }
 }
 
-fn lines(class: Class) -> [Line; 8] {
+fn lines(class: Class) -> [Line; 9] {
     let bars = Bars::of(class);
     let line = |name, bar, of| Line {
         name,
@@ -108,6 +108,7 @@ fn lines(class: Class) -> [Line; 8] {
         line("reach, %", format!(">= {}", percent(bars.reach)), |it| {
             Some(it.reach)
         }),
+        line("with a value, %", String::new(), |it| Some(it.valued)),
         line("coverage, %", format!("{least} to {upper}"), |it| {
             it.coverage
         }),

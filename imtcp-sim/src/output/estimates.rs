@@ -109,6 +109,7 @@ fn readings(all: &[Surveyed], file: &Path) -> Result<(), csv::Error> {
         "low_bps",
         "high_bps",
         "made_s",
+        "lower_bound",
     ])?;
     for one in all {
         let own = one
@@ -128,6 +129,7 @@ fn readings(all: &[Surveyed], file: &Path) -> Result<(), csv::Error> {
                 whole(end(0)),
                 whole(end(1)),
                 reading.map_or(String::new(), |it| format!("{:.3}", it.made_s)),
+                reading.map_or(String::new(), |it| u8::from(it.lower_bound).to_string()),
             ])?;
         }
     }

@@ -215,7 +215,9 @@ fn series(events: &[Said], wanted: EstimatorKind) -> Vec<Timed> {
         Event::EstimateUpdated {
             estimator,
             estimate,
-        } if estimator == wanted => Some((said.virtual_time(estimate.at), estimate)),
+        } if estimator == wanted && !estimate.flags.lower_bound => {
+            Some((said.virtual_time(estimate.at), estimate))
+        }
         _ => None,
     };
     events.iter().filter_map(estimate).collect()

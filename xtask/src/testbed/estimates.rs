@@ -23,12 +23,13 @@ pub struct Estimate {
     pub high_bps: f64,
 }
 
-/// Reads the file.
+/// Reads the file, but for lower bounds.
 pub fn read(path: &Path) -> Result<Vec<Estimate>> {
     let text = fs::read_to_string(path)
         .with_context(|| format!("cannot read the estimates in {}", path.display()))?;
     text.lines()
         .skip(1)
+        .filter(|line| !line.contains("lower_bound"))
         .map(|line| parse(line).with_context(|| format!("not an estimate: `{line}`")))
         .collect()
 }

@@ -21,6 +21,8 @@ pub struct Reading {
     pub interval_bps: Option<[f64; 2]>,
     /// When it was made, in seconds.
     pub made_s: f64,
+    /// Whether it says only that at least so much is available.
+    pub lower_bound: bool,
 }
 
 /// One instant of the grid.
@@ -74,6 +76,7 @@ pub(super) fn oracle(truth: &Truth, instants: &[Instant]) -> Vec<Instant> {
                 value_bps,
                 interval_bps: None,
                 made_s: at.as_secs_f64(),
+                lower_bound: false,
             });
         Instant {
             reading,

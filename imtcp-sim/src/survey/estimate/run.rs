@@ -158,6 +158,7 @@ impl Observed {
                     value_bps: estimate.available.as_bps_f64(),
                     interval_bps: Some([estimate.low, estimate.high].map(|it| it.as_bps_f64())),
                     made_s: said.virtual_time(estimate.at).as_secs_f64(),
+                    lower_bound: estimate.flags.lower_bound,
                 };
                 Some((said.now, Some(reading)))
             }
@@ -178,6 +179,7 @@ impl Observed {
                 value_bps: told as f64 * self.in_payload,
                 interval_bps: None,
                 made_s: snapshot.at.as_secs_f64(),
+                lower_bound: false,
             });
             (snapshot.at, reading)
         };

@@ -1,4 +1,6 @@
 //! How right, how sharp and how honest readings are. Errors are shares of the capacity.
+//!
+//! A lower bound is a reading without a value: it has no error. Its interval ends at the capacity.
 
 use super::grid::Instant;
 use crate::statistics::{median, quantile_of_sorted};
@@ -25,6 +27,8 @@ pub struct Score {
     pub bias: Option<f64>,
     /// The share of the time with a reading that is not too old.
     pub reach: f64,
+    /// The share of the time with a value, however old, and not a lower bound alone.
+    pub valued: f64,
     /// The share of the readings whose interval holds the truth.
     pub coverage: Option<f64>,
     /// The mean interval score (Gneiting and Raftery 2007): the width of the interval, and 40 times
@@ -51,13 +55,16 @@ pub fn score(instants: &[Instant], around: [f64; 2], changes_s: &[f64]) -> Score
         .collect();
     let read = judged.len() as f64;
     let mean = |sum: f64| (read > 0.0).then(|| sum / read);
-    let mut errors: Vec<f64> = judged.iter().map(|judged| judged.error.abs()).collect();
+    let valued = judged.iter().filter(|judged| !judged.lower_bound);
+    let signed: Vec<f64> = valued.map(|judged| judged.error).collect();
+    let mut errors: Vec<f64> = signed.iter().map(|error| error.abs()).collect();
     errors.sort_unstable_by(f64::total_cmp);
     let counted = |which: fn(&Judged) -> bool| judged.iter().filter(|it| which(it)).count() as f64;
     Score {
         error_p50: median(errors.clone()),
         error_p90: quantile_of_sorted(&errors, 0.9),
-        bias: mean(judged.iter().map(|judged| judged.error).sum()),
+        bias: (!signed.is_empty()).then(|| signed.iter().sum::<f64>() / signed.len() as f64),
+        valued: signed.len() as f64 / count as f64,
         reach: counted(|it| it.age_s <= OLD_S) / count as f64,
         coverage: mean(counted(|it| it.outside <= 0.0)),
         interval_score: mean(judged.iter().map(Judged::interval_score).sum()),
@@ -71,6 +78,7 @@ struct Judged {
     at_s: f64,
     error: f64,
     age_s: f64,
+    lower_bound: bool,
     width: f64,
     /// How far outside the interval the truth is; not above zero inside.
     outside: f64,
@@ -83,6 +91,7 @@ impl Judged {
         let value = reading.value_bps / capacity;
         let truth = instant.truth_bps / capacity;
         let [low, high] = match reading.interval_bps {
+            Some([low, _]) if reading.lower_bound => [low / capacity, (low / capacity).max(1.0)],
             Some(interval) => interval.map(|end| end / capacity),
             None => around.map(|offset| value + offset),
         };
@@ -90,6 +99,7 @@ impl Judged {
             at_s: instant.at_s,
             error: value - truth,
             age_s: instant.at_s - reading.made_s,
+            lower_bound: reading.lower_bound,
             width: high - low,
             outside: (low - truth).max(truth - high),
         })
@@ -107,7 +117,9 @@ fn lag(judged: &[Judged], changes_s: &[f64]) -> Option<f64> {
         let after = judged
             .iter()
             .filter(|it| it.at_s >= *change && it.at_s < end);
-        let good = after.clone().find(|it| it.error.abs() <= NEAR);
+        let good = after
+            .clone()
+            .find(|it| it.error.abs() <= NEAR && !it.lower_bound);
         good.map_or(f64::INFINITY, |it| it.at_s - change)
     });
     lags.max_by(f64::total_cmp)
@@ -127,6 +139,7 @@ mod tests {
                 value_bps,
                 interval_bps: Some([low, high]),
                 made_s: at_s - 0.5,
+                lower_bound: false,
             }),
         }
     }
@@ -155,6 +168,20 @@ mod tests {
         old.reading.as_mut().unwrap().made_s = 0.9;
         let score = score(&[old], [0.0; 2], &[]);
         assert_eq!((score.reach, score.error_p50), (0.0, Some(0.02)));
+    }
+
+    #[test]
+    fn a_lower_bound_reaches_and_covers_and_has_no_error() {
+        let mut bound = instant(2.0, 50.0, Some([40.0, 40.0, 1e9]));
+        bound.reading.as_mut().unwrap().lower_bound = true;
+        let score = score(&[bound], [0.0; 2], &[1.0]);
+        assert_eq!(
+            (score.reach, score.valued, score.coverage),
+            (1.0, 0.0, Some(1.0))
+        );
+        assert_eq!(score.error_p50, None);
+        assert!((score.interval_score.unwrap() - 0.6).abs() < 1e-9);
+        assert_eq!(score.lag_s, Some(f64::INFINITY));
     }
 
     #[test]

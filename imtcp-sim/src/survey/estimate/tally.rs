@@ -96,6 +96,7 @@ impl Column {
             error_p90: middle(|it| it.error_p90),
             bias: middle(|it| it.bias),
             reach: middle(|it| Some(it.reach)).unwrap_or_default(),
+            valued: middle(|it| Some(it.valued)).unwrap_or_default(),
             coverage: middle(|it| it.coverage),
             interval_score: middle(|it| it.interval_score),
             false_confidence: middle(|it| Some(it.false_confidence)).unwrap_or_default(),
