@@ -46,6 +46,8 @@ pub struct World {
     pub rtt_p50_ms: Option<f64>,
     pub rtt_p95_ms: Option<f64>,
     pub error: Option<f64>,
+    /// The least error of a run, and the greatest.
+    pub errors: Option<[f64; 2]>,
     pub bias: Option<f64>,
     pub coverage: Option<f64>,
     /// Periods with what was required, and all periods.
@@ -58,6 +60,8 @@ impl World {
     pub fn of(runs: &[Figures], required_bps: Option<f64>) -> Self {
         let all = |value: fn(&Figures) -> Option<f64>| mean(runs.iter().filter_map(value));
         let always = |value: fn(&Figures) -> f64| mean(runs.iter().map(value)).unwrap_or(0.0);
+        let errors = || runs.iter().filter_map(|run| run.score?.error);
+        let least = errors().min_by(f64::total_cmp);
         let slots = || runs.iter().flat_map(|run| &run.slots_bps);
         let kept = required_bps.map(|required| {
             let kept = slots().filter(|rate| **rate >= required).count();
@@ -71,7 +75,8 @@ impl World {
             lost_share: always(|run| run.lost_share),
             rtt_p50_ms: all(|run| run.rtt_p50_ms),
             rtt_p95_ms: all(|run| run.rtt_p95_ms),
-            error: all(|run| run.score?.error),
+            error: mean(errors()),
+            errors: least.zip(errors().max_by(f64::total_cmp)).map(Into::into),
             bias: all(|run| run.score?.bias),
             coverage: all(|run| run.score?.coverage),
             kept,
@@ -182,6 +187,14 @@ pub mod tests {
             let misses = compared(&alone(goodput, error), &alone(10e6, 0.05)).misses();
             assert_eq!(misses.len(), count, "{goodput} {error}: {misses:?}");
         }
+        let mut by_chance = compared(&alone(10e6, 0.2), &alone(10e6, 0.05));
+        if let Some(simulated) = &mut by_chance.simulated {
+            simulated.errors = Some([0.01, 0.21]);
+        }
+        assert!(
+            by_chance.misses().is_empty(),
+            "a seed gave as much: {by_chance:?}"
+        );
         let tiny = compared(&alone(10e6, 0.004), &alone(10e6, 0.0001)).misses();
         assert!(tiny.is_empty(), "neither is an error: {tiny:?}");
     }

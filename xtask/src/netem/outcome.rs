@@ -34,6 +34,7 @@ struct Timing {
 
 #[derive(Deserialize)]
 struct Quantiles {
+    count: u64,
     p50: f64,
     p99: f64,
 }
@@ -60,7 +61,9 @@ pub fn read(plan: &Plan, folder: &Path, simulator: &Simulator<'_>) -> Result<Fig
     let name = &main.name;
     let served: Served = parse(&text(folder, &format!("{name}-server.out"))?)?;
     figures.lost_share = served.lost_packets / served.sent_packets.max(1.0);
+    // Whoever is only watched has no gaps planned.
     let gaps = served.timing.map(|timing| timing.gap_error_us);
+    let gaps = gaps.filter(|gaps| gaps.count > 0);
     figures.gap_error_us = gaps.map(|gaps| [gaps.p50, gaps.p99]);
     if let Some(promise) = main.promise {
         let file = folder.join(format!("{name}-arrivals.csv"));

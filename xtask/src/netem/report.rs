@@ -10,7 +10,7 @@ const HEADER: [&str; 8] = [
     "rivals",
     "lost",
     "round trip p50 / p95",
-    "error (bias)",
+    "error (bias; range)",
     "intervals that hold",
     "periods kept",
 ];
@@ -52,14 +52,20 @@ fn row(name: &str, world: &World) -> [String; 8] {
     let percent = |share: f64| format!("{:.2} %", share * 100.0);
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let round_trips = world.rtt_p50_ms.zip(world.rtt_p95_ms);
-    let error = world.error.zip(world.bias);
+    let error = world.error.zip(world.bias).map(|(error, bias)| {
+        let several = world.errors.filter(|_| world.runs > 1);
+        let range =
+            several.map(|[least, most]| format!("; {:.2} to {:.2}", least * 100.0, most * 100.0));
+        let range = range.unwrap_or_default();
+        format!("{} ({:+.2}{range})", percent(error), bias * 100.0)
+    });
     [
         name.to_owned(),
         mbps(world.goodput_bps),
         or_none((world.rivals_bps > 0.0).then(|| mbps(world.rivals_bps))),
         percent(world.lost_share),
         or_none(round_trips.map(|(p50, p95)| format!("{p50:.1} / {p95:.1} ms"))),
-        or_none(error.map(|(error, bias)| format!("{} ({:+.2})", percent(error), bias * 100.0))),
+        or_none(error),
         or_none(
             world
                 .coverage
