@@ -7,6 +7,7 @@
 //! there, `scenario` what cannot.
 
 mod figures;
+mod gaps;
 mod initramfs;
 mod outcome;
 mod packages;
@@ -41,8 +42,13 @@ const CUBIC: &str = "cubic";
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Scenarios, by file or by the name that `imtcp-sim list` shows.
-    #[arg(required = true, value_name = "SCENARIO")]
+    #[arg(required_unless_present = "gaps", value_name = "SCENARIO")]
     scenarios: Vec<String>,
+
+    /// Measure how exactly packets leave at their times, by a program's own timer and by the
+    /// kernel's `fq`.
+    #[arg(long, conflicts_with = "scenarios")]
+    gaps: bool,
 
     /// Change a key of the scenarios, such as flow.rival.count=4; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -105,6 +111,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         launcher: &launcher,
     };
     say!("Runs take place {}.", bench.place)?;
+    if arguments.gaps {
+        let folder = bench.run("gaps", 1, &gaps::script())?;
+        let table = gaps::table(&folder)?;
+        say!("\n{table}")?;
+        write(&arguments.out.join("gaps.md"), &table)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut comparisons = Vec::new();
     let mut outcome = Ok(());
     for (simulator, plan) in &planned {
@@ -153,15 +166,15 @@ impl Bench<'_> {
             name += &format!(" {kernel_control}");
         }
         say!("{name}: {}", plan.title)?;
-        let folder = out.join(name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+        let file_name = name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         let mut measured = Vec::new();
         for run in 1..=*runs {
             self.launcher.ensure_not_interrupted()?;
             say!("  run {run} of {runs}")?;
-            measured.push(self.measure(simulator, plan, &folder, run)?);
+            measured.push(self.measure(simulator, plan, &file_name, run)?);
         }
         let simulated = match kernel_control == CUBIC {
-            true => Some(simulator.run(plan, *seeds, &folder)?),
+            true => Some(simulator.run(plan, *seeds, &out.join(&file_name))?),
             false => None,
         };
         let required = plan.main().promise.map(|promise| promise.rate_bps as f64);
@@ -177,29 +190,35 @@ impl Bench<'_> {
         &self,
         simulator: &Simulator<'_>,
         plan: &Plan,
-        folder: &Path,
+        name: &str,
         run: u32,
     ) -> Result<Figures> {
-        let folder = folder.join(format!("run-{run}"));
+        let variation = Variation {
+            run,
+            kernel_control: &self.arguments.kernel_control,
+        };
+        let folder = self.run(name, run, &script::of(plan, variation))?;
+        let figures = outcome::read(plan, &folder, simulator)?;
+        say!("    {:.2} Mbit/s", figures.goodput_bps / 1e6)?;
+        Ok(figures)
+    }
+
+    /// Runs a script and returns the folder with what it wrote.
+    fn run(&self, name: &str, number: u32, script: &str) -> Result<PathBuf> {
+        let folder = self.arguments.out.join(name).join(format!("run-{number}"));
         if folder.exists() {
             fs::remove_dir_all(&folder)
                 .with_context(|| format!("cannot empty {}", folder.display()))?;
         }
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let variation = Variation {
-            run,
-            kernel_control: &self.arguments.kernel_control,
-        };
         let run = Run {
-            script: &script::of(plan, variation),
+            script,
             binaries: self.binaries,
             folder: &folder,
             limit: Duration::from_secs(60 * u64::from(self.arguments.limit)),
         };
         self.place.run(self.launcher, &run)?;
-        let figures = outcome::read(plan, &folder.join("out"), simulator)?;
-        say!("    {:.2} Mbit/s", figures.goodput_bps / 1e6)?;
-        Ok(figures)
+        Ok(folder.join("out"))
     }
 }
 

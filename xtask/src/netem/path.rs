@@ -72,7 +72,7 @@ pub fn steps(plan: &Plan) -> Vec<(f64, String)> {
 
 /// A pair of interfaces. Packets of TCP leave one by one: traffic control would take a bundle for
 /// one packet.
-fn join(lines: &mut Vec<String>, [left, right]: [&str; 2], net: usize) {
+pub fn join(lines: &mut Vec<String>, [left, right]: [&str; 2], net: usize) {
     lines.push(format!(
         "$IP link add right netns $NS-{left} type veth peer name left netns $NS-{right}"
     ));

@@ -22,8 +22,8 @@ const PROGRESS_EVERY_S: f64 = 2.0;
 const QUIC_PORT: usize = 4433;
 const TCP_PORT: usize = 5201;
 
-/// `at` sleeps in short pieces, so that the script hears of signals.
-const FUNCTIONS: &str = r#"now() { read -r up rest < /proc/uptime; echo "${up%.*}${up#*.}"; }
+/// What every script begins with. `at` sleeps in short pieces, so that the script hears of signals.
+pub const FUNCTIONS: &str = r#"now() { read -r up rest < /proc/uptime; echo "${up%.*}${up#*.}"; }
 at() {
     while left=$(($1 - $(now) + BEGAN)); [ "$left" -gt 0 ]; do
         if [ "$left" -gt 20 ]; then left=20; fi
