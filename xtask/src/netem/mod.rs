@@ -111,35 +111,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         launcher: &launcher,
     };
     say!("Runs take place {}.", bench.place)?;
-    if arguments.gaps {
-        let folder = bench.run("gaps", 1, &gaps::script())?;
-        let table = gaps::table(&folder)?;
-        say!("\n{table}")?;
-        write(&arguments.out.join("gaps.md"), &table)?;
-        return Ok(ExitCode::SUCCESS);
+    match arguments.gaps {
+        true => bench.compare_gaps(),
+        false => bench.compare_all(&planned),
     }
-    let mut comparisons = Vec::new();
-    let mut outcome = Ok(());
-    for (simulator, plan) in &planned {
-        match bench.compare(simulator, plan) {
-            Ok(comparison) => comparisons.push(comparison),
-            Err(error) => {
-                outcome = Err(error);
-                break;
-            }
-        }
-    }
-    // What was measured before an error is worth showing.
-    let table = report::table(&comparisons);
-    say!("\n{table}")?;
-    write(&arguments.out.join("report.txt"), &table)?;
-    write(
-        &arguments.out.join("report.json"),
-        &serde_json::to_string_pretty(&comparisons)?,
-    )?;
-    outcome?;
-    let is_alike = comparisons.iter().all(|one| one.misses().is_empty());
-    Ok(ExitCode::from(u8::from(!is_alike)))
 }
 
 /// Where runs are made.
@@ -151,6 +126,39 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    fn compare_gaps(&self) -> Result<ExitCode> {
+        let folder = self.run("gaps", 1, &gaps::script())?;
+        let table = gaps::table(&folder)?;
+        say!("\n{table}")?;
+        write(&self.arguments.out.join("gaps.md"), &table)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn compare_all(&self, planned: &[(Simulator<'_>, Plan)]) -> Result<ExitCode> {
+        let mut comparisons = Vec::new();
+        let mut outcome = Ok(());
+        for (simulator, plan) in planned {
+            match self.compare(simulator, plan) {
+                Ok(comparison) => comparisons.push(comparison),
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        // What was measured before an error is worth showing.
+        let table = report::table(&comparisons);
+        say!("\n{table}")?;
+        write(&self.arguments.out.join("report.txt"), &table)?;
+        write(
+            &self.arguments.out.join("report.json"),
+            &serde_json::to_string_pretty(&comparisons)?,
+        )?;
+        outcome?;
+        let is_alike = comparisons.iter().all(|one| one.misses().is_empty());
+        Ok(ExitCode::from(u8::from(!is_alike)))
+    }
+
     fn compare(&self, simulator: &Simulator<'_>, plan: &Plan) -> Result<Comparison> {
         let Arguments {
             overrides,
