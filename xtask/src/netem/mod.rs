@@ -1,5 +1,5 @@
-//! `cargo xtask netem`: scenarios of the simulator over the traffic control of a real kernel, beside
-//! what the simulator makes of them.
+//! `cargo xtask netem`: scenarios of the simulator over the traffic control of a real kernel,
+//! beside what the simulator makes of them.
 //!
 //! Server and client are `serve` and `fetch`, rivals are the kernel's TCP. They run in network
 //! namespaces, in a row with the tight link and netem between them: on this machine if its kernel

@@ -6,8 +6,9 @@
 //!
 //! `before` has the tight link towards the client: a token bucket that holds one packet, and its
 //! queue. `behind` delays and loses what has crossed it. So a packet waits, is transmitted, may be
-//! lost and travels, as in the simulator. The way back is the same from the other side. The sender's
-//! own namespace has no queue: the kernel would push back on its socket instead of dropping.
+//! lost and travels, as in the simulator. The way back is the same from the other side. The
+//! sender's own namespace has no queue: the kernel would push back on its socket instead of
+//! dropping.
 
 use super::scenario::{Hop, Plan};
 

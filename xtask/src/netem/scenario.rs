@@ -157,7 +157,10 @@ impl Plan {
 
     /// Whether the available bandwidth is known beforehand: nobody else is on the path.
     pub fn has_truth(&self) -> bool {
-        let measures = |sender: &Sender| matches!(sender, Sender::Quic { controller, .. } if controller.starts_with("imtcp"));
+        let measures = |sender: &Sender| match sender {
+            Sender::Quic { controller, .. } => controller.starts_with("imtcp"),
+            Sender::Kernel => false,
+        };
         self.flows.len() == 1 && measures(&self.flows[0].sender)
     }
 }
