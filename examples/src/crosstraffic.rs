@@ -1,7 +1,9 @@
-//! Cross traffic for a path under test: UDP datagrams of one size at even distances.
+//! Cross traffic for a path under test: UDP datagrams of one size at even distances, which this
+//! program keeps, or the kernel.
 
 use crate::alarm::Alarm;
 use crate::socket::Socket;
+use crate::timing::{GapErrors, Quantiles};
 use anyhow::{Context, Result};
 use clap::Args;
 use imtcp_cc::units::{Bandwidth, Bytes};
@@ -36,6 +38,21 @@ pub struct Options {
     /// Bytes of header to count for each datagram: 28 for IPv4 and UDP, 42 with Ethernet's.
     #[arg(long, value_name = "BYTES", default_value_t = 28)]
     pub header: u16,
+
+    /// Hand each datagram to the kernel so much earlier, in microseconds, and let the kernel send
+    /// it at its time (SO_TXTIME). The interface needs the queueing discipline `fq`; others send
+    /// it at once.
+    #[arg(long, value_name = "MICROSECONDS",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub ahead_us: Option<u64>,
+}
+
+impl Options {
+    /// From one datagram to the next.
+    fn gap(&self) -> Duration {
+        let counted = u64::from(self.payload) + u64::from(self.header);
+        self.rate.time_for(Bytes::new(counted))
+    }
 }
 
 fn rate(text: &str) -> Result<Bandwidth, String> {
@@ -56,6 +73,9 @@ pub struct Tally {
     pub bytes: u64,
     /// From the first to the last.
     pub seconds: f64,
+    /// How far, up or down, the gaps were from the planned one, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap_error_us: Option<Quantiles>,
 }
 
 impl fmt::Display for Tally {
@@ -64,6 +84,7 @@ impl fmt::Display for Tally {
             datagrams,
             bytes,
             seconds,
+            ..
         } = self;
         write!(f, "{datagrams} datagrams, {bytes} bytes in {seconds:.3} s")
     }
@@ -92,8 +113,12 @@ pub async fn send(options: &Options, shutdown: impl Future<Output = ()>) -> Resu
     let socket = Socket::bind(SocketAddr::new(any, 0)).context("cannot open a socket")?;
     let alarm = Alarm::new()?;
     let datagram = vec![0; usize::from(options.payload)];
-    let counted = u64::from(options.payload) + u64::from(options.header);
-    let gap = options.rate.time_for(Bytes::new(counted));
+    let gap = options.gap();
+    let ahead = options.ahead_us.map(Duration::from_micros);
+    if ahead.is_some() {
+        let refused = "the kernel takes no release times (SO_TXTIME)";
+        socket.take_release_times().context(refused)?;
+    }
     tokio::pin!(shutdown);
     let started = Instant::now();
     let mut due = started;
@@ -104,7 +129,10 @@ pub async fn send(options: &Options, shutdown: impl Future<Output = ()>) -> Resu
             () = &mut shutdown => return Ok(tally),
             woken = alarm.wait_until(due) => woken?,
         }
-        let sent = socket.send(&datagram, options.to).await;
+        let sent = match ahead {
+            Some(ahead) => socket.send_at(&datagram, options.to, due + ahead).await,
+            None => socket.send(&datagram, options.to).await.map(drop),
+        };
         sent.with_context(|| format!("cannot send to {}", options.to))?;
         let now = Instant::now();
         tally.add(datagram.len(), now - started);
@@ -112,23 +140,36 @@ pub async fn send(options: &Options, shutdown: impl Future<Output = ()>) -> Resu
     }
 }
 
-/// Counts what arrives at `socket` until `shutdown` is done.
+/// Counts what arrives at `socket` until `shutdown` is done, and compares gaps with the `planned`
+/// one.
 ///
 /// # Errors
 /// The socket fails.
-pub async fn receive(mut socket: Socket, shutdown: impl Future<Output = ()>) -> Result<Tally> {
+pub async fn receive(
+    mut socket: Socket,
+    planned: Option<Duration>,
+    shutdown: impl Future<Output = ()>,
+) -> Result<Tally> {
     let mut buffer = [0; 2048];
     let mut tally = Tally::default();
     let mut first = None;
+    let mut last = None;
+    let mut errors = GapErrors::default();
     tokio::pin!(shutdown);
     loop {
         while let Some(received) = socket.try_receive(&mut buffer)? {
             let first = *first.get_or_insert(received.at);
             tally.add(received.length, received.at - first);
+            if let Some((planned, last)) = planned.zip(last.replace(received.at)) {
+                errors.add(planned, received.at - last);
+            }
         }
         tokio::select! {
             biased;
-            () = &mut shutdown => return Ok(tally),
+            () = &mut shutdown => {
+                tally.gap_error_us = errors.summary();
+                return Ok(tally);
+            }
             readable = socket.readable() => readable?,
         }
     }

@@ -2,11 +2,14 @@
 //!
 //! One system call sends one datagram: no GSO, so that each leaves at its own time.
 
+use nix::libc::sock_txtime;
 use nix::sys::socket::{
-    ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
+    sockopt,
 };
 use nix::sys::time::TimeSpec;
-use std::io::{self, IoSliceMut};
+use nix::time::{ClockId, clock_gettime};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -112,6 +115,45 @@ impl Socket {
             outcome => outcome.map(|_| false),
         }
     }
+
+    /// Lets [`Socket::send_at`] tell the kernel when a datagram has to leave.
+    ///
+    /// # Errors
+    /// The kernel cannot do that.
+    pub fn take_release_times(&self) -> io::Result<()> {
+        let clock = sock_txtime {
+            clockid: ClockId::CLOCK_MONOTONIC.as_raw(),
+            flags: 0,
+        };
+        Ok(setsockopt(&self.io, sockopt::TxTime, &clock)?)
+    }
+
+    /// Hands a datagram to the kernel, which sends it `at` that time if the interface's queueing
+    /// discipline keeps such times.
+    ///
+    /// # Errors
+    /// The kernel's, such as no route to `to`.
+    pub async fn send_at(&self, datagram: &[u8], to: SocketAddr, at: Instant) -> io::Result<()> {
+        let nanos = on_the_kernels_clock(at)?;
+        let send = || send_at(&self.io, datagram, to, nanos);
+        self.io.async_io(Interest::WRITABLE, send).await
+    }
+}
+
+/// A time as the kernel's monotonic clock has it, which is what `fq` goes by.
+fn on_the_kernels_clock(at: Instant) -> io::Result<u64> {
+    let now = Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC)?);
+    let then = now + at.saturating_duration_since(Instant::now());
+    u64::try_from(then.as_nanos()).map_err(io::Error::other)
+}
+
+fn send_at(socket: &UdpSocket, datagram: &[u8], to: SocketAddr, nanos: u64) -> io::Result<()> {
+    let parts = [IoSlice::new(datagram)];
+    let control = [ControlMessage::TxTime(&nanos)];
+    let to = SockaddrStorage::from(to);
+    let socket = socket.as_raw_fd();
+    sendmsg(socket, &parts, &control, MsgFlags::MSG_DONTWAIT, Some(&to))?;
+    Ok(())
 }
 
 /// The privileged options go beyond the system's limit; without the privilege that limit has to do.

@@ -9,6 +9,7 @@ mod doctor;
 mod downstream;
 mod fuzz;
 mod harm;
+mod netem;
 mod public_api;
 mod quiche_tests;
 mod real_path;
@@ -44,6 +45,7 @@ enum Chore {
     Determinism(determinism::Arguments),
     Fuzz(fuzz::Arguments),
     Harm(harm::Arguments),
+    Netem(netem::Arguments),
     PublicApi(public_api::Arguments),
     Rivals(rivals::Arguments),
     Title(title::Arguments),
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         Chore::Determinism(arguments) => determinism::run(&arguments),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Harm(arguments) => harm::run(&arguments),
+        Chore::Netem(arguments) => netem::run(&arguments),
         Chore::PublicApi(arguments) => public_api::run(&arguments),
         Chore::Rivals(arguments) => rivals::run(&arguments),
         Chore::Title(arguments) => title::run(&arguments),

@@ -10,6 +10,7 @@ use imtcp_examples::socket::Socket;
 use serde::Serialize;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::time::Duration;
 use tokio::net::TcpListener;
 
 /// Cross traffic for a path under test. SIGTERM or Ctrl-C ends it and prints the total as JSON.
@@ -29,6 +30,9 @@ enum Side {
         /// The UDP address to listen on.
         #[arg(long, value_name = "ADDR:PORT")]
         listen: SocketAddr,
+        /// Compare the gaps between arrivals with this one, in nanoseconds.
+        #[arg(long, value_name = "NANOSECONDS")]
+        planned_gap_ns: Option<u64>,
     },
     /// Send bulk transfers over the kernel's TCP.
     TcpSend(bulk::Options),
@@ -55,11 +59,15 @@ async fn run(arguments: Arguments) -> Result<()> {
     let shutdown = shutdown::requested()?;
     match arguments.side {
         Side::Send(options) => print(&crosstraffic::send(&options, shutdown).await?),
-        Side::Receive { listen } => {
+        Side::Receive {
+            listen,
+            planned_gap_ns,
+        } => {
             let socket =
                 Socket::bind(listen).with_context(|| format!("cannot listen on {listen}"))?;
             eprintln!("listening on {}", socket.local());
-            print(&crosstraffic::receive(socket, shutdown).await?)
+            let planned = planned_gap_ns.map(Duration::from_nanos);
+            print(&crosstraffic::receive(socket, planned, shutdown).await?)
         }
         Side::TcpSend(options) => print(&bulk::send(&options, shutdown).await?),
         Side::TcpReceive { listen } => {

@@ -76,6 +76,27 @@ impl ReleaseTiming {
     }
 }
 
+/// How far gaps were from the planned ones, up or down; in memory that does not grow.
+#[derive(Debug)]
+pub(crate) struct GapErrors(Histogram<u64>);
+
+impl Default for GapErrors {
+    fn default() -> Self {
+        Self(histogram())
+    }
+}
+
+impl GapErrors {
+    pub(crate) fn add(&mut self, planned: Duration, achieved: Duration) {
+        self.0.saturating_record(nanos(planned.abs_diff(achieved)));
+    }
+
+    /// The account in figures; `None` without a gap.
+    pub(crate) fn summary(&self) -> Option<Quantiles> {
+        (!self.0.is_empty()).then(|| Quantiles::of(&self.0))
+    }
+}
+
 /// What [`ReleaseTiming`] says.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct TimingSummary {

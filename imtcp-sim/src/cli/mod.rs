@@ -10,6 +10,7 @@ mod pool;
 mod promised;
 mod promises;
 mod run;
+mod score;
 mod seeds;
 mod summary;
 mod survey;
@@ -53,7 +54,10 @@ enum Command {
     /// List the built-in scenarios and sweeps.
     List,
     /// Show a scenario's topology, round trips, bandwidth-delay product and nominal truth.
-    Explain(ScenarioArguments),
+    Explain(ExplainArguments),
+    /// Score the estimates of a server that ran a scenario outside the simulator, and print the
+    /// scores as JSON.
+    Score(ScoreArguments),
 }
 
 #[derive(Debug, Args)]
@@ -140,6 +144,30 @@ struct ScenarioArguments {
     /// Change a key, such as flow.main.imtcp.stream_packets=8; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
     overrides: Vec<(String, String)>,
+}
+
+#[derive(Debug, Args)]
+struct ExplainArguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+    /// Print the scenario in plain numbers as JSON, for a program that runs it elsewhere.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ScoreArguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+    /// The flow that the server sent.
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    flow: String,
+    /// What `serve --estimates` has written.
+    #[arg(long, value_name = "FILE")]
+    estimates: PathBuf,
+    /// How long the server was there before the scenario began, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
+    head_start: f64,
 }
 
 #[derive(Debug, Args)]
@@ -235,9 +263,14 @@ pub fn main() -> Result<(), Box<dyn Error>> {
             Ok(())
         }
         Command::Explain(arguments) => {
-            explain::print(&load(&arguments)?);
+            let scenario = load(&arguments.scenario)?;
+            match arguments.json {
+                true => println!("{}", serde_json::to_string(&scenario.description())?),
+                false => explain::print(&scenario),
+            }
             Ok(())
         }
+        Command::Score(arguments) => score::run(&arguments),
     }
 }
 

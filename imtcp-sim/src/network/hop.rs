@@ -1,5 +1,6 @@
 //! One direction of a link: queue, transmitter, loss, pipe.
 
+use super::jitter::Jitter;
 use super::{Aggregation, Discipline, Loss, LossModel, Owner, Packet};
 use super::{Queue, QueueLimit, Release, Thinning, Waiting};
 use crate::profile::{Profile, work_of};
@@ -16,6 +17,9 @@ pub struct HopSettings {
     pub rate: Profile,
     /// Propagation delay.
     pub delay: Duration,
+    /// Each packet's delay is drawn from `delay` less this to `delay` plus this. No packet
+    /// overtakes another.
+    pub jitter: Duration,
     /// Bound of the queue.
     pub queue: QueueLimit,
     /// How the queue is managed.
@@ -67,6 +71,7 @@ impl Tally {
 pub struct Hop {
     rate: Profile,
     delay: Duration,
+    jitter: Jitter,
     queue: Queue,
     loss: Option<Loss>,
     thinning: Thinning,
@@ -106,6 +111,7 @@ impl Hop {
         Self {
             rate: settings.rate.clone(),
             delay: settings.delay,
+            jitter: Jitter::new(settings.jitter, seed, name),
             queue: Queue::new(settings.queue, &settings.discipline, chance),
             loss: settings.loss.map(|model| Loss::new(model, random())),
             thinning: Thinning::new(settings.keep_every_acknowledgement),
@@ -203,7 +209,7 @@ impl Hop {
         if packet.owner == Owner::Cross {
             return None;
         }
-        let at = leaves + self.delay;
+        let at = self.jitter.arrives(leaves, self.delay);
         self.pipe.push_back((at, packet));
         (self.pipe.len() == 1).then_some(at)
     }
@@ -253,6 +259,7 @@ mod tests {
         HopSettings {
             rate: Profile::constant(rate),
             delay: Duration::from_millis(10),
+            jitter: Duration::ZERO,
             queue,
             discipline: Discipline::DropTail,
             loss: None,

@@ -2,10 +2,11 @@
 //!
 //! A hop is a queue, a transmitter and a pipe. A packet waits in the queue, is transmitted at the
 //! hop's rate, may then wait for an aggregate, may be lost, and leaves the pipe one propagation
-//! delay later. Rates, sizes and queues are those of IP packets.
+//! delay later, which may vary. Rates, sizes and queues are those of IP packets.
 
 mod aggregation;
 mod hop;
+mod jitter;
 mod loss;
 mod packet;
 mod path;

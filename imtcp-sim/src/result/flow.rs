@@ -7,7 +7,7 @@ use crate::endpoint::{Pair, Said};
 use crate::network::FlowId;
 use crate::record::Snapshot;
 use crate::scenario::Nominal;
-use crate::score::{Reference, Sample, Score, score};
+use crate::score::{LEAST_SHARE, Reference, Sample, Score, score};
 use crate::simulation::Simulation;
 use imtcp_cc::EstimatorKind;
 use imtcp_cc::event::Event;
@@ -159,8 +159,6 @@ fn reference(simulation: &Simulation<'_>, flow: FlowId) -> Reference {
     let nominal = Nominal::new(simulation.scenario(), flow);
     let life = nominal.life();
     let (tight, _) = nominal.available(life.0);
-    /// Truths below this share of the capacity are not compared.
-    const LEAST_SHARE: f64 = 0.01;
     Reference {
         truth: truth::available(simulation, flow),
         life,

@@ -97,12 +97,12 @@ impl Controller {
     }
 
     /// The UDP payload that flows have by default. Of TCP it makes IP packets of 1500 bytes.
-    fn packet(self) -> Bytes {
+    pub(super) fn packet(self) -> Bytes {
         Bytes::new(if self == Self::TcpCubic { 1472 } else { 1350 })
     }
 
     /// How its clients acknowledge by default. Linux does so after 40 ms at the latest.
-    fn receiver(self) -> Receiver {
+    pub(super) fn receiver(self) -> Receiver {
         let (acknowledge, delay_ms) = match self {
             Self::TcpCubic => (Acknowledge::Tcp, 40),
             _ => (Acknowledge::Every(1), 25),

@@ -40,6 +40,8 @@ fn read(name: String, mut section: Section<'_>) -> Result<Link, ScenarioError> {
     let delay = section
         .required("delay", "\"10 ms\"")?
         .quantity(quantity::span)?;
+    let jitter = section.optional("jitter");
+    let jitter = jitter.map_or(Ok(Duration::ZERO), |entry| read_jitter(&entry, delay))?;
     let queue = section.required("queue", "\"125 KB\"")?;
     let (queue, discipline) = discipline::read(&queue, rate)?;
     let loss = section
@@ -58,6 +60,7 @@ fn read(name: String, mut section: Section<'_>) -> Result<Link, ScenarioError> {
     let forward = HopSettings {
         rate: Profile::stepped(rate, &steps),
         delay,
+        jitter,
         queue,
         discipline,
         loss,
@@ -79,6 +82,7 @@ fn read_reverse(
     let mut hop = HopSettings {
         rate: Profile::constant(forward_rate),
         delay: forward_delay,
+        jitter: Duration::ZERO,
         queue: REVERSE_QUEUE,
         discipline: Discipline::DropTail,
         loss: None,
@@ -96,6 +100,9 @@ fn read_reverse(
     if let Some(entry) = section.optional("delay") {
         hop.delay = entry.quantity(quantity::span)?;
     }
+    if let Some(entry) = section.optional("jitter") {
+        hop.jitter = read_jitter(&entry, hop.delay)?;
+    }
     if let Some(entry) = section.optional("queue") {
         (hop.queue, hop.discipline) = discipline::read(&entry, rate)?;
     }
@@ -110,6 +117,16 @@ fn read_reverse(
     }
     section.finish()?;
     Ok(hop)
+}
+
+/// A packet cannot arrive before it was sent.
+fn read_jitter(entry: &Entry<'_>, delay: Duration) -> Result<Duration, ScenarioError> {
+    let jitter = entry.quantity(quantity::span)?;
+    if jitter > delay {
+        let problem = "packets would arrive before they are sent";
+        return Err(entry.reject(Complaint::new(problem, "let `jitter` be `delay` at most")));
+    }
+    Ok(jitter)
 }
 
 /// `release = { every = "4 ms", packets = 42 }`.

@@ -6,6 +6,7 @@
 mod alike;
 mod application;
 mod column;
+mod description;
 mod discipline;
 mod document;
 mod error;
@@ -24,6 +25,7 @@ mod traffic;
 
 pub use application::Application;
 pub use column::{Column, Value};
+pub use description::Description;
 pub use error::ScenarioError;
 pub use fairness::{Beside, beside, fair_shares};
 pub(crate) use fairness::{wants_all, water_level};

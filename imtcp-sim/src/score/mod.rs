@@ -7,9 +7,11 @@
 //!   it counts where the series never settles. So slow settling shows in the error as well.
 
 mod found;
+mod nominal;
 mod settle;
 
 pub use found::{Reading, found, shares_of_truth};
+pub(crate) use nominal::LEAST_SHARE;
 
 use crate::truth::Available;
 use imtcp_cc::units::Timestamp;

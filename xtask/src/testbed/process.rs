@@ -180,8 +180,18 @@ impl Running {
 
     /// Waits for its end and returns what it has printed.
     pub fn wait_until_it_ends(mut self, patience: Duration) -> Result<String> {
+        self.watch_until_it_ends(patience, |_| Ok(()))
+    }
+
+    /// The same; meanwhile `tell` is given all that it has printed so far, again and again.
+    pub fn watch_until_it_ends(
+        &mut self,
+        patience: Duration,
+        mut tell: impl FnMut(&str) -> Result<()>,
+    ) -> Result<String> {
         let give_up = Instant::now() + patience;
         loop {
+            tell(&self.said("out"))?;
             if let Some(status) = self.exit_status()? {
                 ensure!(
                     status.success(),
