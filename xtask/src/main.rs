@@ -3,6 +3,7 @@
 #[macro_use]
 mod output;
 
+mod cost;
 mod demo_real;
 mod determinism;
 mod doctor;
@@ -14,6 +15,7 @@ mod quiche_tests;
 mod real_path;
 mod rivals;
 mod series;
+mod soak;
 mod testbed;
 mod title;
 mod video;
@@ -33,6 +35,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
+    Cost(cost::Arguments),
     Doctor(doctor::Arguments),
     QuicheTests(quiche_tests::Arguments),
     Series(series::Arguments),
@@ -46,12 +49,14 @@ enum Chore {
     Harm(harm::Arguments),
     PublicApi(public_api::Arguments),
     Rivals(rivals::Arguments),
+    Soak(soak::Arguments),
     Title(title::Arguments),
     Video(video::Arguments),
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
+        Chore::Cost(arguments) => cost::run(&arguments),
         Chore::Doctor(arguments) => doctor::run(&arguments),
         Chore::QuicheTests(arguments) => quiche_tests::run(&arguments),
         Chore::Series(arguments) => series::run(&arguments),
@@ -64,6 +69,7 @@ fn main() -> ExitCode {
         Chore::Harm(arguments) => harm::run(&arguments),
         Chore::PublicApi(arguments) => public_api::run(&arguments),
         Chore::Rivals(arguments) => rivals::run(&arguments),
+        Chore::Soak(arguments) => soak::run(&arguments),
         Chore::Title(arguments) => title::run(&arguments),
         Chore::Video(arguments) => video::run(&arguments),
     };

@@ -187,6 +187,12 @@ impl Pacer {
         }
     }
 
+    /// When the next packet of the train under way is due, as of the latest question; `None` if no
+    /// packet of it has left.
+    pub fn due_in_train(&self) -> Option<Timestamp> {
+        (self.train_left > 0 && self.train_sent > 0).then_some(self.next_at)
+    }
+
     /// A packet left. If it was late by up to `credit`, the next packets catch up.
     pub fn on_sent(&mut self, now: Timestamp, credit: Duration) {
         self.paced_at = if self.train_sent == 0 {
