@@ -7,7 +7,13 @@ use imtcp_serve::options::LogFormat;
 use imtcp_serve::{Options, Server};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io::Write;
+use tikv_jemallocator::Jemalloc;
 use tracing_subscriber::EnvFilter;
+
+/// After 2,000 connections that had come and gone by hundreds, the server had 32 MB with this one,
+/// and 237 MB with glibc's, which keeps what lies below the highest piece in use.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 #[tokio::main]
 async fn main() -> Result<()> {

@@ -12,6 +12,9 @@ use tokio::task::JoinSet;
 /// Handshakes at the same time. They cost a server far more than connections do.
 const AT_THE_DOOR: usize = 16;
 
+/// The farewells of all take less.
+const FAREWELL: Duration = Duration::from_millis(500);
+
 /// How far a crowd is.
 #[derive(Debug, Serialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
@@ -96,7 +99,7 @@ async fn fetch(options: &Together, visitors: Vec<Visitor>, mut outcome: Outcome)
     all_done.send_replace(true);
     while staying.join_next().await.is_some() {}
     // The connections' own tasks say farewell.
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    tokio::time::sleep(FAREWELL).await;
     Ok(())
 }
 

@@ -7,9 +7,11 @@
 
 mod distances;
 mod on_time;
+mod pace;
 
 pub use distances::Distances;
 pub use on_time::OnTime;
+pub use pace::Options as Pace;
 
 use clap::ValueEnum;
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::report::Report;
 use super::{Stage, url};
+use crate::testbed::{Network, parse};
 
 /// The link's rates, in Mbit/s. Packets of a train leave at the pace of the link.
 const RATES: [u32; 3] = [10, 100, 500];
@@ -28,9 +29,43 @@ struct Distances {
     error_p99_us: f64,
 }
 
+/// What `imtcp-pace` prints.
+#[derive(Debug, Deserialize)]
+struct Reached {
+    rate_bps: f64,
+    method: String,
+    planned_us: f64,
+    error_p50_us: f64,
+    error_p99_us: f64,
+}
+
+/// What the methods reach, and then what a server that adapts to them makes of it.
+pub fn measure(stage: &Stage<'_>, report: &mut Report) -> Result<()> {
+    let network = stage.network(RATES[2])?;
+    let log = stage.scratch.join("pace");
+    let to = format!("{}:9", Network::CLIENT);
+    let line = ["imtcp-pace", "--to", &to];
+    let pace = stage.launcher.start(network.server(), &log, &line)?;
+    for line in pace.wait_until_it_ends(PATIENCE)?.lines() {
+        let Reached {
+            rate_bps,
+            method,
+            planned_us,
+            error_p50_us,
+            error_p99_us,
+        } = parse(line)?;
+        let what = format!("pace of {:.0} Mbit/s, `{method}`: error, p50, µs", rate_bps / 1e6);
+        let note = format!("p99 {error_p99_us:.1}; distances of {planned_us:.0} µs");
+        say!("{what}: {error_p50_us:.1}; {note}")?;
+        report.figure(&what, error_p50_us, &note);
+    }
+    drop(network);
+    serve(stage, report)
+}
+
 /// A source that wants half of the link. It sends trains at the link's pace; a source that fills
 /// its window would be measured by the window's own packets.
-pub fn measure(stage: &Stage<'_>, report: &mut Report) -> Result<()> {
+fn serve(stage: &Stage<'_>, report: &mut Report) -> Result<()> {
     for rate in RATES {
         let network = stage.network(rate)?;
         let half = rate / 2;
@@ -57,7 +92,7 @@ fn distances(said: &str) -> Option<Distances> {
 }
 
 fn tell(rate: u32, method: &str, found: Option<Distances>, report: &mut Report) -> Result<()> {
-    let what = format!("{rate} Mbit/s, `{method}`: error of distances, p50, µs");
+    let what = format!("link of {rate} Mbit/s, served by `{method}`: error, p50, µs");
     match found {
         Some(found) => {
             let note = format!(

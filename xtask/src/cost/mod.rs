@@ -153,7 +153,8 @@ impl Stage<'_> {
         let (root, tls) = (self.text("root"), self.text("tls"));
         let listen = format!("{}:4433", Network::SERVER);
         let mut line = vec!["imtcp-serve", "--root", &root, "--tls-dir", &tls];
-        line.extend(["--listen", &listen, "--log", "json"]);
+        // Who still waits for an answer then is not waited for.
+        line.extend(["--listen", &listen, "--log", "json", "--drain", "1 s"]);
         line.extend(arguments);
         let log = self.scratch.join(log);
         let mut server = self.launcher.start(network.server(), &log, &line)?;

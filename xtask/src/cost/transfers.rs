@@ -67,6 +67,11 @@ pub fn measure(stage: &Stage<'_>, report: &mut Report) -> Result<()> {
 }
 
 fn tell(pairs: &[(Transfer, Transfer)], report: &mut Report) {
+    let each = |of: fn(&Transfer) -> f64| {
+        let each = pairs.iter().map(|(cubic, imtcp)| of(imtcp) / of(cubic));
+        let each: Vec<_> = each.map(|ratio| format!("{:.1}", ratio * 100.0)).collect();
+        each.join(", ")
+    };
     let ratio = |of: fn(&Transfer) -> f64| {
         let each = pairs.iter().map(|(cubic, imtcp)| of(imtcp) / of(cubic));
         median(each).unwrap_or(f64::NAN) * 100.0
@@ -79,9 +84,10 @@ fn tell(pairs: &[(Transfer, Transfer)], report: &mut Report) {
         ratio(|transfer| transfer.goodput_mbps),
         Bar::AtLeast(98.0),
         &format!(
-            "{:.2} and {:.2} Mbit/s",
+            "{:.2} and {:.2} Mbit/s; pairs {}",
             middle(|pair| pair.1.goodput_mbps),
-            middle(|pair| pair.0.goodput_mbps)
+            middle(|pair| pair.0.goodput_mbps),
+            each(|transfer| transfer.goodput_mbps)
         ),
     );
     report.bar(
@@ -89,9 +95,10 @@ fn tell(pairs: &[(Transfer, Transfer)], report: &mut Report) {
         ratio(|transfer| transfer.cpu_s_per_gb),
         Bar::AtMost(105.0),
         &format!(
-            "{:.3} and {:.3} s",
+            "{:.3} and {:.3} s; pairs {}",
             middle(|pair| pair.1.cpu_s_per_gb),
-            middle(|pair| pair.0.cpu_s_per_gb)
+            middle(|pair| pair.0.cpu_s_per_gb),
+            each(|transfer| transfer.cpu_s_per_gb)
         ),
     );
 }
