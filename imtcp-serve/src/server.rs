@@ -221,11 +221,7 @@ fn text(path: &Path) -> Result<&str> {
 }
 
 /// The name under which quiche knows the controller.
-fn controller(
-    options: &Options,
-    site: &Site,
-    estimates: Option<&Arc<CsvFile>>,
-) -> Result<String> {
+fn controller(options: &Options, site: &Site, estimates: Option<&Arc<CsvFile>>) -> Result<String> {
     /// Servers of this process. Each has a configuration of its own.
     static SERVERS: AtomicU64 = AtomicU64::new(0);
     if let Some(name) = options.cc.built_in() {

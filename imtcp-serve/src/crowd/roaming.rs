@@ -143,7 +143,6 @@ impl DatagramSocketRecv for Roaming {
         datagram: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<SocketAddr>> {
         let server = self.0.server;
-        self.poll_recv(cx, datagram)
-            .map_ok(|()| server)
+        self.poll_recv(cx, datagram).map_ok(|()| server)
     }
 }

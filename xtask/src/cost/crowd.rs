@@ -55,13 +55,20 @@ fn come(stage: &Stage<'_>, network: &Network, cc: &str, report: &mut Report) -> 
             "{} in {:.1} s{}",
             fetched.served,
             fetched.seconds,
-            fetched.errors.first().map_or(String::new(), |why| format!("; {why}"))
+            fetched
+                .errors
+                .first()
+                .map_or(String::new(), |why| format!("; {why}"))
         ),
     );
     #[expect(clippy::cast_precision_loss, reason = "for a table")]
     let each = |now: u64| now.saturating_sub(alone) as f64 / clients / 1024.0;
     let note = format!("{} MB with one connection", alone >> 20);
-    report.figure(&format!("{cc}: memory of an idle connection, KB"), each(memory.idle), &note);
+    report.figure(
+        &format!("{cc}: memory of an idle connection, KB"),
+        each(memory.idle),
+        &note,
+    );
     report.figure(
         &format!("{cc}: memory of an active connection, KB"),
         each(memory.active),

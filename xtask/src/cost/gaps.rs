@@ -54,7 +54,10 @@ pub fn measure(stage: &Stage<'_>, report: &mut Report) -> Result<()> {
             error_p50_us,
             error_p99_us,
         } = parse(line)?;
-        let what = format!("pace of {:.0} Mbit/s, `{method}`: error, p50, µs", rate_bps / 1e6);
+        let what = format!(
+            "pace of {:.0} Mbit/s, `{method}`: error, p50, µs",
+            rate_bps / 1e6
+        );
         let note = format!("p99 {error_p99_us:.1}; distances of {planned_us:.0} µs");
         say!("{what}: {error_p50_us:.1}; {note}")?;
         report.figure(&what, error_p50_us, &note);
@@ -87,7 +90,9 @@ fn serve(stage: &Stage<'_>, report: &mut Report) -> Result<()> {
 }
 
 fn distances(said: &str) -> Option<Distances> {
-    let line = said.lines().find(|line| line.contains("\"error_p99_us\""))?;
+    let line = said
+        .lines()
+        .find(|line| line.contains("\"error_p99_us\""))?;
     serde_json::from_str(line).ok()
 }
 
@@ -104,7 +109,11 @@ fn tell(rate: u32, method: &str, found: Option<Distances>, report: &mut Report) 
         }
         None => {
             say!("{what}: none was planned")?;
-            report.figure(&what, f64::NAN, "none was planned: timers this late cannot keep it");
+            report.figure(
+                &what,
+                f64::NAN,
+                "none was planned: timers this late cannot keep it",
+            );
         }
     }
     Ok(())

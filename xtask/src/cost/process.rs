@@ -35,7 +35,9 @@ impl Process {
 }
 
 fn memory_of(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
 }
@@ -46,7 +48,10 @@ mod tests {
 
     #[test]
     fn the_kernel_is_understood() {
-        assert_eq!(memory_of("Name:\tx\nVmRSS:\t   12 kB\nVmSwap: 0 kB"), Some(12 << 10));
+        assert_eq!(
+            memory_of("Name:\tx\nVmRSS:\t   12 kB\nVmSwap: 0 kB"),
+            Some(12 << 10)
+        );
         let own = Process(std::process::id());
         assert!(own.cpu().expect("it runs") > Duration::ZERO);
         assert!(own.memory().expect("it runs") > 0);

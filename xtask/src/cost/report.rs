@@ -71,7 +71,11 @@ impl fmt::Display for Report {
         {
             let (bar, verdict) = match bar {
                 Some(bar) => {
-                    let verdict = if bar.is_met_by(*value) { "met" } else { "MISSED" };
+                    let verdict = if bar.is_met_by(*value) {
+                        "met"
+                    } else {
+                        "MISSED"
+                    };
                     let text = match bar {
                         Bar::AtLeast(least) => format!(">= {least}"),
                         Bar::AtMost(most) => format!("<= {most}"),
@@ -100,6 +104,9 @@ mod tests {
         assert!(report.has_missed());
         let text = report.to_string();
         assert!(text.contains("| goodput | 98.0 | >= 98 | met |"), "{text}");
-        assert!(text.contains("| time | NaN | <= 105 | MISSED | of nothing |"), "{text}");
+        assert!(
+            text.contains("| time | NaN | <= 105 | MISSED | of nothing |"),
+            "{text}"
+        );
     }
 }

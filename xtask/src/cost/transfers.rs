@@ -54,7 +54,9 @@ pub fn measure(stage: &Stage<'_>, report: &mut Report) -> Result<()> {
             let made = transfer(stage, &network, controllers[which], number)?;
             say!(
                 "{}, run {number}: {:.2} Mbit/s, {:.3} s of processor time per GB",
-                controllers[which], made.goodput_mbps, made.cpu_s_per_gb
+                controllers[which],
+                made.goodput_mbps,
+                made.cpu_s_per_gb
             )?;
             pair[which] = Some(made);
         }
@@ -76,9 +78,8 @@ fn tell(pairs: &[(Transfer, Transfer)], report: &mut Report) {
         let each = pairs.iter().map(|(cubic, imtcp)| of(imtcp) / of(cubic));
         median(each).unwrap_or(f64::NAN) * 100.0
     };
-    let middle = |of: fn(&(Transfer, Transfer)) -> f64| {
-        median(pairs.iter().map(of)).unwrap_or(f64::NAN)
-    };
+    let middle =
+        |of: fn(&(Transfer, Transfer)) -> f64| median(pairs.iter().map(of)).unwrap_or(f64::NAN);
     report.bar(
         "goodput beside CUBIC's, % (median of pairs)",
         ratio(|transfer| transfer.goodput_mbps),

@@ -162,7 +162,10 @@ fn judge(samples: &[Sample], before: &Sample, after: &Sample, errors: &[String])
         let verdict = if is_good { "passed" } else { "FAILED" };
         say!("{verdict}: {what}")
     };
-    let memory: Vec<f64> = samples.iter().map(|sample| sample.memory as f64 / 1e6).collect();
+    let memory: Vec<f64> = samples
+        .iter()
+        .map(|sample| sample.memory as f64 / 1e6)
+        .collect();
     let warm = &memory[(memory.len() as f64 * WARM_UP) as usize..];
     let hours = warm.len() as f64 * EVERY.as_secs_f64() / 3600.0;
     match Slope::of(warm, hours) {
@@ -185,10 +188,15 @@ fn judge(samples: &[Sample], before: &Sample, after: &Sample, errors: &[String])
         after.connections == 0,
     )?;
     tell(
-        &format!("{} files are open, {} at the beginning", after.files, before.files),
+        &format!(
+            "{} files are open, {} at the beginning",
+            after.files, before.files
+        ),
         after.files <= before.files + 2,
     )?;
-    let first = errors.first().map_or(String::new(), |line| format!("; {line}"));
+    let first = errors
+        .first()
+        .map_or(String::new(), |line| format!("; {line}"));
     tell(
         &format!("{} errors in the log{first}", errors.len()),
         errors.is_empty(),

@@ -92,7 +92,10 @@ mod tests {
         assert!(flat.would_show(0.05), "{flat:?}");
         let growing = Slope::of(&series(0.1), 1.0).expect("long enough");
         assert!(!growing.is_flat(), "{growing:?}");
-        assert!((growing.per_hour - 12.0).abs() < growing.error, "{growing:?}");
+        assert!(
+            (growing.per_hour - 12.0).abs() < growing.error,
+            "{growing:?}"
+        );
         let shrinking = Slope::of(&series(-0.1), 1.0).expect("long enough");
         assert!(shrinking.is_flat(), "{shrinking:?}");
     }
