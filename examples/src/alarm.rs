@@ -77,6 +77,20 @@ impl Alarm {
         Ok(())
     }
 
+    /// Returns at `due` or a little after it, without looking at the clock. Dropping the future
+    /// cancels the wait.
+    ///
+    /// # Errors
+    /// The kernel refuses the timer, which it has no reason to.
+    pub async fn sleep_until(&self, due: Instant) -> io::Result<()> {
+        let span = due.saturating_duration_since(Instant::now());
+        if span.is_zero() {
+            tokio::task::yield_now().await;
+            return Ok(());
+        }
+        self.sleep(span).await
+    }
+
     async fn sleep(&self, span: Duration) -> io::Result<()> {
         let once = Expiration::OneShot(TimeSpec::from_duration(span));
         self.timer

@@ -174,6 +174,13 @@ impl ImTcp {
         self.scheduler.state_name()
     }
 
+    /// When the next packet is due, as of the latest question, if it follows another one of the
+    /// same probe stream or train. The distance of the two is measured with, so a transport should
+    /// send the packet by itself and at its time.
+    pub fn due_in_sequence(&self) -> Option<Timestamp> {
+        self.scheduler.due_in_sequence()
+    }
+
     /// Keeps events for [`ImTcp::take_logged_event`] from now on. It keeps the latest 256 events
     /// and drops older ones.
     pub fn keep_log(&mut self) {

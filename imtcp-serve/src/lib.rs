@@ -4,12 +4,14 @@
 pub mod answer;
 pub mod cmsd;
 pub mod connection;
+pub mod crowd;
 pub mod csv;
 mod exchange;
 pub mod folder;
 pub mod metrics;
 pub mod options;
 pub mod play;
+pub mod release;
 pub mod request;
 pub mod required;
 pub mod server;

@@ -1,5 +1,6 @@
 //! What the command line can say.
 
+use crate::release::Release;
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use imtcp_cc::promise::Requirement;
@@ -27,6 +28,10 @@ pub struct Options {
     /// The congestion controller.
     #[arg(long, value_enum, default_value_t = ControllerKind::Imtcp)]
     pub cc: ControllerKind,
+
+    /// How the release time of a packet is waited for, where the controller names one.
+    #[arg(long, value_enum, default_value_t = Release::Auto)]
+    pub release: Release,
 
     /// The certificate in PEM, followed by those of its issuers. Without it a self-signed one is
     /// made at the first start.

@@ -70,15 +70,18 @@ impl Server {
             file.transpose()
         };
         let estimates = csv(&options.estimates, ESTIMATES)?.map(Arc::new);
+        let (release, why) = options.release.chosen();
+        tracing::info!(release = release.name(), why, "release times");
         let site = Arc::new(Site {
             folder: Folder::open(&options.root)?,
             policy: policy(options)?,
+            release,
             promise: options.promise,
             counts: Counts::default(),
             live: Arc::new(Live::default()),
             slots: csv(&options.slots, SLOTS)?,
         });
-        let (address, incoming) = open(options, estimates.as_ref()).await?;
+        let (address, incoming) = open(options, &site, estimates.as_ref()).await?;
         let (metrics, page) = match options.metrics {
             Some(at) => {
                 let (address, page) = open_page(at, &site).await?;
@@ -115,6 +118,7 @@ impl Server {
             let _ = tokio::time::timeout(CLOSING, &mut self.accepting).await;
         }
         self.accepting.abort();
+        self.site.counts.distances.tell(self.site.release.name());
         if let Some(page) = self.page {
             page.abort();
         }
@@ -174,6 +178,7 @@ fn policy(options: &Options) -> Result<Policy> {
 
 async fn open(
     options: &Options,
+    site: &Site,
     estimates: Option<&Arc<CsvFile>>,
 ) -> Result<(SocketAddr, QuicConnectionStream<DefaultMetrics>)> {
     let identity = match (&options.cert, &options.key) {
@@ -187,7 +192,7 @@ async fn open(
         kind: CertificateKind::X509,
     };
     let mut settings = QuicSettings::default();
-    settings.cc_algorithm = controller(options, estimates)?;
+    settings.cc_algorithm = controller(options, site, estimates)?;
     settings.active_connection_id_limit = CONNECTION_IDS;
     settings.disable_active_migration = false;
     settings.disable_client_ip_validation = options.no_retry;
@@ -216,7 +221,7 @@ fn text(path: &Path) -> Result<&str> {
 }
 
 /// The name under which quiche knows the controller.
-fn controller(options: &Options, estimates: Option<&Arc<CsvFile>>) -> Result<String> {
+fn controller(options: &Options, site: &Site, estimates: Option<&Arc<CsvFile>>) -> Result<String> {
     /// Servers of this process. Each has a configuration of its own.
     static SERVERS: AtomicU64 = AtomicU64::new(0);
     if let Some(name) = options.cc.built_in() {
@@ -231,7 +236,8 @@ fn controller(options: &Options, estimates: Option<&Arc<CsvFile>>) -> Result<Str
         .measurement(options.cc == ControllerKind::Imtcp)
         .header_overhead(Bytes::new(ip + UDP_HEADER + options.link_header))
         .build()?;
-    let mut factory = Factory::new(config);
+    let distances = Arc::clone(&site.counts.distances);
+    let mut factory = Factory::new(config).with_gap_observer(distances);
     if let Some(file) = estimates {
         let file = Arc::clone(file);
         factory = factory.with_subscribers(move |path| {

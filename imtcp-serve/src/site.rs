@@ -4,6 +4,7 @@ use crate::connection::Connection;
 use crate::csv::CsvFile;
 use crate::folder::Folder;
 use crate::metrics::Counts;
+use crate::release::Release;
 use crate::required::Policy;
 use imtcp_cc::promise::Requirement;
 use std::collections::BTreeMap;
@@ -16,6 +17,8 @@ pub struct Site {
     pub folder: Folder,
     /// What clients may require.
     pub policy: Policy,
+    /// How the release time of a packet is waited for.
+    pub release: Release,
     /// What is required on every connection.
     pub promise: Option<Requirement>,
     /// What has happened so far.

@@ -3,6 +3,7 @@
 #[macro_use]
 mod output;
 
+mod cost;
 mod demo_real;
 mod determinism;
 mod doctor;
@@ -15,6 +16,7 @@ mod quiche_tests;
 mod real_path;
 mod rivals;
 mod series;
+mod soak;
 mod testbed;
 mod title;
 mod video;
@@ -34,6 +36,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
+    Cost(cost::Arguments),
     Doctor(doctor::Arguments),
     QuicheTests(quiche_tests::Arguments),
     Series(series::Arguments),
@@ -48,12 +51,14 @@ enum Chore {
     Netem(netem::Arguments),
     PublicApi(public_api::Arguments),
     Rivals(rivals::Arguments),
+    Soak(soak::Arguments),
     Title(title::Arguments),
     Video(video::Arguments),
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
+        Chore::Cost(arguments) => cost::run(&arguments),
         Chore::Doctor(arguments) => doctor::run(&arguments),
         Chore::QuicheTests(arguments) => quiche_tests::run(&arguments),
         Chore::Series(arguments) => series::run(&arguments),
@@ -67,6 +72,7 @@ fn main() -> ExitCode {
         Chore::Netem(arguments) => netem::run(&arguments),
         Chore::PublicApi(arguments) => public_api::run(&arguments),
         Chore::Rivals(arguments) => rivals::run(&arguments),
+        Chore::Soak(arguments) => soak::run(&arguments),
         Chore::Title(arguments) => title::run(&arguments),
         Chore::Video(arguments) => video::run(&arguments),
     };

@@ -93,6 +93,10 @@ impl CongestionController for Timed {
         self.controller.on_packet_sent(sent);
     }
 
+    fn sends_singly(&self) -> bool {
+        self.controller.sends_singly()
+    }
+
     fn cwnd(&self) -> usize {
         self.controller.cwnd()
     }

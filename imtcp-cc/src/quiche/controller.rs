@@ -1,6 +1,7 @@
 //! quiche's controller trait over [`ImTcp`].
 
 use super::convert::{Origin, ack_request, path_info, peer_acks, round_trip, send_request};
+use super::gaps::{GapObserver, Gaps};
 use super::memory::Memory;
 use super::peer::host;
 use crate::config::Config;
@@ -32,6 +33,7 @@ pub struct Controller {
     acked: Vec<AckedPacket>,
     memory: Option<Arc<Memory>>,
     peer: IpAddr,
+    gaps: Option<Gaps>,
 }
 
 /// Room for the packets of one acknowledgement.
@@ -110,7 +112,13 @@ impl Controller {
             acked: Vec::with_capacity(MOST_ACKED),
             memory,
             peer,
+            gaps: None,
         }
+    }
+
+    pub(super) fn observed_by(mut self, observer: Arc<dyn GapObserver>) -> Self {
+        self.gaps = Some(Gaps::new(observer));
+        self
     }
 
     /// Leaves what is known of the path to later connections.
@@ -182,8 +190,20 @@ impl CongestionController for Controller {
             released: sent.released,
             bytes_in_flight: Bytes::from_usize(sent.bytes_in_flight),
         };
-        self.core
-            .on_packet_sent(self.origin.timestamp(sent.now), &packet);
+        let now = self.origin.timestamp(sent.now);
+        let due = self.core.due_in_sequence();
+        self.core.on_packet_sent(now, &packet);
+        if let Some(gaps) = &mut self.gaps {
+            if sent.released {
+                gaps.on_sent(now, due, self.core.due_in_sequence().is_some());
+            } else {
+                gaps.on_unplanned();
+            }
+        }
+    }
+
+    fn sends_singly(&self) -> bool {
+        self.core.due_in_sequence().is_some()
     }
 
     fn on_ack(&mut self, ack: &AckReceived<'_>) {

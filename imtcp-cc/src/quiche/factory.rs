@@ -2,6 +2,7 @@
 
 use super::controller::Controller;
 use super::convert::path_info;
+use super::gaps::GapObserver;
 use super::memory::{Memory, RememberedPath};
 use crate::config::Config;
 use crate::event::Subscriber;
@@ -43,6 +44,7 @@ pub struct Factory {
     memory: Option<Arc<Memory>>,
     /// What the promises on a path share. Clones of the factory share it.
     bounds: Bounds,
+    gaps: Option<Arc<dyn GapObserver>>,
 }
 
 impl Factory {
@@ -54,6 +56,7 @@ impl Factory {
             audience: Audience::Nobody,
             memory: remembers.then(Arc::default),
             bounds: Bounds::default(),
+            gaps: None,
         }
     }
 
@@ -83,6 +86,14 @@ impl Factory {
         self
     }
 
+    /// The same, with somebody who hears how well the planned distances of packets are kept, on all
+    /// paths.
+    #[must_use]
+    pub fn with_gap_observer(mut self, observer: Arc<dyn GapObserver>) -> Self {
+        self.gaps = Some(observer);
+        self
+    }
+
     /// The paths that connections of this factory and of its clones have left to later ones, for
     /// whoever stores them or hands them to another process. Empty without
     /// [`Config::remember_paths`]. A path that a connection has begun with is missing until that
@@ -108,7 +119,12 @@ impl Factory {
             (Audience::PerPath(ours), Audience::PerPath(theirs)) => Arc::ptr_eq(ours, theirs),
             _ => false,
         };
-        is_same_audience && self.config == other.config
+        let is_same_observer = match (&self.gaps, &other.gaps) {
+            (None, None) => true,
+            (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
+            _ => false,
+        };
+        is_same_audience && is_same_observer && self.config == other.config
     }
 }
 
@@ -119,12 +135,16 @@ impl quiche::cc::Factory for Factory {
             Audience::Shared(subscriber) => Some(Arc::clone(subscriber)),
             Audience::PerPath(make) => Some(make(&path_info(&path.identity))),
         };
-        Box::new(Controller::new(
+        let controller = Controller::new(
             self.config.clone(),
             path,
             subscriber,
             self.memory.clone(),
             &self.bounds,
-        ))
+        );
+        Box::new(match &self.gaps {
+            Some(observer) => controller.observed_by(Arc::clone(observer)),
+            None => controller,
+        })
     }
 }

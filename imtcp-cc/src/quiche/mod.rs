@@ -19,6 +19,7 @@
 mod controller;
 mod convert;
 mod factory;
+mod gaps;
 mod memory;
 mod names;
 mod peer;
@@ -27,6 +28,7 @@ mod qlog;
 
 pub use controller::Controller;
 pub use factory::Factory;
+pub use gaps::GapObserver;
 pub use memory::RememberedPath;
 pub use names::{NAME, NAME_WITHOUT_MEASUREMENT, register, register_as};
 

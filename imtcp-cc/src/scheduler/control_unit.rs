@@ -155,6 +155,19 @@ impl ControlUnit {
         matches!(self.state, State::SendStream { .. })
     }
 
+    /// When the next packet of the stream under way is due; `None` if no packet of it has left.
+    pub fn due_in_stream(&self) -> Option<Timestamp> {
+        match &self.state {
+            State::SendStream {
+                plan,
+                started,
+                sent: sent @ 1..,
+                ..
+            } => Some(*started + plan.offset(*sent + 1)?),
+            _ => None,
+        }
+    }
+
     /// The name of the state, in the paper's words.
     pub fn state_name(&self) -> &'static str {
         match self.state {

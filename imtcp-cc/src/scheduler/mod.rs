@@ -67,6 +67,13 @@ impl Scheduler {
         self.probing.state_name()
     }
 
+    /// When the next packet is due, as of the latest question, if it follows another one of the
+    /// same stream or train.
+    pub(crate) fn due_in_sequence(&self) -> Option<Timestamp> {
+        let in_stream = self.probing.due_in_stream();
+        in_stream.or_else(|| self.pacer.due_in_train())
+    }
+
     /// The oldest step of a measurement that has not been taken yet.
     pub(crate) fn take_step(&mut self) -> Option<Step> {
         self.probing.take_step()

@@ -72,6 +72,8 @@ pub struct Pacer {
     train_left: u32,
     /// The number of packets of the present train that have left.
     train_sent: u32,
+    /// Whether the packets of the present train leave at a distance from each other.
+    is_spaced: bool,
     trains: u32,
     /// The time from which on a packet has waited for a second one.
     filling_since: Option<Timestamp>,
@@ -86,6 +88,7 @@ impl Default for Pacer {
             next_at: Timestamp::ZERO,
             train_left: 0,
             train_sent: 0,
+            is_spaced: false,
             trains: 0,
             filling_since: None,
             // The application has not shown yet that it brings packets in pairs.
@@ -160,6 +163,7 @@ impl Pacer {
         self.filling_since = None;
         self.train_left = plan.train_packets.min(ready.max(1));
         self.train_sent = 0;
+        self.is_spaced = !plan.head_gap.is_zero();
         self.trains = self.trains.wrapping_add(1);
         Pace::Now
     }
@@ -185,6 +189,13 @@ impl Pacer {
             (sent, left) if left == 1 || sent + 1 == HEAD => Place::Closing,
             _ => Place::Other,
         }
+    }
+
+    /// When the next packet of the train under way is due, as of the latest question; `None` if no
+    /// packet of it has left, or if all leave together.
+    pub fn due_in_train(&self) -> Option<Timestamp> {
+        let is_under_way = self.train_left > 0 && self.train_sent > 0;
+        (is_under_way && self.is_spaced).then_some(self.next_at)
     }
 
     /// A packet left. If it was late by up to `credit`, the next packets catch up.

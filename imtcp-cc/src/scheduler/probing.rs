@@ -127,6 +127,11 @@ impl Probing {
         self.unit.state_name()
     }
 
+    /// When the next packet of the stream under way is due; `None` if no packet of it has left.
+    pub(crate) fn due_in_stream(&self) -> Option<Timestamp> {
+        self.unit.due_in_stream()
+    }
+
     /// The number of packets of a measurement.
     pub(crate) fn packets(&self) -> u64 {
         u64::from(self.sub_ranges * self.stream_packets)

@@ -6,6 +6,7 @@ mod task;
 pub(crate) use report::ms;
 
 use crate::cmsd::PathView;
+use crate::release::OnTime;
 use crate::required::{Key, RequiredRate};
 use crate::site::Site;
 use crate::undertaking::Undertaking;
@@ -86,7 +87,7 @@ pub async fn run(
     settings.max_header_list_size = Some(MOST_FIELDS);
     settings.post_accept_timeout = Some(Duration::from_secs(30));
     let (driver, controller) = ServerH3Driver::new(settings);
-    let quic = accepted.start(driver);
+    let quic = accepted.start(OnTime::new(driver, site.release));
     let id: Arc<str> = hex(quic.scid()).into();
     let commands = controller.cmd_sender();
     // Answered when the handshake is done.

@@ -5,6 +5,7 @@ mod page;
 pub use page::serve;
 
 use crate::connection::Connection;
+use crate::release::Distances;
 use crate::required::Heard;
 use crate::site::Live;
 use imtcp_cc::promise::Promise;
@@ -14,7 +15,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Registry, Unit};
 use std::fmt;
 use std::sync::Arc;
 
@@ -37,6 +38,8 @@ pub struct Counts {
     cmcd: Family<One, Counter>,
     slots: Family<One, Counter>,
     warnings: Family<One, Counter>,
+    /// How well planned distances between packets are kept.
+    pub distances: Arc<Distances>,
 }
 
 impl Counts {
@@ -114,6 +117,12 @@ impl Counts {
             "warnings",
             "Promises called at risk or broken, by cause",
             &self.warnings,
+        );
+        all.register_with_unit(
+            "gap_error",
+            "How far distances between packets of streams and trains are from planned ones",
+            Unit::Seconds,
+            self.distances.metric(),
         );
         all.register_collector(Box::new(OfConnections(live)));
         all

@@ -43,6 +43,14 @@ pub trait CongestionController: Debug + Send + Sync + Any {
         None
     }
 
+    /// Whether the packet after the last one needs a send of its own, because its distance matters.
+    /// An event loop that puts several packets into one send (GSO) learns it from
+    /// [`Connection::send_quantum()`](crate::Connection::send_quantum), which is a single datagram
+    /// then.
+    fn sends_singly(&self) -> bool {
+        false
+    }
+
     /// A packet left.
     fn on_packet_sent(&mut self, sent: &PacketSent);
 

@@ -180,6 +180,10 @@ impl Scripted {
 }
 
 impl CongestionController for Scripted {
+    fn sends_singly(&self) -> bool {
+        matches!(self.script.policy, Policy::Paced(_))
+    }
+
     fn cwnd(&self) -> usize {
         self.script.window
     }

@@ -28,6 +28,17 @@ fn every_packet_leaves_exactly_when_it_was_released() {
 }
 
 #[test]
+fn an_event_loop_learns_that_packets_leave_singly() {
+    let paced = Script::new(Policy::Paced(Duration::from_millis(1)));
+    for (script, expected) in [(paced, 1), (Script::new(Policy::Free), 10)] {
+        let world = World::new(script, 1);
+        let path = world.server.path_stats().next().expect("there is a path");
+        let datagrams = world.server.send_quantum() / path.pmtu;
+        assert_eq!(datagrams, expected);
+    }
+}
+
+#[test]
 fn all_application_data_was_released() {
     let mut world = World::new(Script::new(Policy::Paced(Duration::from_millis(1))), 1);
     world.transfer(50_000);

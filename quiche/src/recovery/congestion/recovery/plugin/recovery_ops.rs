@@ -71,7 +71,6 @@ impl RecoveryOps for PluginRecovery {
         fn max_datagram_size(&self) -> usize;
         fn bytes_in_flight(&self) -> usize;
         fn bytes_in_flight_duration(&self) -> Duration;
-        fn send_quantum(&self) -> usize;
         fn gcongestion_enabled(&self) -> bool;
         #[cfg(any(test, feature = "qlog"))]
         fn app_limited(&self) -> bool;
@@ -108,6 +107,14 @@ impl RecoveryOps for PluginRecovery {
         fn inc_loss_probes(&mut self, epoch: Epoch);
         #[cfg(test)]
         fn detect_lost_packets_for_test(&mut self, epoch: Epoch, now: Instant) -> (usize, usize);
+    }
+
+    fn send_quantum(&self) -> usize {
+        if self.controller.sends_singly() {
+            self.max_datagram_size
+        } else {
+            self.inner.send_quantum()
+        }
     }
 
     fn next_lost_frame(&mut self, epoch: Epoch) -> Option<Frame> {

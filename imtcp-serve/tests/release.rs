@@ -1,0 +1,23 @@
+//! Release times: every method serves, and packets that are measured with are counted.
+
+mod support;
+
+use support::{Client, Site, pattern};
+
+const GAPS: &str = "imtcp_serve_gap_error_seconds_count";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paced_source_is_served_whole_by_every_method() {
+    let content = pattern(1_500_000);
+    for method in ["auto", "exact", "timer", "tokio"] {
+        let line = ["--release", method, "--promise", "exactly 8 Mbit/s per 1 s"];
+        let site = Site::start(&[("file", &content)], &line).await;
+        let mut client = Client::connect(site.server.address).await;
+        let answer = client.get("/file", &[]).await;
+        assert_eq!(answer.status, 200, "{method}");
+        assert!(answer.content == content, "{method}: the content differs");
+        let metrics = site.metrics().await;
+        assert!(metrics.contains_key(GAPS), "{method}: {metrics:#?}");
+        site.server.stop().await;
+    }
+}
