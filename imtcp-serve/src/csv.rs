@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// Lines that wait for the disk. Subscribers must not wait, so what comes beyond is counted and
 /// lost.
@@ -22,7 +23,7 @@ pub const ESTIMATES: &str =
 
 /// The columns of the file of slots.
 pub const SLOTS: &str = "connection,event,what,slot,start_s,end_s,required_bps,achieved_bps,\
-    warned_s,can_promise,cause,shortfall_bytes,note";
+    warned_s,can_promise,cause,shortfall_bytes,note,seconds";
 
 /// A file that is written by a thread of its own.
 #[derive(Debug)]
@@ -152,8 +153,8 @@ pub enum Entry<'e> {
     Slot(&'e SlotReport, Option<f64>),
 }
 
-/// The line of the file of slots.
-pub fn slots_line(connection: &str, entry: &Entry<'_>) -> String {
+/// The line of the file of slots, written so long after the connection began.
+pub fn slots_line(connection: &str, at: Duration, entry: &Entry<'_>) -> String {
     let probability = |known: &Option<f64>| known.map_or(String::new(), |p| format!("{p:.3}"));
     let required = |what: &str, requirement: &Requirement, known: &Option<f64>, note: &str| {
         let (demand, rate) = (requirement.wanted().name(), requirement.rate().as_bps());
@@ -192,7 +193,7 @@ pub fn slots_line(connection: &str, entry: &Entry<'_>) -> String {
             )
         }
     };
-    format!("{connection},{rest}")
+    format!("{connection},{rest},{:.3}", at.as_secs_f64())
 }
 
 #[cfg(test)]
@@ -204,7 +205,6 @@ mod tests {
     use imtcp_cc::units::{Bandwidth, Bytes};
     use imtcp_examples::requirement;
     use std::fs;
-    use std::time::Duration;
 
     #[test]
     fn every_line_has_the_columns() {
@@ -231,7 +231,7 @@ mod tests {
             Entry::Status(risk),
             Entry::Slot(&slot, Some(0.9)),
         ] {
-            let line = slots_line("0a1b", &entry);
+            let line = slots_line("0a1b", Duration::from_millis(1500), &entry);
             assert_eq!(line.split(',').count(), SLOTS.split(',').count(), "{line}");
         }
     }

@@ -1,13 +1,19 @@
 //! The promise of one connection: what its requests require together, brought to the controller.
 
+use crate::climb::Climb;
 use crate::required::{Claims, Key, RequiredRate};
-use imtcp_cc::promise::{Promise, Requirement};
+use imtcp_cc::promise::{Promise, Requirement, SlotReport};
 use std::time::Instant;
 
 /// What is required, and whether the controller took it.
 #[derive(Debug, Default)]
 pub struct Undertaking {
     claims: Claims,
+    climb: Climb,
+    /// What players need for the next higher quality, when this was last looked at.
+    ahead: Option<Requirement>,
+    /// Whether it is time to think about climbing: a request began, or a slot ended.
+    is_due: bool,
     /// What the controller took last.
     required: Option<Required>,
     /// What it did not take: not possible on this path as it is, and to be tried again.
@@ -38,11 +44,23 @@ impl Undertaking {
     /// A request begins.
     pub fn begin(&mut self, rate: RequiredRate, now: Instant) {
         self.claims.begin(rate, now);
+        self.is_due = true;
     }
 
     /// A request ends.
     pub fn end(&mut self, key: Key, now: Instant) {
         self.claims.end(key, now);
+    }
+
+    /// A slot has ended. What ended before the controller heard of the requirement is of no account.
+    pub fn on_slot(&mut self, report: &SlotReport) {
+        if self
+            .required()
+            .is_some_and(|now| now.rate() == report.required)
+        {
+            self.climb.on_slot(report.outcome.is_kept());
+            self.is_due = true;
+        }
     }
 
     /// What is in force, as far as the application knows.
@@ -61,7 +79,7 @@ impl Undertaking {
     /// A requirement that stays the same is not made again: each begins a new slot.
     pub fn follow(&mut self, promise: &Promise, now: Instant) -> (Option<Change>, Option<Instant>) {
         let next = self.claims.expire(now);
-        let wanted = self.claims.total();
+        let wanted = self.wanted(promise);
         let change = if wanted == self.required() {
             self.refused = None;
             self.foresee(promise)
@@ -75,6 +93,23 @@ impl Undertaking {
         (change, next)
     }
 
+    /// What the requests need, or what it takes to climb.
+    fn wanted(&mut self, promise: &Promise) -> Option<Requirement> {
+        let (needed, ahead) = (self.claims.total(), self.claims.ahead());
+        if ahead != self.ahead {
+            let rate = |one: Option<Requirement>| one.map(|one| one.rate());
+            self.climb.on_switch(rate(ahead) > rate(self.ahead));
+            self.ahead = ahead;
+        }
+        if std::mem::take(&mut self.is_due) && ahead.is_some_and(|ahead| fits(promise, ahead)) {
+            self.climb.begin();
+        }
+        match self.climb.is_on() {
+            true => ahead.or(needed),
+            false => needed,
+        }
+    }
+
     fn require(&mut self, promise: &Promise, wanted: Requirement) -> Option<Change> {
         let known = promise.can_promise(wanted.rate(), wanted.per());
         match promise.require(wanted) {
@@ -85,6 +120,15 @@ impl Undertaking {
                     foreseen: known.is_some(),
                 });
                 Some(Change::Required(wanted, known))
+            }
+            // Nobody asked for it, so nobody is told.
+            Err(_) if self.climb.is_on() => {
+                self.climb.give_up();
+                let needed = self.claims.total()?;
+                match self.required() == Some(needed) {
+                    true => None,
+                    false => self.require(promise, needed),
+                }
             }
             // Told once.
             Err(_) if self.refused == Some(wanted) => None,
@@ -109,4 +153,10 @@ impl Undertaking {
     pub fn is_waiting(&self) -> bool {
         self.refused.is_some() || self.required.is_some_and(|required| !required.foreseen)
     }
+}
+
+/// Whether the path may carry it: it is known, and this is within what a promise may reach there.
+fn fits(promise: &Promise, requirement: Requirement) -> bool {
+    let outlook = promise.outlook();
+    outlook.is_some_and(|it| it.capacity.is_some() && requirement.rate() <= it.reach())
 }

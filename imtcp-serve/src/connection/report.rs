@@ -13,7 +13,7 @@ use tokio_quiche::QuicConnection;
 impl Connection {
     fn line(&self, entry: &Entry<'_>) {
         if let Some(file) = &self.site.slots {
-            file.line(slots_line(&self.id, entry));
+            file.line(slots_line(&self.id, self.began.elapsed(), entry));
         }
     }
 

@@ -43,6 +43,7 @@ pub struct Claims {
 #[derive(Clone, Copy, Debug)]
 struct Claim {
     requirement: Requirement,
+    ahead: Option<Bandwidth>,
     /// Requests that are being answered.
     active: u32,
     /// When there was last one.
@@ -54,10 +55,12 @@ impl Claims {
     pub fn begin(&mut self, rate: RequiredRate, now: Instant) {
         let claim = self.by_key.entry(rate.key).or_insert(Claim {
             requirement: rate.requirement,
+            ahead: rate.ahead,
             active: 0,
             last: now,
         });
         claim.requirement = rate.requirement;
+        claim.ahead = rate.ahead;
         claim.active += 1;
         claim.last = now;
     }
@@ -84,8 +87,21 @@ impl Claims {
     /// All of them as one: the sum of the rates over the shortest period. More than that is welcome
     /// if it is to one of them.
     pub fn total(&self) -> Option<Requirement> {
+        self.sum(|claim| claim.requirement.rate())
+    }
+
+    /// The same with the rates that players need for the next higher quality. `None` if there is
+    /// none.
+    pub fn ahead(&self) -> Option<Requirement> {
+        let is_any = self.by_key.values().any(|claim| claim.ahead.is_some());
+        let rate = |claim: &Claim| claim.ahead.unwrap_or(claim.requirement.rate());
+        is_any.then(|| self.sum(rate)).flatten()
+    }
+
+    fn sum(&self, rate: fn(&Claim) -> Bandwidth) -> Option<Requirement> {
         let all = || self.by_key.values().map(|claim| claim.requirement);
-        let rate = all().fold(Bandwidth::ZERO, |sum, one| sum.saturating_add(one.rate()));
+        let rates = self.by_key.values().map(rate);
+        let rate = rates.fold(Bandwidth::ZERO, Bandwidth::saturating_add);
         let period = all().map(|one| one.per()).min()?;
         let all_exactly = all().all(|one| one.wanted() == Demand::Exactly);
         let demand = match all_exactly {
@@ -111,7 +127,7 @@ mod tests {
 
     fn rate(text: &str, key: Key) -> RequiredRate {
         let requirement = words(text);
-        RequiredRate { requirement, key }
+        RequiredRate::new(requirement, key)
     }
 
     #[test]

@@ -24,12 +24,13 @@ fn hear(list: &[(&'static str, &str)]) -> Heard {
         query: None,
         fields: &fields,
         priority_update: None,
+        ladder: &Ladder::default(),
     })
 }
 
 fn rate(text: &str, key: Key) -> Option<RequiredRate> {
     let requirement = requirement::parse(text).expect("a requirement");
-    Some(RequiredRate { requirement, key })
+    Some(RequiredRate::new(requirement, key))
 }
 
 #[test]
@@ -128,6 +129,7 @@ fn an_update_of_the_priority_overrules_the_field() {
         query: None,
         fields: &fields,
         priority_update: Some(b"r=2000"),
+        ladder: &Ladder::default(),
     });
     assert_eq!(heard.rate, rate("exactly 2 Mbit/s per 4 s", Key::Stream(4)));
 }
