@@ -165,6 +165,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_ahead_is_added_to_what_the_others_need() {
+        let (mut claims, now) = (Claims::default(), Instant::now());
+        claims.begin(rate("1 Mbit/s per 2 s", AUDIO), now);
+        assert_eq!(claims.ahead(), None);
+        let ahead = RequiredRate {
+            ahead: Some(Bandwidth::from_mbps(5)),
+            ..rate("3 Mbit/s per 4 s", VIDEO)
+        };
+        claims.begin(ahead, now);
+        assert_eq!(claims.total(), Some(words("4 Mbit/s per 2 s")));
+        assert_eq!(claims.ahead(), Some(words("6 Mbit/s per 2 s")));
+        claims.begin(rate("3 Mbit/s per 4 s", VIDEO), now);
+        assert_eq!(claims.ahead(), None, "the next request says the latest");
+    }
+
+    #[test]
     fn the_rate_of_one_request_ends_with_it_and_the_operators_never() {
         let (mut claims, now) = (Claims::default(), Instant::now());
         claims.begin(rate("1 Mbit/s per 1 s", Key::Server), now);

@@ -35,6 +35,10 @@ pub(crate) const HEADROOM: f64 = 1.1;
 /// this one, and so does shaka-player to climb (`bandwidthUpgradeTarget`); dash.js takes 0.9.
 const USED: f64 = 0.85;
 
+/// What a player has to see, in bit rates. Of the time of a segment that it sees, the headroom has
+/// the round trip of the request, too.
+const SEEN: f64 = HEADROOM / USED;
+
 /// How much faster than it plays an object is required at most, for a player that waits for it. A
 /// segment of 4 s is there after 2 s then.
 const FASTEST: f64 = 2.0;
@@ -131,11 +135,12 @@ impl Policy {
 
     /// What a player needs, by its CMCD:
     ///
-    /// - `br`, and what it takes for the player to stay there: it uses [`USED`] of what it sees;
+    /// - `br`, a tenth for what `br` does not count, and of that by what share of what they see
+    ///   players choose ([`USED`]): with less they do not stay;
     /// - up to twice that for a player that waits (`su`, `bs`), or whose buffer (`bl`) is shorter
     ///   than the object (`d`, or the period if it is not told);
     /// - never more than it calls sufficient (`rtp`). Without `br`, exactly `rtp`;
-    /// - exactly `br` and a tenth for what it does not count, if the operator prefers so and the
+    /// - exactly `br` and the tenth, if the operator prefers so and the
     ///   buffer is comfortable;
     /// - ahead of that, what the next higher bit rate takes, if the buffer holds an object;
     /// - nothing for manifests, captions and keys.
@@ -147,11 +152,10 @@ impl Policy {
         let (rate, demand) = match cmcd.bitrate_kbps {
             Some(bitrate) => {
                 let demand = self.demand(cmcd);
-                let least = match demand {
+                let factor = match demand {
                     Demand::Exactly => HEADROOM,
-                    _ => 1.0 / USED,
+                    _ => (HEADROOM * self.hurry(cmcd)).max(SEEN),
                 };
-                let factor = (HEADROOM * self.hurry(cmcd)).max(least);
                 let needed = Bandwidth::from_kbps(bitrate).scaled(factor);
                 let rate = sufficient.map_or(needed, |most| most.min(needed));
                 (rate, demand)
@@ -171,8 +175,9 @@ impl Policy {
     /// its buffer holds less than an object, has to stay first.
     fn ahead(&self, cmcd: &Cmcd, ladder: &Ladder) -> Option<Bandwidth> {
         let next = ladder.above(cmcd)?;
-        let is_calm = self.hurry(cmcd) <= 1.0;
-        is_calm.then(|| Bandwidth::from_kbps(next).scaled(1.0 / USED))
+        let has_an_object = cmcd.buffer.is_some_and(|level| level >= self.object(cmcd));
+        let is_calm = has_an_object && !cmcd.startup && !cmcd.starved;
+        is_calm.then(|| Bandwidth::from_kbps(next).scaled(SEEN))
     }
 
     fn object(&self, cmcd: &Cmcd) -> Duration {
