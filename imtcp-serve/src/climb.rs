@@ -43,9 +43,14 @@ impl Climb {
         self.trying.is_some()
     }
 
-    /// Begins a try if there is no rest.
+    /// Whether a try may begin.
+    pub fn is_ready(self) -> bool {
+        self.rest == 0 && self.trying.is_none()
+    }
+
+    /// Begins a try.
     pub fn begin(&mut self) {
-        if self.rest == 0 && self.trying.is_none() {
+        if self.is_ready() {
             self.trying = Some(0);
         }
     }

@@ -25,6 +25,9 @@ pub const ESTIMATES: &str =
 pub const SLOTS: &str = "connection,event,what,slot,start_s,end_s,required_bps,achieved_bps,\
     warned_s,can_promise,cause,shortfall_bytes,note,seconds";
 
+/// The note at a slot that was a try to let the player climb.
+pub const TRY: &str = "try";
+
 /// A file that is written by a thread of its own.
 #[derive(Debug)]
 pub struct CsvFile {
@@ -149,8 +152,9 @@ pub enum Entry<'e> {
     Refused(&'e Requirement, &'e str),
     /// Its status changed.
     Status(Status),
-    /// A slot ended, with the probability that the next one is kept.
-    Slot(&'e SlotReport, Option<f64>),
+    /// A slot ended, with the probability that the next one is kept; and whether it was a try to
+    /// let the player climb.
+    Slot(&'e SlotReport, Option<f64>, bool),
 }
 
 /// The line of the file of slots, written so long after the connection began.
@@ -178,10 +182,10 @@ pub fn slots_line(connection: &str, at: Duration, entry: &Entry<'_>) -> String {
             };
             format!("status,{},,,,,,,,{cause},{shortfall},", status.name())
         }
-        Entry::Slot(report, known) => {
+        Entry::Slot(report, known, is_try) => {
             let notice = report.warned.map(|at| report.end.saturating_since(at));
             format!(
-                "slot,{},{},{:.6},{:.6},{},{},{},{},,,",
+                "slot,{},{},{:.6},{:.6},{},{},{},{},,,{}",
                 report.outcome.name(),
                 report.index,
                 report.start.as_secs_f64(),
@@ -190,6 +194,7 @@ pub fn slots_line(connection: &str, at: Duration, entry: &Entry<'_>) -> String {
                 report.achieved.as_bps(),
                 notice.map_or(String::new(), |span| format!("{:.6}", span.as_secs_f64())),
                 probability(known),
+                if *is_try { TRY } else { "" },
             )
         }
     };
@@ -229,7 +234,8 @@ mod tests {
             Entry::Refused(&wanted, "a, b"),
             Entry::Status(Status::Kept),
             Entry::Status(risk),
-            Entry::Slot(&slot, Some(0.9)),
+            Entry::Slot(&slot, Some(0.9), false),
+            Entry::Slot(&slot, None, true),
         ] {
             let line = slots_line("0a1b", Duration::from_millis(1500), &entry);
             assert_eq!(line.split(',').count(), SLOTS.split(',').count(), "{line}");

@@ -1,7 +1,7 @@
 //! The promise of one connection: what its requests require together, brought to the controller.
 
 use crate::climb::Climb;
-use crate::required::{Claims, Key, RequiredRate};
+use crate::required::{Claims, Climbing, Key, RequiredRate};
 use imtcp_cc::promise::{Promise, Requirement, SlotReport};
 use std::time::Instant;
 
@@ -10,8 +10,10 @@ use std::time::Instant;
 pub struct Undertaking {
     claims: Claims,
     climb: Climb,
-    /// What players need for the next higher quality, when this was last looked at.
-    ahead: Option<Requirement>,
+    /// Which climb is ahead of the players, as it was last looked at.
+    rungs: Option<u64>,
+    /// What is required in this try. It stays the same, so that slots come to their ends.
+    tried: Option<Requirement>,
     /// Whether it is time to think about climbing: a request began, or a slot ended.
     is_due: bool,
     /// What the controller took last.
@@ -53,7 +55,10 @@ impl Undertaking {
     }
 
     /// A slot has ended. What ended before the controller heard of the requirement is of no account.
-    pub fn on_slot(&mut self, report: &SlotReport) {
+    /// Returns whether it was part of a try to let the player climb.
+    pub fn on_slot(&mut self, report: &SlotReport) -> bool {
+        let is_tried = |tried: Requirement| tried.rate() == report.required;
+        let is_try = self.climb.is_on() && self.tried.is_some_and(is_tried);
         if self
             .required()
             .is_some_and(|now| now.rate() == report.required)
@@ -61,6 +66,7 @@ impl Undertaking {
             self.climb.on_slot(report.outcome.is_kept());
             self.is_due = true;
         }
+        is_try
     }
 
     /// What is in force, as far as the application knows.
@@ -96,16 +102,19 @@ impl Undertaking {
     /// What the requests need, or what it takes to climb.
     fn wanted(&mut self, promise: &Promise) -> Option<Requirement> {
         let (needed, ahead) = (self.claims.total(), self.claims.ahead());
-        if ahead != self.ahead {
-            let rate = |one: Option<Requirement>| one.map(|one| one.rate());
-            self.climb.on_switch(rate(ahead) > rate(self.ahead));
-            self.ahead = ahead;
+        let rungs = ahead.map(|ahead| ahead.rungs);
+        if rungs != self.rungs {
+            self.climb.on_switch(rungs > self.rungs);
+            self.rungs = rungs;
         }
-        if std::mem::take(&mut self.is_due) && ahead.is_some_and(|ahead| fits(promise, ahead)) {
-            self.climb.begin();
+        if std::mem::take(&mut self.is_due) && self.climb.is_ready() {
+            self.tried = ahead.and_then(|ahead| possible(promise, &ahead));
+            if self.tried.is_some() {
+                self.climb.begin();
+            }
         }
         match self.climb.is_on() {
-            true => ahead.or(needed),
+            true => self.tried.or(needed),
             false => needed,
         }
     }
@@ -155,8 +164,12 @@ impl Undertaking {
     }
 }
 
-/// Whether the path may carry it: it is known, and this is within what a promise may reach there.
-fn fits(promise: &Promise, requirement: Requirement) -> bool {
-    let outlook = promise.outlook();
-    outlook.is_some_and(|it| it.capacity.is_some() && requirement.rate() <= it.reach())
+/// As much of it as a promise may reach on the path, if that is enough and the path is known.
+fn possible(promise: &Promise, ahead: &Climbing) -> Option<Requirement> {
+    let outlook = promise.outlook()?;
+    let most = outlook.capacity.map(|_| outlook.reach())?;
+    let rate = ahead.requirement.rate().min(most);
+    let is_enough = rate >= ahead.least;
+    let possible = Requirement::new(rate, ahead.requirement.per()).ok()?;
+    is_enough.then(|| possible.demand(ahead.requirement.wanted()))
 }

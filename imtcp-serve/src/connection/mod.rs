@@ -148,8 +148,8 @@ impl Connection {
 
     /// A slot has ended.
     fn on_slot(&self, report: &SlotReport) {
-        self.undertaking().on_slot(report);
-        self.tell_slot(report);
+        let is_try = self.undertaking().on_slot(report);
+        self.tell_slot(report, is_try);
     }
 
     /// A request that needs this rate begins.

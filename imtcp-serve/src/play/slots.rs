@@ -1,5 +1,6 @@
 //! The slots of the promise, as the server wrote them down (`imtcp-serve --slots`).
 
+use crate::csv::TRY;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::path::Path;
@@ -14,6 +15,9 @@ pub struct Slots {
     pub source_limited: u64,
     /// The required rate was not there.
     pub missed: u64,
+    /// Slots in which more was tried than the player needed, so that it could climb; they are not
+    /// among the others.
+    pub tried: u64,
     /// Requirements that the path did not allow.
     pub refused: u64,
 }
@@ -33,11 +37,12 @@ impl Slots {
         let mut lines = text.lines().map(|line| line.split(','));
         let columns: Vec<_> = lines.next()?.collect();
         let place = |name| columns.iter().position(|column| *column == name);
-        let (event, what) = (place("event")?, place("what")?);
+        let (event, what, note) = (place("event")?, place("what")?, place("note")?);
         let mut slots = Self::default();
         for line in lines {
             let fields: Vec<_> = line.collect();
             let count = match (*fields.get(event)?, *fields.get(what)?) {
+                ("slot", _) if *fields.get(note)? == TRY => &mut slots.tried,
                 ("slot", "kept") => &mut slots.kept,
                 ("slot", "source_limited") => &mut slots.source_limited,
                 ("slot", "missed") => &mut slots.missed,
@@ -62,15 +67,16 @@ mod tests {
         let wanted = requirement::parse("8 Mbit/s per 2 s").expect("a requirement");
         let line = |entry: &Entry<'_>| slots_line("0a1b", Duration::ZERO, entry);
         let text = format!(
-            "{SLOTS}\n{}\n{}\n0a1b,slot,kept,0,0,4,1,1,,,,,,4\n0a1b,slot,missed,1,4,8,1,1,,,,,,8\n\
+            "{SLOTS}\n{}\n{}\n0a1b,slot,kept,0,0,4,1,1,,,,,try,4\n0a1b,slot,missed,1,4,8,1,1,,,,,,8\n\
              0a1b,slot,kept,2,8,12,1,1,,,,,,12\n",
             line(&Entry::Required(&wanted, None)),
             line(&Entry::Refused(&wanted, "too much")),
         );
         let expected = Slots {
-            kept: 2,
+            kept: 1,
             source_limited: 0,
             missed: 1,
+            tried: 1,
             refused: 1,
         };
         assert_eq!(Slots::parse(&text), Some(expected));

@@ -4,7 +4,7 @@
 //! over one, and needs both rates all the time. So a player's rates stay for a while after a
 //! request, and are added up. If they were withdrawn after each segment, no slot would ever end.
 
-use super::{ObjectKind, RequiredRate};
+use super::{Ahead, ObjectKind, RequiredRate};
 use imtcp_cc::promise::{Demand, Requirement};
 use imtcp_cc::units::Bandwidth;
 use std::collections::BTreeMap;
@@ -43,11 +43,22 @@ pub struct Claims {
 #[derive(Clone, Copy, Debug)]
 struct Claim {
     requirement: Requirement,
-    ahead: Option<Bandwidth>,
+    ahead: Option<Ahead>,
     /// Requests that are being answered.
     active: u32,
     /// When there was last one.
     last: Instant,
+}
+
+/// What takes all players of a connection to the next higher quality.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Climbing {
+    /// By this one climb is told from another: the bit rates there, added up.
+    pub rungs: u64,
+    /// With less there is no climbing.
+    pub least: Bandwidth,
+    /// What takes them there soon.
+    pub requirement: Requirement,
 }
 
 impl Claims {
@@ -90,12 +101,25 @@ impl Claims {
         self.sum(|claim| claim.requirement.rate())
     }
 
-    /// The same with the rates that players need for the next higher quality. `None` if there is
+    /// The same with the rates that take players to the next higher quality. `None` if there is
     /// none.
-    pub fn ahead(&self) -> Option<Requirement> {
-        let is_any = self.by_key.values().any(|claim| claim.ahead.is_some());
-        let rate = |claim: &Claim| claim.ahead.unwrap_or(claim.requirement.rate());
-        is_any.then(|| self.sum(rate)).flatten()
+    pub fn ahead(&self) -> Option<Climbing> {
+        let rungs = self.by_key.values().filter_map(|claim| claim.ahead);
+        let rungs: u64 = rungs.map(|ahead| ahead.bitrate_kbps).sum();
+        let least = |claim: &Claim| {
+            let ahead = claim.ahead.map(|ahead| ahead.least);
+            ahead.unwrap_or(claim.requirement.rate())
+        };
+        let rate = |claim: &Claim| {
+            let ahead = claim.ahead.map(|ahead| ahead.rate);
+            ahead.unwrap_or(claim.requirement.rate())
+        };
+        let climbing = Climbing {
+            rungs,
+            least: self.sum(least)?.rate(),
+            requirement: self.sum(rate)?,
+        };
+        (rungs > 0).then_some(climbing)
     }
 
     fn sum(&self, rate: fn(&Claim) -> Bandwidth) -> Option<Requirement> {
@@ -169,13 +193,21 @@ mod tests {
         let (mut claims, now) = (Claims::default(), Instant::now());
         claims.begin(rate("1 Mbit/s per 2 s", AUDIO), now);
         assert_eq!(claims.ahead(), None);
-        let ahead = RequiredRate {
-            ahead: Some(Bandwidth::from_mbps(5)),
-            ..rate("3 Mbit/s per 4 s", VIDEO)
+        let ahead = Ahead {
+            bitrate_kbps: 4000,
+            least: Bandwidth::from_mbps(5),
+            rate: Bandwidth::from_mbps(6),
         };
-        claims.begin(ahead, now);
+        let video = rate("3 Mbit/s per 4 s", VIDEO);
+        let ahead = Some(ahead);
+        claims.begin(RequiredRate { ahead, ..video }, now);
         assert_eq!(claims.total(), Some(words("4 Mbit/s per 2 s")));
-        assert_eq!(claims.ahead(), Some(words("6 Mbit/s per 2 s")));
+        let expected = Climbing {
+            rungs: 4000,
+            least: Bandwidth::from_mbps(6),
+            requirement: words("7 Mbit/s per 2 s"),
+        };
+        assert_eq!(claims.ahead(), Some(expected));
         claims.begin(rate("3 Mbit/s per 4 s", VIDEO), now);
         assert_eq!(claims.ahead(), None, "the next request says the latest");
     }

@@ -17,7 +17,7 @@ mod ladder;
 mod priority;
 mod setting;
 
-pub use claims::{Claims, Key};
+pub use claims::{Claims, Climbing, Key};
 pub use cmcd::{Cmcd, Malformed, ObjectKind};
 pub use ladder::{LONGEST_MANIFEST, Ladder, may_be_manifest};
 pub use setting::{FIELD as REQUIRED_RATE_FIELD, Rules};
@@ -53,8 +53,20 @@ pub struct RequiredRate {
     pub requirement: Requirement,
     /// Whose it is. A later one with the same key takes its place.
     pub key: Key,
-    /// What a player needs to see before it takes the next higher quality, if it can use one.
-    pub ahead: Option<Bandwidth>,
+    /// What takes a player to the next higher quality, if it can use one.
+    pub ahead: Option<Ahead>,
+}
+
+/// What takes a player to the next higher quality.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ahead {
+    /// The bit rate there, in kbit/s.
+    pub bitrate_kbps: u64,
+    /// What it has to see there.
+    pub least: Bandwidth,
+    /// What takes it there soon. Players go by a mean of what they have seen, so this is as far
+    /// above the least as their mean (`mtp`) is below it.
+    pub rate: Bandwidth,
 }
 
 /// What the operator allows and prefers.
@@ -164,20 +176,30 @@ impl Policy {
         };
         let requirement = Requirement::new(rate, self.period).ok()?;
         let bounded = self.bounded(requirement.demand(demand), Key::Player(cmcd.kind))?;
-        let ahead = self.ahead(cmcd, ladder).filter(|ahead| {
-            let is_allowed = sufficient.is_none_or(|most| *ahead <= most) && *ahead <= self.most;
-            is_allowed && demand == Demand::AtLeast && *ahead > rate
+        let most = sufficient.map_or(self.most, |most| most.min(self.most));
+        let ahead = self
+            .ahead(cmcd, ladder)
+            .filter(|ahead| demand == Demand::AtLeast && ahead.least > rate && ahead.least <= most);
+        let ahead = ahead.map(|ahead| Ahead {
+            rate: ahead.rate.min(most),
+            ..ahead
         });
         Some(RequiredRate { ahead, ..bounded })
     }
 
     /// What the player has to see to take the next higher bit rate. One that is in a hurry, because
     /// its buffer holds less than an object, has to stay first.
-    fn ahead(&self, cmcd: &Cmcd, ladder: &Ladder) -> Option<Bandwidth> {
-        let next = ladder.above(cmcd)?;
+    fn ahead(&self, cmcd: &Cmcd, ladder: &Ladder) -> Option<Ahead> {
+        let bitrate_kbps = ladder.above(cmcd)?;
         let has_an_object = cmcd.buffer.is_some_and(|level| level >= self.object(cmcd));
         let is_calm = has_an_object && !cmcd.startup && !cmcd.starved;
-        is_calm.then(|| Bandwidth::from_kbps(next).scaled(SEEN))
+        let least = Bandwidth::from_kbps(bitrate_kbps).scaled(SEEN);
+        let mean = cmcd.measured_kbps.map_or(least, Bandwidth::from_kbps);
+        is_calm.then(|| Ahead {
+            bitrate_kbps,
+            least,
+            rate: least.saturating_add(least.saturating_sub(mean)),
+        })
     }
 
     fn object(&self, cmcd: &Cmcd) -> Duration {

@@ -109,7 +109,7 @@ fn ahead(policy: &Policy, list: &str) -> Option<Bandwidth> {
         priority_update: None,
         ladder: &ladder,
     });
-    heard.rate?.ahead
+    Some(heard.rate?.ahead?.rate)
 }
 
 #[test]
@@ -123,6 +123,16 @@ fn what_the_next_bit_rate_takes_is_ahead_of_a_calm_player() {
         ("br=2000,ot=v,bl=4000,d=4000", kbps(4000)),
         ("br=4000,ot=v,bl=4000,d=4000", kbps(8000)),
         ("br=8000,ot=v,bl=4000,d=4000", None),
+        // By what its mean is below what it has to see, and no more than it calls sufficient.
+        (
+            "br=2000,ot=v,bl=4000,d=4000,mtp=4000",
+            Some(Bandwidth::from_kbps(4000).scaled(2.0 * SEEN - 1.0)),
+        ),
+        ("br=2000,ot=v,bl=4000,d=4000,mtp=9000", kbps(4000)),
+        (
+            "br=2000,ot=v,bl=4000,d=4000,mtp=4000,rtp=6000",
+            Some(Bandwidth::from_mbps(6)),
+        ),
         // It waits, or has less than a segment.
         ("br=2000,ot=v,bl=9000,d=4000,su", None),
         ("br=2000,ot=v,bl=3900,d=4000", None),
@@ -215,7 +225,7 @@ proptest! {
             let most = sufficient.map_or(Bandwidth::MAX, Bandwidth::from_kbps);
             prop_assert!(rate <= most, "{rate} is above {most}");
             if let Some(ahead) = required.ahead {
-                prop_assert!(rate < ahead && ahead <= most.min(policy().most));
+                prop_assert!(rate < ahead.least && ahead.least <= ahead.rate && ahead.rate <= most.min(policy().most));
             }
         }
     }

@@ -67,7 +67,7 @@ fn row(((flows, controller), own): &Kind<'_>) -> [String; 9] {
         format!("{stalls}, {stalled:.1} s"),
         format!("{:.0}", middle(|qoe| f64::from(qoe.switches))),
         format!("{fast} of {segments}"),
-        slots.map_or("nothing promised".to_owned(), |slots| slots.to_string()),
+        slots.map_or("no promise".to_owned(), |slots| slots.to_string()),
         rivals.map_or(String::new(), |bps| format!("{:.1}", bps / 1e6)),
     ]
 }
@@ -130,6 +130,7 @@ mod tests {
                 kept,
                 source_limited,
                 missed,
+                tried: missed,
             })
         };
         let plays = [
@@ -142,9 +143,9 @@ mod tests {
         let rows: Vec<_> = table.lines().skip(2).collect();
         let expected = [
             "| 4 flows | imtcp | 4000 (3000, 4000, 9000) | 0.50 | 2, 2.0 s | 2 | 3 of 6 \
-             | 9 of 10 | 15.0 |",
+             | 9 of 10 (1 tries) | 15.0 |",
             "| 4 flows | cubic | 2000 (2000) | 0.50 | 1, 1.0 s | 2 | 1 of 2 \
-             | nothing promised | 15.0 |",
+             | no promise | 15.0 |",
         ];
         assert_eq!(rows, expected);
     }

@@ -19,6 +19,7 @@ pub const ESTIMATE: RGBColor = RGBColor(230, 159, 0);
 pub const REQUIRED: RGBColor = RGBColor(150, 60, 160);
 pub const KEPT: RGBColor = RGBColor(0, 158, 115);
 pub const LIMITED: RGBColor = RGBColor(150, 205, 190);
+pub const TRIED: RGBColor = RGBColor(190, 160, 215);
 pub const MISSED: RGBColor = RGBColor(200, 30, 30);
 pub const WAITING: RGBColor = RGBColor(240, 170, 170);
 
@@ -117,6 +118,7 @@ fn rates(area: &Area<'_>, play: &Play, (end, top): (f64, f64)) -> Drawn {
     let slots = play.slots.iter().filter_map(|line| {
         let color = match line.what.as_str() {
             _ if line.event != "slot" => return None,
+            _ if line.note == "try" => TRIED,
             "kept" => KEPT,
             "missed" => MISSED,
             _ => LIMITED,

@@ -30,6 +30,8 @@ pub struct Slots {
     pub kept: u32,
     pub source_limited: u32,
     pub missed: u32,
+    /// More than the player needed, so that it could climb.
+    pub tried: u32,
 }
 
 /// A segment, as `imtcp-play --segments` writes it.
@@ -54,6 +56,7 @@ pub struct SlotLine {
     pub end_s: Option<f64>,
     pub required_bps: Option<f64>,
     pub achieved_bps: Option<f64>,
+    pub note: String,
     pub seconds: Option<f64>,
 }
 
@@ -138,7 +141,7 @@ impl fmt::Display for Qoe {
             self.stalls, self.stalled_s, self.mean_bitrate_kbps, self.switches
         )?;
         match self.slots {
-            Some(slots) => write!(f, ", {slots} slots kept"),
+            Some(slots) => write!(f, ", slots kept: {slots}"),
             None => Ok(()),
         }
     }
@@ -147,7 +150,11 @@ impl fmt::Display for Qoe {
 impl fmt::Display for Slots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kept = self.kept + self.source_limited;
-        write!(f, "{kept} of {}", kept + self.missed)
+        write!(f, "{kept} of {}", kept + self.missed)?;
+        match self.tried {
+            0 => Ok(()),
+            tried => write!(f, " ({tried} tries)"),
+        }
     }
 }
 
@@ -157,6 +164,7 @@ impl std::iter::Sum for Slots {
             kept: sum.kept + one.kept,
             source_limited: sum.source_limited + one.source_limited,
             missed: sum.missed + one.missed,
+            tried: sum.tried + one.tried,
         })
     }
 }
