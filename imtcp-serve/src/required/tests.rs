@@ -119,6 +119,7 @@ fn what_the_next_bit_rate_takes_is_ahead_of_a_calm_player() {
         ..policy()
     };
     let kbps = |kbps: u64| Some(Bandwidth::from_kbps(kbps).scaled(SEEN));
+    let four = Bandwidth::from_mbps(4);
     for (list, expected) in [
         ("br=2000,ot=v,bl=4000,d=4000", kbps(4000)),
         ("br=4000,ot=v,bl=4000,d=4000", kbps(8000)),
@@ -126,7 +127,7 @@ fn what_the_next_bit_rate_takes_is_ahead_of_a_calm_player() {
         // By what its mean is below what it has to see, and no more than it calls sufficient.
         (
             "br=2000,ot=v,bl=4000,d=4000,mtp=4000",
-            Some(Bandwidth::from_kbps(4000).scaled(2.0 * SEEN - 1.0)),
+            kbps(4000).map(|seen| seen.saturating_add(seen.saturating_sub(four))),
         ),
         ("br=2000,ot=v,bl=4000,d=4000,mtp=9000", kbps(4000)),
         (

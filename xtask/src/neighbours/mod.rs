@@ -295,6 +295,8 @@ impl<'a> Stage<'a> {
         let (listen, carrier_name) = (format!("{SERVER}:4433"), carrier.to_string());
         let mut line = vec!["imtcp-serve", "--root", &title, "--tls-dir", &tls];
         line.extend(["--listen", &listen, "--cc", &carrier_name]);
+        // The player goes without a word, and nobody waits for what it has not got.
+        line.extend(["--drain", "1 s"]);
         if carrier == Carrier::Imtcp {
             line.extend(["--promise", PROMISE, "--slots", slots]);
         }
