@@ -54,7 +54,7 @@ impl Undertaking {
         self.claims.end(key, now);
     }
 
-    /// A slot has ended. What ended before the controller heard of the requirement is of no account.
+    /// A slot has ended. What ended before the controller heard of the requirement does not count.
     /// Returns whether it was part of a try to let the player climb.
     pub fn on_slot(&mut self, report: &SlotReport) -> bool {
         let is_tried = |tried: Requirement| tried.rate() == report.required;

@@ -67,7 +67,8 @@ mod tests {
         let wanted = requirement::parse("8 Mbit/s per 2 s").expect("a requirement");
         let line = |entry: &Entry<'_>| slots_line("0a1b", Duration::ZERO, entry);
         let text = format!(
-            "{SLOTS}\n{}\n{}\n0a1b,slot,kept,0,0,4,1,1,,,,,try,4\n0a1b,slot,missed,1,4,8,1,1,,,,,,8\n\
+            "{SLOTS}\n{}\n{}\n0a1b,slot,kept,0,0,4,1,1,,,,,try,4\n\
+             0a1b,slot,missed,1,4,8,1,1,,,,,,8\n\
              0a1b,slot,kept,2,8,12,1,1,,,,,,12\n",
             line(&Entry::Required(&wanted, None)),
             line(&Entry::Refused(&wanted, "too much")),

@@ -1,5 +1,6 @@
-//! `cargo xtask demo-video`: a video over a limited path, beside the kernel's CUBIC and alone, under
-//! each controller. It tells what a viewer would have seen, in a table and on a page with plots.
+//! `cargo xtask demo-video`: a video over a limited path, beside the kernel's CUBIC and alone,
+//! under each controller. It tells what a viewer would have seen, in a table and on a page with
+//! plots.
 
 #![expect(clippy::disallowed_methods, reason = "says how long the rest will take")]
 

@@ -15,7 +15,8 @@ const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf
 <meta name=\"viewport\" content=\"width=device-width\"><title>A video beside others</title><style>\
 body{font:15px/1.45 sans-serif;margin:2em auto;max-width:84em;padding:0 1em;color:#222}\
 table{border-collapse:collapse;margin:1em 0}td,th{border-bottom:1px solid #ccc;\
-padding:.3em .7em;text-align:right}td{white-space:nowrap}th{vertical-align:bottom}td.t,th.t{text-align:left}\
+padding:.3em .7em;text-align:right}td{white-space:nowrap}\
+th{vertical-align:bottom}td.t,th.t{text-align:left}\
 tr.own{font-weight:bold}tr.first td{border-top:2px solid #888}\
 svg{max-width:100%;height:auto}code,pre{font-size:13px;white-space:pre-wrap}\
 .legend span{white-space:nowrap;margin-right:1.4em}.legend i{display:inline-block;width:1.5em;\
@@ -68,8 +69,8 @@ pub fn page(about: &About<'_>) -> Result<String> {
              fast enough to stay if 0.85 of its throughput is its bit rate: by this share the \
              player chooses. Of a promise, a slot in which the player asked for less than was \
              required counts as kept, and one in which the server tried for more than the player \
-             needs, so that it can climb, counts apart; the plots tell them. TCP flows: what all of them had \
-             together, before and after the video as well.</p>\n";
+             needs, so that it can climb, counts apart; the plots tell them. TCP flows: \
+             what all of them had together, before and after the video as well.</p>\n";
     page += &legend();
     let mut flows: Vec<u32> = plays.iter().map(|play| play.flows).collect();
     flows.sort_unstable();

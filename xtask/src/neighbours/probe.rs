@@ -1,5 +1,4 @@
-//! A call in the other direction of nobody: small datagrams at even distances, and how long each was
-//! under way.
+//! A call: small datagrams at even distances, and how long each of them was under way.
 //!
 //! Both ends are threads of one process, so that one clock tells both times. It runs before all
 //! others that want the processor, like the path.
