@@ -2,10 +2,10 @@
 //!
 //! The scenario is that of the simulator's `m12`, after Spang et al., *Sammy: smoothing video
 //! traffic to be a friendly internet neighbor* (SIGCOMM 2023): 40 Mbit/s, a round trip of 5 ms, a
-//! queue of four bandwidth-delay products, and a player that fetches 3.3 Mbit/s of video chunk
-//! after chunk until its buffer is full. The video is carried by `imtcp`, which is asked for exactly
-//! its rate, or by quiche's CUBIC, which takes what it gets. Beside it is a flow of the kernel's CUBIC,
-//! or a call of 1 Mbit/s whose packets are timed.
+//! queue of four bandwidth-delay products, and a player that fetches 3.3 Mbit/s of video, chunk
+//! after chunk until its buffer is full. The video is carried by `imtcp`, which is asked for
+//! exactly its rate, or by quiche's CUBIC, which takes what it gets. Beside it is a flow of the
+//! kernel's CUBIC, or a call of 1 Mbit/s whose packets are timed.
 
 #![expect(clippy::disallowed_methods, reason = "says how long the rest will take")]
 
