@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// Lines that wait for the disk. Subscribers must not wait, so what comes beyond is counted and
 /// lost.
@@ -22,7 +23,10 @@ pub const ESTIMATES: &str =
 
 /// The columns of the file of slots.
 pub const SLOTS: &str = "connection,event,what,slot,start_s,end_s,required_bps,achieved_bps,\
-    warned_s,can_promise,cause,shortfall_bytes,note";
+    warned_s,can_promise,cause,shortfall_bytes,note,seconds";
+
+/// The note at a slot that was a try to let the player climb.
+pub const TRY: &str = "try";
 
 /// A file that is written by a thread of its own.
 #[derive(Debug)]
@@ -148,12 +152,13 @@ pub enum Entry<'e> {
     Refused(&'e Requirement, &'e str),
     /// Its status changed.
     Status(Status),
-    /// A slot ended, with the probability that the next one is kept.
-    Slot(&'e SlotReport, Option<f64>),
+    /// A slot ended, with the probability that the next one is kept; and whether it was a try to
+    /// let the player climb.
+    Slot(&'e SlotReport, Option<f64>, bool),
 }
 
-/// The line of the file of slots.
-pub fn slots_line(connection: &str, entry: &Entry<'_>) -> String {
+/// The line of the file of slots, written so long after the connection began.
+pub fn slots_line(connection: &str, at: Duration, entry: &Entry<'_>) -> String {
     let probability = |known: &Option<f64>| known.map_or(String::new(), |p| format!("{p:.3}"));
     let required = |what: &str, requirement: &Requirement, known: &Option<f64>, note: &str| {
         let (demand, rate) = (requirement.wanted().name(), requirement.rate().as_bps());
@@ -177,10 +182,10 @@ pub fn slots_line(connection: &str, entry: &Entry<'_>) -> String {
             };
             format!("status,{},,,,,,,,{cause},{shortfall},", status.name())
         }
-        Entry::Slot(report, known) => {
+        Entry::Slot(report, known, is_try) => {
             let notice = report.warned.map(|at| report.end.saturating_since(at));
             format!(
-                "slot,{},{},{:.6},{:.6},{},{},{},{},,,",
+                "slot,{},{},{:.6},{:.6},{},{},{},{},,,{}",
                 report.outcome.name(),
                 report.index,
                 report.start.as_secs_f64(),
@@ -189,10 +194,11 @@ pub fn slots_line(connection: &str, entry: &Entry<'_>) -> String {
                 report.achieved.as_bps(),
                 notice.map_or(String::new(), |span| format!("{:.6}", span.as_secs_f64())),
                 probability(known),
+                if *is_try { TRY } else { "" },
             )
         }
     };
-    format!("{connection},{rest}")
+    format!("{connection},{rest},{:.3}", at.as_secs_f64())
 }
 
 #[cfg(test)]
@@ -204,7 +210,6 @@ mod tests {
     use imtcp_cc::units::{Bandwidth, Bytes};
     use imtcp_examples::requirement;
     use std::fs;
-    use std::time::Duration;
 
     #[test]
     fn every_line_has_the_columns() {
@@ -229,9 +234,10 @@ mod tests {
             Entry::Refused(&wanted, "a, b"),
             Entry::Status(Status::Kept),
             Entry::Status(risk),
-            Entry::Slot(&slot, Some(0.9)),
+            Entry::Slot(&slot, Some(0.9), false),
+            Entry::Slot(&slot, None, true),
         ] {
-            let line = slots_line("0a1b", &entry);
+            let line = slots_line("0a1b", Duration::from_millis(1500), &entry);
             assert_eq!(line.split(',').count(), SLOTS.split(',').count(), "{line}");
         }
     }

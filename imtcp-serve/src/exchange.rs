@@ -4,13 +4,14 @@ use crate::answer::{Answer, CMCD_PATH, Content, answer};
 use crate::cmsd;
 use crate::connection::{Connection, ms};
 use crate::request::Request;
-use crate::required::{Cmcd, Heard, Said};
+use crate::required::{Cmcd, Heard, LONGEST_MANIFEST, Said, may_be_manifest};
 use bytes::{Bytes, BytesMut};
 use futures::SinkExt;
 use http::{HeaderValue, Method, StatusCode};
 use std::fs::File;
 use std::io::SeekFrom;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -86,6 +87,12 @@ impl Exchange {
             }
             Ok(request) => answer(&self.connection.site.folder, request).await,
         };
+        if request
+            .as_ref()
+            .is_ok_and(|request| may_be_manifest(&request.path))
+        {
+            self.note_manifest(&answer).await;
+        }
         let key = heard.rate.map(|rate| rate.key);
         if let Some(rate) = heard.rate {
             self.connection.begin(rate);
@@ -126,9 +133,36 @@ impl Exchange {
             query: request.query.as_deref(),
             fields: &request.fields,
             priority_update: self.priority_update.as_deref(),
+            ladder: &self.connection.ladder(),
         });
         site.counts.heard(&heard);
+        if let Some(cmcd) = &heard.cmcd {
+            self.connection.ladder().hear(cmcd);
+        }
         heard
+    }
+
+    /// The bit rates of the title, for what its player will ask next.
+    async fn note_manifest(&self, answer: &Answer) {
+        let Content::File(file, range) = &answer.content else {
+            return;
+        };
+        if range.start > 0 || range.end > LONGEST_MANIFEST {
+            return;
+        }
+        let (Ok(file), length) = (file.try_clone(), range.end) else {
+            return;
+        };
+        let connection = Arc::clone(&self.connection);
+        let read = tokio::task::spawn_blocking(move || {
+            let mut content = vec![0; usize::try_from(length).unwrap_or(0)];
+            // The answer reads the same file from where it stands.
+            if file.read_exact_at(&mut content, 0).is_ok() {
+                connection.ladder().read_manifest(&content);
+            }
+        });
+        // Without it the ladder is what the player asks for.
+        let _ = read.await;
     }
 
     /// A player reports its state without asking for anything.
@@ -145,7 +179,7 @@ impl Exchange {
         let site = &self.connection.site;
         match Cmcd::from_json(&body) {
             Ok(cmcd) => {
-                heard.rate = site.policy.of_player(&cmcd);
+                heard.rate = site.policy.of_player(&cmcd, &self.connection.ladder());
                 heard.cmcd = Some(cmcd);
                 site.counts.heard(heard);
                 Answer::empty(StatusCode::NO_CONTENT)

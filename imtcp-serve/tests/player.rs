@@ -104,7 +104,7 @@ async fn what_the_player_says_becomes_a_promise_in_either_dialect() {
             watch(&site, "manifest.mpd", &arguments),
             site.until("the bit rate and more is required", |metrics| {
                 let required = metrics.iter().find(|(name, _)| name.starts_with(REQUIRED));
-                // 500 kbit/s and a tenth, at least.
+                // 500 kbit/s and what it takes to stay there.
                 required.is_some_and(|(_, bps)| *bps >= 550_000.0)
             })
         );

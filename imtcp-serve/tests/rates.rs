@@ -32,14 +32,14 @@ async fn cmcd_becomes_the_promise_and_the_measurement_becomes_cmsd() {
         ("cmcd-request", "bl=9000,mtp=25000"),
     ];
     client.get("/1.m4s", &video).await;
-    site.until("5.5 Mbit/s of video are required", |metrics| {
-        sample(metrics, REQUIRED) == 5_500_000.0
+    site.until("5 Mbit/s of video take 6.47", |metrics| {
+        sample(metrics, REQUIRED) == 6_470_588.0
     })
     .await;
     // By the query, for the sound: both are needed.
     client.get("/1.m4s?CMCD=br%3D100%2Cot%3Da", &[]).await;
-    site.until("and 110 kbit/s of sound", |metrics| {
-        sample(metrics, REQUIRED) == 5_610_000.0
+    site.until("and the sound 129 kbit/s", |metrics| {
+        sample(metrics, REQUIRED) == 6_600_000.0
     })
     .await;
     // By JSON, a lower quality of the video.
@@ -48,7 +48,7 @@ async fn cmcd_becomes_the_promise_and_the_measurement_becomes_cmsd() {
         .await;
     assert_eq!(posted.status, 204);
     site.until("the player has switched down", |metrics| {
-        sample(metrics, REQUIRED) == 1_210_000.0
+        sample(metrics, REQUIRED) == 1_423_530.0
     })
     .await;
     let last = client.get("/1.m4s", &[]).await;

@@ -5,11 +5,13 @@ mod output;
 
 mod cost;
 mod demo_real;
+mod demo_video;
 mod determinism;
 mod doctor;
 mod downstream;
 mod fuzz;
 mod harm;
+mod neighbours;
 mod netem;
 mod public_api;
 mod quiche_tests;
@@ -19,7 +21,6 @@ mod series;
 mod soak;
 mod testbed;
 mod title;
-mod video;
 mod workspace;
 
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ enum Chore {
     Series(series::Arguments),
     Downstream(downstream::Arguments),
     DemoReal(demo_real::Arguments),
+    DemoVideo(demo_video::Arguments),
     RealPath(real_path::Arguments),
     #[command(hide = true)]
     PathEmulator(real_path::EmulatorArguments),
@@ -49,11 +51,13 @@ enum Chore {
     Fuzz(fuzz::Arguments),
     Harm(harm::Arguments),
     Netem(netem::Arguments),
+    Neighbours(neighbours::Arguments),
+    #[command(hide = true)]
+    DelayProbe(neighbours::ProbeArguments),
     PublicApi(public_api::Arguments),
     Rivals(rivals::Arguments),
     Soak(soak::Arguments),
     Title(title::Arguments),
-    Video(video::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -64,17 +68,19 @@ fn main() -> ExitCode {
         Chore::Series(arguments) => series::run(&arguments),
         Chore::Downstream(arguments) => downstream::run(&arguments),
         Chore::DemoReal(arguments) => demo_real::run(&arguments),
+        Chore::DemoVideo(arguments) => demo_video::run(&arguments),
         Chore::RealPath(arguments) => real_path::run(&arguments),
         Chore::PathEmulator(arguments) => real_path::emulate(&arguments),
         Chore::Determinism(arguments) => determinism::run(&arguments),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Harm(arguments) => harm::run(&arguments),
         Chore::Netem(arguments) => netem::run(&arguments),
+        Chore::Neighbours(arguments) => neighbours::run(&arguments),
+        Chore::DelayProbe(arguments) => neighbours::probe(&arguments),
         Chore::PublicApi(arguments) => public_api::run(&arguments),
         Chore::Rivals(arguments) => rivals::run(&arguments),
         Chore::Soak(arguments) => soak::run(&arguments),
         Chore::Title(arguments) => title::run(&arguments),
-        Chore::Video(arguments) => video::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         if error.is::<output::ReaderGone>() {

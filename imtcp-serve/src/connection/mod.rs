@@ -7,10 +7,10 @@ pub(crate) use report::ms;
 
 use crate::cmsd::PathView;
 use crate::release::OnTime;
-use crate::required::{Key, RequiredRate};
+use crate::required::{Key, Ladder, RequiredRate};
 use crate::site::Site;
 use crate::undertaking::Undertaking;
-use imtcp_cc::promise::{Promise, Requirement};
+use imtcp_cc::promise::{Promise, Requirement, SlotReport};
 use imtcp_cc::units::Bandwidth;
 use imtcp_tokio_quiche::NoPromise;
 use std::fmt::{self, Write};
@@ -57,10 +57,13 @@ pub struct Connection {
     pub promise: Option<Promise>,
     /// What all connections share.
     pub site: Arc<Site>,
+    /// When its handshake was done.
+    pub began: Instant,
     /// Bytes of content given to the driver.
     pub bytes: AtomicU64,
     commands: Commands,
     undertaking: Mutex<Undertaking>,
+    ladder: Mutex<Ladder>,
     /// Wakes the connection's own task: what is required has changed.
     changed: Notify,
 }
@@ -107,9 +110,11 @@ pub async fn run(
         peer,
         promise,
         site,
+        began: Instant::now(),
         bytes: AtomicU64::new(0),
         commands,
         undertaking: Mutex::default(),
+        ladder: Mutex::default(),
         changed: Notify::new(),
     });
     let number = connection.site.live.add(Arc::clone(&connection));
@@ -135,6 +140,17 @@ impl Connection {
         self.undertaking
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The bit rates of the title that is played over it, as far as they are known.
+    pub fn ladder(&self) -> MutexGuard<'_, Ladder> {
+        self.ladder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A slot has ended.
+    fn on_slot(&self, report: &SlotReport) {
+        let is_try = self.undertaking().on_slot(report);
+        self.tell_slot(report, is_try);
     }
 
     /// A request that needs this rate begins.

@@ -13,7 +13,7 @@ use tokio_quiche::QuicConnection;
 impl Connection {
     fn line(&self, entry: &Entry<'_>) {
         if let Some(file) = &self.site.slots {
-            file.line(slots_line(&self.id, entry));
+            file.line(slots_line(&self.id, self.began.elapsed(), entry));
         }
     }
 
@@ -58,13 +58,13 @@ impl Connection {
         self.line(&Entry::Status(status));
     }
 
-    pub(super) fn tell_slot(&self, report: &SlotReport) {
+    pub(super) fn tell_slot(&self, report: &SlotReport, is_try: bool) {
         self.site.counts.slot(report.outcome.name());
         let promise = self.promise.as_ref();
         let required = promise.and_then(Promise::required);
         let next =
             required.and_then(|required| promise?.can_promise(required.rate(), required.per()));
-        self.line(&Entry::Slot(report, next));
+        self.line(&Entry::Slot(report, next, is_try));
     }
 
     pub(super) fn tell_the_end(&self, quic: &QuicConnection, ended: &Ended) {

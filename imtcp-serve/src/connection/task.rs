@@ -47,7 +47,7 @@ impl Task {
         let connection = Arc::clone(&self.connection);
         if let Some(requirement) = connection.site.promise {
             let key = Key::Server;
-            connection.begin(RequiredRate { requirement, key });
+            connection.begin(RequiredRate::new(requirement, key));
         }
         let promise = connection.promise.as_ref();
         let mut slots = promise.map(Promise::reports);
@@ -60,7 +60,7 @@ impl Task {
                     Some(event) => self.on_event(event),
                     None => break,
                 },
-                slot = next_slot(&mut slots) => connection.tell_slot(&slot),
+                slot = next_slot(&mut slots) => connection.on_slot(&slot),
                 status = next_status(&mut changes) => connection.tell_status(status),
                 Ok(()) = self.phase.changed() => self.look_at_the_phase(),
                 () = connection.changed.notified() => {}

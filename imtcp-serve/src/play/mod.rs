@@ -12,8 +12,10 @@ mod options;
 mod presentation;
 mod qoe;
 mod session;
+mod slots;
 
 pub use abr::Rule;
 pub use options::{Dialect, Options};
 pub use qoe::{Qoe, SegmentRow, Server};
 pub use session::play;
+pub use slots::Slots;

@@ -48,6 +48,11 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
+    /// The file that the server writes with `--slots`, where it runs on this machine and has no
+    /// other player: the figures tell how its slots ended.
+    #[arg(long, value_name = "FILE")]
+    pub server_slots: Option<PathBuf>,
+
     /// Write a line for each segment into this CSV file.
     #[arg(long, value_name = "FILE")]
     pub segments: Option<PathBuf>,

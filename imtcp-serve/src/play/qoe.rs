@@ -1,6 +1,7 @@
 //! What a viewer would have seen, in figures.
 
 use super::cmsd::Told;
+use super::slots::Slots;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -43,6 +44,8 @@ pub struct Qoe {
     pub throughput_kbps: f64,
     /// What the server told.
     pub server: Server,
+    /// What the server wrote of its slots, if it was looked at.
+    pub slots: Option<Slots>,
     /// One row for each segment; they go into the CSV file.
     #[serde(skip)]
     pub rows: Vec<SegmentRow>,

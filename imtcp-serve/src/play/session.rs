@@ -8,6 +8,7 @@ use super::cmsd::Told;
 use super::options::Options;
 use super::presentation::{Presentation, Quality};
 use super::qoe::{Qoe, SegmentRow};
+use super::slots::Slots;
 use super::{dash, hls};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::BTreeSet;
@@ -23,7 +24,14 @@ const MOST_WAITING: Duration = Duration::from_secs(60);
 /// Plays a title. What is wrong with it, or with the server, stands in the figures.
 pub async fn play(options: &Options) -> Qoe {
     let mut session = Session::new(options);
-    if let Err(error) = session.run().await {
+    let mut played = session.run().await;
+    if let Some(file) = &options.server_slots {
+        match Slots::read(file) {
+            Ok(slots) => session.qoe.slots = Some(slots),
+            Err(error) => played = played.and(Err(error)),
+        }
+    }
+    if let Err(error) = played {
         session.qoe.error = Some(format!("{error:#}"));
     }
     session.close()

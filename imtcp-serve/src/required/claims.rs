@@ -4,7 +4,7 @@
 //! over one, and needs both rates all the time. So a player's rates stay for a while after a
 //! request, and are added up. If they were withdrawn after each segment, no slot would ever end.
 
-use super::{ObjectKind, RequiredRate};
+use super::{Ahead, ObjectKind, RequiredRate};
 use imtcp_cc::promise::{Demand, Requirement};
 use imtcp_cc::units::Bandwidth;
 use std::collections::BTreeMap;
@@ -43,10 +43,22 @@ pub struct Claims {
 #[derive(Clone, Copy, Debug)]
 struct Claim {
     requirement: Requirement,
+    ahead: Option<Ahead>,
     /// Requests that are being answered.
     active: u32,
     /// When there was last one.
     last: Instant,
+}
+
+/// What takes all players of a connection to the next higher quality.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Climbing {
+    /// By this one climb is told from another: the bit rates there, added up.
+    pub rungs: u64,
+    /// With less there is no climbing.
+    pub least: Bandwidth,
+    /// What takes them there soon.
+    pub requirement: Requirement,
 }
 
 impl Claims {
@@ -54,10 +66,12 @@ impl Claims {
     pub fn begin(&mut self, rate: RequiredRate, now: Instant) {
         let claim = self.by_key.entry(rate.key).or_insert(Claim {
             requirement: rate.requirement,
+            ahead: rate.ahead,
             active: 0,
             last: now,
         });
         claim.requirement = rate.requirement;
+        claim.ahead = rate.ahead;
         claim.active += 1;
         claim.last = now;
     }
@@ -84,8 +98,34 @@ impl Claims {
     /// All of them as one: the sum of the rates over the shortest period. More than that is welcome
     /// if it is to one of them.
     pub fn total(&self) -> Option<Requirement> {
+        self.sum(|claim| claim.requirement.rate())
+    }
+
+    /// The same with the rates that take players to the next higher quality. `None` if there is
+    /// none.
+    pub fn ahead(&self) -> Option<Climbing> {
+        let rungs = self.by_key.values().filter_map(|claim| claim.ahead);
+        let rungs: u64 = rungs.map(|ahead| ahead.bitrate_kbps).sum();
+        let least = |claim: &Claim| {
+            let ahead = claim.ahead.map(|ahead| ahead.least);
+            ahead.unwrap_or(claim.requirement.rate())
+        };
+        let rate = |claim: &Claim| {
+            let ahead = claim.ahead.map(|ahead| ahead.rate);
+            ahead.unwrap_or(claim.requirement.rate())
+        };
+        let climbing = Climbing {
+            rungs,
+            least: self.sum(least)?.rate(),
+            requirement: self.sum(rate)?,
+        };
+        (rungs > 0).then_some(climbing)
+    }
+
+    fn sum(&self, rate: fn(&Claim) -> Bandwidth) -> Option<Requirement> {
         let all = || self.by_key.values().map(|claim| claim.requirement);
-        let rate = all().fold(Bandwidth::ZERO, |sum, one| sum.saturating_add(one.rate()));
+        let rates = self.by_key.values().map(rate);
+        let rate = rates.fold(Bandwidth::ZERO, Bandwidth::saturating_add);
         let period = all().map(|one| one.per()).min()?;
         let all_exactly = all().all(|one| one.wanted() == Demand::Exactly);
         let demand = match all_exactly {
@@ -111,7 +151,7 @@ mod tests {
 
     fn rate(text: &str, key: Key) -> RequiredRate {
         let requirement = words(text);
-        RequiredRate { requirement, key }
+        RequiredRate::new(requirement, key)
     }
 
     #[test]
@@ -146,6 +186,30 @@ mod tests {
             "one is still being answered"
         );
         assert_eq!(claims.total(), Some(words("1 Mbit/s per 4 s")));
+    }
+
+    #[test]
+    fn what_is_ahead_is_added_to_what_the_others_need() {
+        let (mut claims, now) = (Claims::default(), Instant::now());
+        claims.begin(rate("1 Mbit/s per 2 s", AUDIO), now);
+        assert_eq!(claims.ahead(), None);
+        let ahead = Ahead {
+            bitrate_kbps: 4000,
+            least: Bandwidth::from_mbps(5),
+            rate: Bandwidth::from_mbps(6),
+        };
+        let video = rate("3 Mbit/s per 4 s", VIDEO);
+        let ahead = Some(ahead);
+        claims.begin(RequiredRate { ahead, ..video }, now);
+        assert_eq!(claims.total(), Some(words("4 Mbit/s per 2 s")));
+        let expected = Climbing {
+            rungs: 4000,
+            least: Bandwidth::from_mbps(6),
+            requirement: words("7 Mbit/s per 2 s"),
+        };
+        assert_eq!(claims.ahead(), Some(expected));
+        claims.begin(rate("3 Mbit/s per 4 s", VIDEO), now);
+        assert_eq!(claims.ahead(), None, "the next request says the latest");
     }
 
     #[test]

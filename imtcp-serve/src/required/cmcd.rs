@@ -27,6 +27,8 @@ pub struct Cmcd {
     pub bitrate_kbps: Option<u64>,
     /// `rtp`: the throughput that the player calls sufficient, in kbit/s.
     pub sufficient_kbps: Option<u64>,
+    /// `tb`: the highest bit rate of the title that the player plays, in kbit/s.
+    pub top_kbps: Option<u64>,
     /// `mtp`: the throughput that the player has measured, in kbit/s.
     pub measured_kbps: Option<u64>,
     /// `bl`: what the player has in its buffer.
@@ -161,6 +163,7 @@ impl Cmcd {
         };
         match key {
             "br" => self.bitrate_kbps = number("br")?,
+            "tb" => self.top_kbps = number("tb")?,
             "rtp" => self.sufficient_kbps = number("rtp")?,
             "mtp" => self.measured_kbps = number("mtp")?,
             "bl" => self.buffer = span("bl")?,

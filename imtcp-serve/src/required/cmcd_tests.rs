@@ -13,6 +13,7 @@ fn fields(list: &[(&'static str, &str)]) -> HeaderMap {
 fn typical() -> Cmcd {
     Cmcd {
         bitrate_kbps: Some(3200),
+        top_kbps: Some(6000),
         sufficient_kbps: Some(15_000),
         measured_kbps: Some(25_400),
         buffer: Some(Duration::from_millis(21_300)),
@@ -40,12 +41,12 @@ fn the_same_is_read_from_headers_query_and_json() {
     assert_eq!(Cmcd::of_request(&headers, None), Ok(Some(typical())));
 
     let query = "a=b&CMCD=bl%3D21300%2Cbr%3D3200%2Cbs%2Ccom.example-hello%3D%22w%22%2Cd%3D4004%2C\
-                 mtp%3D25400%2Cot%3Dv%2Crtp%3D15000%2Csu&c=d";
+                 mtp%3D25400%2Cot%3Dv%2Crtp%3D15000%2Csu%2Ctb%3D6000&c=d";
     let none = HeaderMap::new();
     assert_eq!(Cmcd::of_request(&none, Some(query)), Ok(Some(typical())));
 
     let object = r#"{"bl": 21300, "br": 3200, "bs": true, "d": 4004, "mtp": 25400, "ot": "v",
-        "rtp": 15000, "su": true, "com.example-hello": {"any": ["thing"]}}"#;
+        "rtp": 15000, "su": true, "tb": 6000, "com.example-hello": {"any": ["thing"]}}"#;
     assert_eq!(Cmcd::from_json(object.as_bytes()), Ok(typical()));
 }
 

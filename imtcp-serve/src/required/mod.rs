@@ -13,11 +13,13 @@
 
 mod claims;
 mod cmcd;
+mod ladder;
 mod priority;
 mod setting;
 
-pub use claims::{Claims, Key};
+pub use claims::{Claims, Climbing, Key};
 pub use cmcd::{Cmcd, Malformed, ObjectKind};
+pub use ladder::{LONGEST_MANIFEST, Ladder, may_be_manifest};
 pub use setting::{FIELD as REQUIRED_RATE_FIELD, Rules};
 
 use http::HeaderMap;
@@ -28,6 +30,14 @@ use std::time::Duration;
 /// What a segment has beyond its declared bit rate: containers, HTTP, and segments that are larger
 /// than the mean. Manifests declare peaks (CTA-5004), so this need not cover those.
 pub(crate) const HEADROOM: f64 = 1.1;
+
+/// The share of the throughput that they see by which players choose their bit rate. FESTIVE takes
+/// this one, and so does shaka-player to climb (`bandwidthUpgradeTarget`); dash.js takes 0.9.
+const USED: f64 = 0.85;
+
+/// What a player has to see, in bit rates. Of the time of a segment that it sees, the headroom has
+/// the round trip of the request, too.
+const SEEN: f64 = HEADROOM / USED;
 
 /// How much faster than it plays an object is required at most, for a player that waits for it. A
 /// segment of 4 s is there after 2 s then.
@@ -43,6 +53,20 @@ pub struct RequiredRate {
     pub requirement: Requirement,
     /// Whose it is. A later one with the same key takes its place.
     pub key: Key,
+    /// What takes a player to the next higher quality, if it can use one.
+    pub ahead: Option<Ahead>,
+}
+
+/// What takes a player to the next higher quality.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ahead {
+    /// The bit rate there, in kbit/s.
+    pub bitrate_kbps: u64,
+    /// What it has to see there.
+    pub least: Bandwidth,
+    /// What takes it there soon. Players go by a mean of what they have seen, so this is as far
+    /// above the least as their mean (`mtp`) is below it.
+    pub rate: Bandwidth,
 }
 
 /// What the operator allows and prefers.
@@ -83,6 +107,8 @@ pub struct Said<'r> {
     pub fields: &'r HeaderMap,
     /// What a PRIORITY_UPDATE frame said, which overrules the field.
     pub priority_update: Option<&'r [u8]>,
+    /// What is known of the bit rates of the title.
+    pub ladder: &'r Ladder,
 }
 
 impl Policy {
@@ -101,12 +127,12 @@ impl Policy {
         let by_path = || {
             let (number, requirement) = self.rules.find(said.path)?;
             let key = Key::Rule(number);
-            Some(RequiredRate { requirement, key })
+            Some(RequiredRate::new(requirement, key))
         };
         heard.rate = by_field
             .and_then(of_stream)
             .or_else(|| of_stream(self.by_priority(said)?))
-            .or_else(|| self.of_player(heard.cmcd.as_ref()?))
+            .or_else(|| self.of_player(heard.cmcd.as_ref()?, said.ladder))
             .or_else(by_path);
         heard
     }
@@ -121,27 +147,59 @@ impl Policy {
 
     /// What a player needs, by its CMCD:
     ///
-    /// - `br`, and a tenth more for what `br` does not count;
+    /// - `br`, a tenth for what `br` does not count, and of that by what share of what they see
+    ///   players choose ([`USED`]): with less they do not stay;
     /// - up to twice that for a player that waits (`su`, `bs`), or whose buffer (`bl`) is shorter
     ///   than the object (`d`, or the period if it is not told);
     /// - never more than it calls sufficient (`rtp`). Without `br`, exactly `rtp`;
-    /// - exactly that, and no more, if the operator prefers so and the buffer is comfortable;
+    /// - exactly `br` and the tenth, if the operator prefers so and the
+    ///   buffer is comfortable;
+    /// - ahead of that, what the next higher bit rate takes, if the buffer holds an object;
     /// - nothing for manifests, captions and keys.
-    pub fn of_player(&self, cmcd: &Cmcd) -> Option<RequiredRate> {
+    pub fn of_player(&self, cmcd: &Cmcd, ladder: &Ladder) -> Option<RequiredRate> {
         if cmcd.kind == ObjectKind::Other {
             return None;
         }
         let sufficient = cmcd.sufficient_kbps.map(Bandwidth::from_kbps);
         let (rate, demand) = match cmcd.bitrate_kbps {
             Some(bitrate) => {
-                let needed = Bandwidth::from_kbps(bitrate).scaled(HEADROOM * self.hurry(cmcd));
+                let demand = self.demand(cmcd);
+                let factor = match demand {
+                    Demand::Exactly => HEADROOM,
+                    _ => (HEADROOM * self.hurry(cmcd)).max(SEEN),
+                };
+                let needed = Bandwidth::from_kbps(bitrate).scaled(factor);
                 let rate = sufficient.map_or(needed, |most| most.min(needed));
-                (rate, self.demand(cmcd))
+                (rate, demand)
             }
             None => (sufficient?, Demand::Exactly),
         };
         let requirement = Requirement::new(rate, self.period).ok()?;
-        self.bounded(requirement.demand(demand), Key::Player(cmcd.kind))
+        let bounded = self.bounded(requirement.demand(demand), Key::Player(cmcd.kind))?;
+        let most = sufficient.map_or(self.most, |most| most.min(self.most));
+        let ahead = self
+            .ahead(cmcd, ladder)
+            .filter(|ahead| demand == Demand::AtLeast && ahead.least > rate && ahead.least <= most);
+        let ahead = ahead.map(|ahead| Ahead {
+            rate: ahead.rate.min(most),
+            ..ahead
+        });
+        Some(RequiredRate { ahead, ..bounded })
+    }
+
+    /// What the player has to see to take the next higher bit rate. One that is in a hurry, because
+    /// its buffer holds less than an object, has to stay first.
+    fn ahead(&self, cmcd: &Cmcd, ladder: &Ladder) -> Option<Ahead> {
+        let bitrate_kbps = ladder.above(cmcd)?;
+        let has_an_object = cmcd.buffer.is_some_and(|level| level >= self.object(cmcd));
+        let is_calm = has_an_object && !cmcd.startup && !cmcd.starved;
+        let least = Bandwidth::from_kbps(bitrate_kbps).scaled(SEEN);
+        let mean = cmcd.measured_kbps.map_or(least, Bandwidth::from_kbps);
+        is_calm.then(|| Ahead {
+            bitrate_kbps,
+            least,
+            rate: least.saturating_add(least.saturating_sub(mean)),
+        })
     }
 
     fn object(&self, cmcd: &Cmcd) -> Duration {
@@ -175,10 +233,19 @@ impl Policy {
     fn bounded(&self, requirement: Requirement, key: Key) -> Option<RequiredRate> {
         let rate = requirement.rate().min(self.most);
         let bounded = Requirement::new(rate, requirement.per()).ok()?;
-        Some(RequiredRate {
-            requirement: bounded.demand(requirement.wanted()),
+        let bounded = bounded.demand(requirement.wanted());
+        Some(RequiredRate::new(bounded, key))
+    }
+}
+
+impl RequiredRate {
+    /// A rate with nothing ahead of it.
+    pub fn new(requirement: Requirement, key: Key) -> Self {
+        Self {
+            requirement,
             key,
-        })
+            ahead: None,
+        }
     }
 }
 

@@ -24,20 +24,21 @@ fn hear(list: &[(&'static str, &str)]) -> Heard {
         query: None,
         fields: &fields,
         priority_update: None,
+        ladder: &Ladder::default(),
     })
 }
 
 fn rate(text: &str, key: Key) -> Option<RequiredRate> {
     let requirement = requirement::parse(text).expect("a requirement");
-    Some(RequiredRate { requirement, key })
+    Some(RequiredRate::new(requirement, key))
 }
 
 #[test]
 fn players_get_what_their_state_needs() {
     let video = Key::Player(ObjectKind::Video);
     for (value, expected) in [
-        // Nothing is known of the buffer: a tenth more than the bit rate.
-        ("br=5000,ot=v", rate("5.5 Mbit/s per 4 s", video)),
+        // Nothing is known of the buffer: the bit rate, a tenth more, and that over 0.85.
+        ("br=5000,ot=v", rate("6470588 bit/s per 4 s", video)),
         // A start, and an empty buffer.
         ("br=5000,ot=v,su", rate("11 Mbit/s per 4 s", video)),
         ("br=5000,ot=v,bs,bl=90000", rate("11 Mbit/s per 4 s", video)),
@@ -58,7 +59,7 @@ fn players_get_what_their_state_needs() {
         ),
         (
             "br=5000,ot=v,bl=7900,d=4000",
-            rate("5.5 Mbit/s per 4 s", video),
+            rate("6470588 bit/s per 4 s", video),
         ),
         // The player's own bound.
         ("br=5000,ot=v,su,rtp=6000", rate("6 Mbit/s per 4 s", video)),
@@ -66,11 +67,11 @@ fn players_get_what_their_state_needs() {
         // Kinds apart; nothing for small ones, nor without a rate, nor at 4 kbit/s.
         (
             "br=128,ot=a",
-            rate("140.8 kbit/s per 4 s", Key::Player(ObjectKind::Audio)),
+            rate("165647 bit/s per 4 s", Key::Player(ObjectKind::Audio)),
         ),
         (
             "br=2000",
-            rate("2.2 Mbit/s per 4 s", Key::Player(ObjectKind::Both)),
+            rate("2588235 bit/s per 4 s", Key::Player(ObjectKind::Both)),
         ),
         ("br=5000,ot=m", None),
         ("bl=4000,ot=v", None),
@@ -85,6 +86,70 @@ fn players_get_what_their_state_needs() {
             "{value}"
         );
     }
+}
+
+/// What is ahead of a player with these fields, which knows 2, 4 and 8 Mbit/s.
+fn ahead(policy: &Policy, list: &str) -> Option<Bandwidth> {
+    let mut ladder = Ladder::default();
+    for kbps in [2000, 4000, 8000] {
+        let asked = Cmcd {
+            bitrate_kbps: Some(kbps),
+            kind: ObjectKind::Video,
+            ..Cmcd::default()
+        };
+        ladder.hear(&asked);
+    }
+    let value = HeaderValue::from_str(list).expect("text");
+    let fields = HeaderMap::from_iter([(HeaderName::from_static("cmcd-object"), value)]);
+    let heard = policy.hear(&Said {
+        stream: 4,
+        path: "/a.m4s",
+        query: None,
+        fields: &fields,
+        priority_update: None,
+        ladder: &ladder,
+    });
+    Some(heard.rate?.ahead?.rate)
+}
+
+#[test]
+fn what_the_next_bit_rate_takes_is_ahead_of_a_calm_player() {
+    let policy = Policy {
+        steady: false,
+        ..policy()
+    };
+    let kbps = |kbps: u64| Some(Bandwidth::from_kbps(kbps).scaled(SEEN));
+    let four = Bandwidth::from_mbps(4);
+    for (list, expected) in [
+        ("br=2000,ot=v,bl=4000,d=4000", kbps(4000)),
+        ("br=4000,ot=v,bl=4000,d=4000", kbps(8000)),
+        ("br=8000,ot=v,bl=4000,d=4000", None),
+        // By what its mean is below what it has to see, and no more than it calls sufficient.
+        (
+            "br=2000,ot=v,bl=4000,d=4000,mtp=4000",
+            kbps(4000).map(|seen| seen.saturating_add(seen.saturating_sub(four))),
+        ),
+        ("br=2000,ot=v,bl=4000,d=4000,mtp=9000", kbps(4000)),
+        (
+            "br=2000,ot=v,bl=4000,d=4000,mtp=4000,rtp=6000",
+            Some(Bandwidth::from_mbps(6)),
+        ),
+        // It waits, or has less than a segment.
+        ("br=2000,ot=v,bl=9000,d=4000,su", None),
+        ("br=2000,ot=v,bl=3900,d=4000", None),
+        // More than it calls sufficient, or plays at all.
+        ("br=2000,ot=v,bl=9000,d=4000,rtp=5000", None),
+        ("br=4000,ot=v,bl=9000,d=4000,tb=4000", None),
+        ("br=2000,ot=a,bl=9000,d=4000", None),
+    ] {
+        assert_eq!(ahead(&policy, list), expected, "{list}");
+    }
+    let steady = Policy {
+        steady: true,
+        ..policy
+    };
+    let list = "br=2000,ot=v,bl=9000,d=4000";
+    assert_eq!(ahead(&steady, list), None, "it gets exactly what it needs");
 }
 
 #[test]
@@ -128,6 +193,7 @@ fn an_update_of_the_priority_overrules_the_field() {
         query: None,
         fields: &fields,
         priority_update: Some(b"r=2000"),
+        ladder: &Ladder::default(),
     });
     assert_eq!(heard.rate, rate("exactly 2 Mbit/s per 4 s", Key::Stream(4)));
 }
@@ -139,6 +205,7 @@ proptest! {
         sufficient in prop::option::of(0_u64..10_000_000),
         buffer in prop::option::of(0_u64..200_000),
         duration in prop::option::of(0_u64..20_000),
+        higher in 0_u64..10_000_000,
         startup in any::<bool>(),
         starved in any::<bool>(),
     ) {
@@ -151,11 +218,17 @@ proptest! {
             starved,
             ..Cmcd::default()
         };
-        if let Some(required) = policy().of_player(&cmcd) {
+        let mut ladder = Ladder::default();
+        ladder.hear(&Cmcd { bitrate_kbps: Some(higher), ..cmcd });
+        if let Some(required) = policy().of_player(&cmcd, &ladder) {
             let rate = required.requirement.rate();
             prop_assert!(rate <= policy().most);
             let most = sufficient.map_or(Bandwidth::MAX, Bandwidth::from_kbps);
             prop_assert!(rate <= most, "{rate} is above {most}");
+            if let Some(ahead) = required.ahead {
+                prop_assert!(rate < ahead.least && ahead.least <= ahead.rate);
+                prop_assert!(ahead.rate <= most.min(policy().most));
+            }
         }
     }
 }

@@ -78,6 +78,23 @@ pub fn scratch(chore: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// The folder that is named, which must be new, or one of [`scratch`].
+pub fn out_or_scratch(named: Option<&Path>, chore: &str) -> Result<PathBuf> {
+    let Some(named) = named else {
+        return scratch(chore);
+    };
+    let folder = std::path::absolute(named)?;
+    let made = fs::create_dir(&folder);
+    made.with_context(|| format!("cannot make {}; --out has to be new", folder.display()))?;
+    Ok(folder)
+}
+
+/// Builds the video server, its player and its titles, whose workspace is not this one.
+pub fn build_player() -> Result<()> {
+    let mut build = workspace::cargo(&workspace::root().join("imtcp-serve"));
+    workspace::run(build.args(["build", "--locked", "--release", "--bins"]))
+}
+
 /// Runs a system tool that says nothing when all is well.
 pub fn tool(line: &str) -> Result<()> {
     let mut words = line.split_whitespace();
