@@ -3,6 +3,7 @@
 #[macro_use]
 mod output;
 
+mod browser;
 mod demo_real;
 mod determinism;
 mod doctor;
@@ -48,6 +49,7 @@ enum Chore {
     Rivals(rivals::Arguments),
     Title(title::Arguments),
     Video(video::Arguments),
+    Browser(browser::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         Chore::Rivals(arguments) => rivals::run(&arguments),
         Chore::Title(arguments) => title::run(&arguments),
         Chore::Video(arguments) => video::run(&arguments),
+        Chore::Browser(arguments) => browser::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         if error.is::<output::ReaderGone>() {
