@@ -85,7 +85,8 @@ const withShaka = async () => {
     cmcd: { enabled: true, useHeaders: true },
     cmsd: {
       enabled: wantsCmsd,
-      applyMaximumSuggestedBitrate: wantsCmsd,
+      // shaka-player 5.2.12 fails where `mb` leaves no bit rate that the floor allows.
+      applyMaximumSuggestedBitrate: false,
       estimatedThroughputWeightRatio: wantsCmsd ? 0.5 : 0,
     },
   });
