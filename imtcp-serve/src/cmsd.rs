@@ -17,6 +17,9 @@ const ENTITY: &str = "imtcp-serve";
 /// are headers and a tag, in 1378 of IPv4.
 const GOODPUT_SHARE: f64 = 0.95;
 
+/// The same in QUIC packets.
+const CONTENT_SHARE: f64 = 0.97;
+
 /// What is known of a path when a response begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PathView {
@@ -26,25 +29,39 @@ pub struct PathView {
     pub window: Option<u64>,
     /// What the inline measurement found last.
     pub estimate: Option<Estimate>,
+    /// The rate that the last answer of some length had, in QUIC packets.
+    pub delivered: Option<Bandwidth>,
 }
 
 impl PathView {
-    /// `etp`: the available bandwidth as measured, in goodput. Where nothing measures, a window in
-    /// a round trip, as CTA-5006 suggests. Where something does and cannot tell, nothing.
+    /// `etp`: the available bandwidth as measured, and as seen, in goodput. Where nothing measures
+    /// and nothing was sent yet, a window in a round trip, as CTA-5006 suggests. Where something
+    /// measures and cannot tell, nothing.
     pub fn estimated(&self) -> Option<Bandwidth> {
         let by_window = || {
             let window = Bytes::new(self.window?);
             Bandwidth::from_bytes_over(window, self.round_trip?)
         };
-        let measured = |estimate: Estimate| estimate.available.scaled(GOODPUT_SHARE);
-        self.estimate.map(measured).or_else(by_window)
+        self.known().or_else(by_window)
     }
 
-    /// `mb`: the highest bit rate whose objects come as fast as they play, by the estimate. Its
-    /// interval is of no use here: beside bursts of segments it often reaches down to 0.
+    /// By the estimate and by what the last answer had. Between the segments of a player the
+    /// estimate is often withdrawn, or so vague that its value is chance. What was delivered was
+    /// available.
+    fn known(&self) -> Option<Bandwidth> {
+        let delivered = self.delivered.map(|rate| rate.scaled(CONTENT_SHARE));
+        let estimate = self.estimate.filter(|estimate| {
+            let [low, high] = [estimate.low, estimate.high].map(|end| end.scaled(GOODPUT_SHARE));
+            delivered.is_none_or(|delivered| low > delivered || high < delivered.scaled(2.0))
+        });
+        let measured = estimate.map(|estimate| estimate.available.scaled(GOODPUT_SHARE));
+        measured.max(delivered)
+    }
+
+    /// `mb`: the highest bit rate whose objects come as fast as they play.
     pub fn suggested(&self) -> Option<Bandwidth> {
-        let available = self.estimate?.available;
-        Some(available.scaled(GOODPUT_SHARE / HEADROOM)).filter(|rate| !rate.is_zero())
+        let rate = self.known()?.scaled(1.0 / HEADROOM);
+        Some(rate).filter(|rate| !rate.is_zero())
     }
 
     /// The value of the field. `None` while nothing is known.
@@ -93,6 +110,7 @@ mod tests {
             round_trip: Some(Duration::from_micros(38_200)),
             window: None,
             estimate: Some(estimate),
+            delivered: None,
         }
     }
 
@@ -102,6 +120,34 @@ mod tests {
         let field = measured(20_000).field();
         let expected = "\"imtcp-serve\";etp=19000;mb=17273;rtt=39";
         assert_eq!(field.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn what_was_delivered_was_available() {
+        let etp = |view: PathView| view.estimated().map(Bandwidth::as_bps);
+        let with = |kbps, low, high| {
+            let mut view = measured(kbps);
+            let ends = (Bandwidth::from_kbps(low), Bandwidth::from_kbps(high));
+            view.estimate = view.estimate.map(|mut estimate| {
+                (estimate.low, estimate.high) = ends;
+                estimate
+            });
+            view.delivered = Some(Bandwidth::from_mbps(10));
+            etp(view)
+        };
+        // A sharp estimate above it holds, one below it does not.
+        assert_eq!(with(12_000, 9_000, 15_000), Some(11_400_000));
+        assert_eq!(with(40_000, 20_000, 60_000), Some(38_000_000));
+        assert_eq!(with(8_000, 7_000, 9_000), Some(9_700_000));
+        // One that may be anything tells nothing.
+        assert_eq!(with(200_000, 0, 600_000), Some(9_700_000));
+        let unmeasured = PathView {
+            delivered: Some(Bandwidth::from_mbps(10)),
+            window: Some(1_000_000),
+            round_trip: Some(Duration::from_millis(1)),
+            estimate: None,
+        };
+        assert_eq!(etp(unmeasured), Some(9_700_000));
     }
 
     #[test]

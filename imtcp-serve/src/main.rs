@@ -26,6 +26,9 @@ async fn main() -> Result<()> {
     if let Some(address) = server.metrics {
         say(&format!("metrics on http://{address}/metrics"));
     }
+    if let Some(address) = server.dashboard {
+        say(&format!("dashboard on http://{address}/"));
+    }
     end.await;
     server.stop().await;
     Ok(())

@@ -64,6 +64,11 @@ pub struct Options {
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
 
+    /// Show the connections live, on a page over plain HTTP at this address of the host's own,
+    /// 127.0.0.1:9434 for one.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub dashboard: Option<SocketAddr>,
+
     /// Require this rate on every connection, besides what its requests do: "8 Mbit/s per 2 s", or
     /// "exactly 3.3 Mbit/s per 4 s" if no more is wanted.
     #[arg(long, value_name = "RATE per PERIOD", value_parser = requirement::parse)]
@@ -135,6 +140,17 @@ pub enum LogFormat {
 }
 
 impl ControllerKind {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Imtcp => "imtcp",
+            Self::ImtcpOff => "imtcp-off",
+            Self::Cubic => "cubic",
+            Self::Bbr2 => "bbr2",
+            Self::Reno => "reno",
+        }
+    }
+
     /// quiche's name of it, if it is quiche's.
     pub fn built_in(self) -> Option<&'static str> {
         match self {
@@ -161,11 +177,15 @@ impl Options {
             makes_promises || (self.estimates.is_none() && self.slots.is_none()),
             "--estimates and --slots need --cc imtcp or imtcp-off; quiche's own tell neither"
         );
-        ensure!(
-            self.metrics
-                .is_none_or(|address| address.ip().is_loopback()),
-            "--metrics is plain HTTP for this host alone; take an address like 127.0.0.1:9433"
-        );
+        for (option, address, port) in [
+            ("--metrics", self.metrics, 9433),
+            ("--dashboard", self.dashboard, 9434),
+        ] {
+            ensure!(
+                address.is_none_or(|address| address.ip().is_loopback()),
+                "{option} is plain HTTP for this host alone; take an address like 127.0.0.1:{port}"
+            );
+        }
         Ok(())
     }
 }
@@ -210,6 +230,7 @@ mod tests {
             ),
             (&["--cc", "bbr2", "--slots", "a.csv"], "--cc imtcp"),
             (&["--metrics", "0.0.0.0:9433"], "127.0.0.1:9433"),
+            (&["--dashboard", "[::]:9434"], "--dashboard is plain"),
             (&["--cert", "cert.pem"], "--key"),
             (&["--period", "4"], "write `4 s`"),
             (&["--most", "4 Mbps"], "unknown unit `Mbps`"),

@@ -2,6 +2,7 @@
 
 use crate::connection::{self, Phase};
 use crate::csv::{CsvFile, ESTIMATES, Estimates, SLOTS};
+use crate::dashboard::{self, Watch};
 use crate::folder::Folder;
 use crate::metrics::{self, Counts};
 use crate::options::{ControllerKind, Options};
@@ -48,11 +49,13 @@ pub struct Server {
     pub address: SocketAddr,
     /// Where its metrics are, if anywhere.
     pub metrics: Option<SocketAddr>,
+    /// Where its dashboard is, if anywhere.
+    pub dashboard: Option<SocketAddr>,
     site: Arc<Site>,
     estimates: Option<Arc<CsvFile>>,
     phase: watch::Sender<Phase>,
     accepting: JoinHandle<()>,
-    page: Option<JoinHandle<()>>,
+    pages: Vec<JoinHandle<()>>,
     drain: Duration,
 }
 
@@ -76,29 +79,33 @@ impl Server {
             folder: Folder::open(&options.root)?,
             policy: policy(options)?,
             release,
+            controller: options.cc.name(),
             promise: options.promise,
             counts: Counts::default(),
             live: Arc::new(Live::default()),
             slots: csv(&options.slots, SLOTS)?,
         });
         let (address, incoming) = open(options, &site, estimates.as_ref()).await?;
-        let (metrics, page) = match options.metrics {
-            Some(at) => {
-                let (address, page) = open_page(at, &site).await?;
-                (Some(address), Some(page))
-            }
-            None => (None, None),
+        let mut pages = Vec::new();
+        let metrics = match options.metrics {
+            Some(at) => Some(open_metrics(at, &site, &mut pages).await?),
+            None => None,
+        };
+        let dashboard = match options.dashboard {
+            Some(at) => Some(open_dashboard(at, &site, &mut pages).await?),
+            None => None,
         };
         let (phase, watched) = watch::channel(Phase::Serving);
         let accepting = tokio::spawn(accept(incoming, Arc::clone(&site), watched));
         Ok(Self {
             address,
             metrics,
+            dashboard,
             site,
             estimates,
             phase,
             accepting,
-            page,
+            pages,
             drain: options.drain,
         })
     }
@@ -119,9 +126,7 @@ impl Server {
         }
         self.accepting.abort();
         self.site.counts.distances.tell(self.site.release.name());
-        if let Some(page) = self.page {
-            page.abort();
-        }
+        self.pages.iter().for_each(JoinHandle::abort);
         let files = [self.estimates.as_deref(), self.site.slots.as_ref()];
         files.into_iter().flatten().for_each(CsvFile::finish);
     }
@@ -251,10 +256,30 @@ fn controller(options: &Options, site: &Site, estimates: Option<&Arc<CsvFile>>) 
     Ok(name)
 }
 
-async fn open_page(at: SocketAddr, site: &Site) -> Result<(SocketAddr, JoinHandle<()>)> {
-    let listener = TcpListener::bind(at).await;
-    let listener = listener.with_context(|| format!("cannot serve metrics on {at}"))?;
-    let address = listener.local_addr()?;
+async fn open_metrics(
+    at: SocketAddr,
+    site: &Site,
+    pages: &mut Vec<JoinHandle<()>>,
+) -> Result<SocketAddr> {
+    let (address, listener) = bind(at, "metrics").await?;
     let registry = site.counts.registry(Arc::clone(&site.live));
-    Ok((address, tokio::spawn(metrics::serve(listener, registry))))
+    pages.push(tokio::spawn(metrics::serve(listener, registry)));
+    Ok(address)
+}
+
+async fn open_dashboard(
+    at: SocketAddr,
+    site: &Arc<Site>,
+    pages: &mut Vec<JoinHandle<()>>,
+) -> Result<SocketAddr> {
+    let (address, listener) = bind(at, "the dashboard").await?;
+    let watch = Arc::new(Watch::new(Arc::clone(site)));
+    pages.push(tokio::spawn(dashboard::serve(listener, watch)));
+    Ok(address)
+}
+
+async fn bind(at: SocketAddr, what: &str) -> Result<(SocketAddr, TcpListener)> {
+    let listener = TcpListener::bind(at).await;
+    let listener = listener.with_context(|| format!("cannot serve {what} on {at}"))?;
+    Ok((listener.local_addr()?, listener))
 }

@@ -1,13 +1,13 @@
 //! What all connections of a server share.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Farewell};
 use crate::csv::CsvFile;
 use crate::folder::Folder;
 use crate::metrics::Counts;
 use crate::release::Release;
 use crate::required::Policy;
 use imtcp_cc::promise::Requirement;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What all connections of a server share.
@@ -19,6 +19,8 @@ pub struct Site {
     pub policy: Policy,
     /// How the release time of a packet is waited for.
     pub release: Release,
+    /// The controller of every connection, by its name on the command line.
+    pub controller: &'static str,
     /// What is required on every connection.
     pub promise: Option<Requirement>,
     /// What has happened so far.
@@ -29,7 +31,10 @@ pub struct Site {
     pub slots: Option<CsvFile>,
 }
 
-/// The connections that there are, in the order in which they came.
+/// Connections that have ended, and are remembered.
+const REMEMBERED: usize = 50;
+
+/// The connections that there are, in the order in which they came, and the last that were.
 #[derive(Debug, Default)]
 pub struct Live(Mutex<Register>);
 
@@ -37,6 +42,8 @@ pub struct Live(Mutex<Register>);
 struct Register {
     count: u64,
     connections: BTreeMap<u64, Arc<Connection>>,
+    /// The latest first.
+    ended: VecDeque<Arc<Farewell>>,
 }
 
 impl Live {
@@ -57,6 +64,18 @@ impl Live {
     /// Removes one.
     pub fn remove(&self, number: u64) {
         self.lock().connections.remove(&number);
+    }
+
+    /// Remembers one that has ended, for a while.
+    pub fn bid_farewell(&self, farewell: Farewell) {
+        let mut register = self.lock();
+        register.ended.truncate(REMEMBERED - 1);
+        register.ended.push_front(Arc::new(farewell));
+    }
+
+    /// Those that have ended, the latest first.
+    pub fn farewells(&self) -> Vec<Arc<Farewell>> {
+        self.lock().ended.iter().cloned().collect()
     }
 
     /// All of them, as of now.

@@ -3,6 +3,7 @@
 #[macro_use]
 mod output;
 
+mod browser;
 mod cost;
 mod demo_real;
 mod demo_video;
@@ -58,6 +59,7 @@ enum Chore {
     Rivals(rivals::Arguments),
     Soak(soak::Arguments),
     Title(title::Arguments),
+    Browser(browser::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         Chore::Rivals(arguments) => rivals::run(&arguments),
         Chore::Soak(arguments) => soak::run(&arguments),
         Chore::Title(arguments) => title::run(&arguments),
+        Chore::Browser(arguments) => browser::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         if error.is::<output::ReaderGone>() {

@@ -3,14 +3,16 @@
 mod report;
 mod task;
 
+pub use report::Farewell;
 pub(crate) use report::ms;
 
 use crate::cmsd::PathView;
+use crate::delivery::Delivery;
 use crate::release::OnTime;
 use crate::required::{Key, Ladder, RequiredRate};
 use crate::site::Site;
 use crate::undertaking::Undertaking;
-use imtcp_cc::promise::{Promise, Requirement, SlotReport};
+use imtcp_cc::promise::{Demand, Outcome, Promise, Requirement, SlotReport};
 use imtcp_cc::units::Bandwidth;
 use imtcp_tokio_quiche::NoPromise;
 use std::fmt::{self, Write};
@@ -61,9 +63,14 @@ pub struct Connection {
     pub began: Instant,
     /// Bytes of content given to the driver.
     pub bytes: AtomicU64,
+    /// Requests that are not answered in full.
+    pub open: AtomicU64,
+    /// How the slots of its promise ended.
+    pub slots: Slots,
     commands: Commands,
     undertaking: Mutex<Undertaking>,
     ladder: Mutex<Ladder>,
+    delivery: Mutex<Delivery>,
     /// Wakes the connection's own task: what is required has changed.
     changed: Notify,
 }
@@ -112,9 +119,12 @@ pub async fn run(
         site,
         began: Instant::now(),
         bytes: AtomicU64::new(0),
+        open: AtomicU64::new(0),
+        slots: Slots::default(),
         commands,
         undertaking: Mutex::default(),
         ladder: Mutex::default(),
+        delivery: Mutex::default(),
         changed: Notify::new(),
     });
     let number = connection.site.live.add(Arc::clone(&connection));
@@ -196,17 +206,28 @@ impl Connection {
 
     /// What is known of the path now. `None` if the connection is gone.
     pub async fn view(&self) -> Option<PathView> {
-        let path = self.stats().await?.path_stats;
+        let stats = self.stats().await?;
         let promise = self.promise.as_ref();
+        let moves = promise.map_or(0, Promise::moves);
+        let delivery = self.delivery.lock();
+        let delivered = delivery
+            .unwrap_or_else(PoisonError::into_inner)
+            .look(&stats, moves);
+        // A source that gives exactly what is needed says nothing of what the path could carry.
+        let required = promise.and_then(Promise::required);
+        let is_held = required.is_some_and(|required| required.wanted() == Demand::Exactly);
+        let path = stats.path_stats;
         let window = path.as_ref().map(|path| path.cwnd as u64);
         Some(PathView {
             round_trip: path.map(|path| path.rtt),
             window: window.filter(|_| promise.is_none()),
             estimate: promise.and_then(Promise::estimate),
+            delivered: delivered.filter(|_| !is_held),
         })
     }
 
-    async fn stats(&self) -> Option<QuicConnectionStats> {
+    /// What quiche counts. `None` if the connection is gone.
+    pub(crate) async fn stats(&self) -> Option<QuicConnectionStats> {
         let (give, given) = oneshot::channel();
         let answer = move |stats| {
             // Whoever asked may have stopped waiting.
@@ -243,6 +264,37 @@ impl Connection {
             tokio::time::sleep(timeout + Duration::from_millis(50)).await;
         }
         self.close();
+    }
+}
+
+/// How the slots of a promise ended, counted.
+#[derive(Debug, Default)]
+pub struct Slots(Mutex<SlotCounts>);
+
+/// The numbers of slots.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SlotCounts {
+    /// The rate was achieved.
+    pub kept: u64,
+    /// The source offered less, and the path carried it.
+    pub source_limited: u64,
+    /// Data waited.
+    pub missed: u64,
+}
+
+impl Slots {
+    /// The numbers now.
+    pub fn counts(&self) -> SlotCounts {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, outcome: Outcome) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match outcome {
+            Outcome::Kept => counts.kept += 1,
+            Outcome::SourceLimited => counts.source_limited += 1,
+            _ => counts.missed += 1,
+        }
     }
 }
 

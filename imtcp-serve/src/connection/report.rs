@@ -5,10 +5,48 @@ use crate::csv::{Entry, slots_line};
 use crate::undertaking::Change;
 use imtcp_cc::promise::{Promise, SlotReport, Status};
 use imtcp_cc::units::{Bandwidth, Bytes};
-use std::sync::PoisonError;
+use serde::Serialize;
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 use tokio_quiche::QuicConnection;
+
+/// What is remembered of a connection that has ended.
+#[derive(Debug, Serialize)]
+pub struct Farewell {
+    /// When it ended.
+    #[serde(skip)]
+    pub at: Instant,
+    /// Its name.
+    pub id: Arc<str>,
+    /// The client's address at the beginning.
+    pub peer: SocketAddr,
+    /// Who ended it.
+    pub by: &'static str,
+    /// Requests that came.
+    pub requests: u64,
+    /// Bytes of content given to the driver.
+    pub bytes: u64,
+    /// These bytes over the time in which a request was open.
+    pub goodput_bps: Option<u64>,
+    /// From the handshake to the end.
+    pub lasted_ms: f64,
+    /// The smoothed round trip at the end.
+    pub rtt_ms: Option<f64>,
+    /// Packets sent.
+    pub sent: usize,
+    /// Packets of them that were lost.
+    pub lost: usize,
+    /// The last estimate.
+    pub available_bps: Option<u64>,
+    /// Slots that were kept.
+    pub slots_kept: u64,
+    /// Slots in which the source offered less.
+    pub slots_source_limited: u64,
+    /// Slots that were missed.
+    pub slots_missed: u64,
+}
 
 impl Connection {
     fn line(&self, entry: &Entry<'_>) {
@@ -60,6 +98,7 @@ impl Connection {
 
     pub(super) fn tell_slot(&self, report: &SlotReport, is_try: bool) {
         self.site.counts.slot(report.outcome.name());
+        self.slots.add(report.outcome);
         let promise = self.promise.as_ref();
         let required = promise.and_then(Promise::required);
         let next =
@@ -73,6 +112,7 @@ impl Connection {
         let bytes = self.bytes.load(Ordering::Relaxed);
         let goodput = Bandwidth::from_bytes_over(Bytes::new(bytes), ended.busy);
         let estimate = self.promise.as_ref().and_then(Promise::estimate);
+        let slots = self.slots.counts();
         let audit = quic.audit_log_stats();
         let peer_closed = audit.recvd_conn_close_application_error_code() >= 0
             || audit.recvd_conn_close_transport_error_code() >= 0;
@@ -83,6 +123,23 @@ impl Connection {
             (_, true) => "server",
             _ => "timeout",
         };
+        self.site.live.bid_farewell(Farewell {
+            at: Instant::now(),
+            id: Arc::clone(&self.id),
+            peer: self.peer,
+            by,
+            requests: ended.requests,
+            bytes,
+            goodput_bps: goodput.map(Bandwidth::as_bps),
+            lasted_ms: ms(ended.lasted),
+            rtt_ms: path.map(|path| ms(path.rtt)),
+            sent: stats.stats.sent,
+            lost: stats.stats.lost,
+            available_bps: estimate.map(|estimate| estimate.available.as_bps()),
+            slots_kept: slots.kept,
+            slots_source_limited: slots.source_limited,
+            slots_missed: slots.missed,
+        });
         tracing::info!(
             connection = &*self.id,
             peer = %self.peer,

@@ -6,6 +6,7 @@ use crate::required::{Key, RequiredRate};
 use imtcp_cc::promise::{Promise, SlotReport, SlotReports, Status, StatusChanges};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 use tokio_quiche::http3::driver::{H3Event, ServerH3Controller, ServerH3Event};
@@ -17,7 +18,6 @@ pub(super) struct Task {
     phase: watch::Receiver<Phase>,
     /// Requests that are not answered in full, and who waits for that.
     open: BTreeMap<u64, oneshot::Sender<()>>,
-    began: Instant,
     busy_since: Option<Instant>,
     ended: Ended,
 }
@@ -33,7 +33,6 @@ impl Task {
             controller,
             phase,
             open: BTreeMap::new(),
-            began: Instant::now(),
             busy_since: None,
             ended: Ended {
                 requests: 0,
@@ -69,7 +68,7 @@ impl Task {
         }
         self.open.clear();
         self.count_busy();
-        self.ended.lasted = self.began.elapsed();
+        self.ended.lasted = connection.began.elapsed();
         self.ended
     }
 
@@ -103,8 +102,10 @@ impl Task {
         }
     }
 
-    /// Adds up the time in which requests were open.
+    /// Counts requests that are open, and the time in which there were any.
     fn count_busy(&mut self) {
+        let open = self.open.len() as u64;
+        self.connection.open.store(open, Ordering::Relaxed);
         match (self.open.is_empty(), self.busy_since) {
             (false, None) => self.busy_since = Some(Instant::now()),
             (true, Some(since)) => {

@@ -79,6 +79,12 @@ impl Counts {
         self.slots.get_or_create(&[("outcome", outcome)]).inc();
     }
 
+    /// The slots that ended so.
+    pub fn slots(&self, outcome: &'static str) -> u64 {
+        let counter = self.slots.get(&[("outcome", outcome)]);
+        counter.map_or(0, |counter| counter.get())
+    }
+
     /// A promise was called at risk, or broken.
     pub fn warning(&self, cause: &'static str) {
         self.warnings.get_or_create(&[("cause", cause)]).inc();

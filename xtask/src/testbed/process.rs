@@ -59,6 +59,23 @@ impl Launcher {
         self.launch(name, log, command)
     }
 
+    /// The same for a program that has its own way with priorities. It is named by its path.
+    pub fn start_at_ordinary_priority(
+        &self,
+        namespace: &str,
+        log: &Path,
+        program: &[&str],
+    ) -> Result<Running> {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", namespace]).args(program);
+        self.launch(program[0], log, command)
+    }
+
+    /// Whether programs run at real-time priority.
+    pub fn has_real_time(&self) -> bool {
+        self.real_time
+    }
+
     /// Complains if Ctrl-C or its like came.
     pub fn ensure_not_interrupted(&self) -> Result<()> {
         ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
