@@ -36,8 +36,8 @@ const FAREWELL: Duration = Duration::from_secs(45);
 /// Runs imtcp-serve with clients that come, fetch, change their address, pause, and vanish without
 /// a word, over loopback. It passes if the server's memory is flat after the warm-up, no connection
 /// or file is left at the end, and its log tells no error. Memory is flat if the slope of a line
-/// through the means of twelve blocks cannot be told from zero, at 95 %, and a growth by a quarter
-/// in an hour could.
+/// through the means of twelve blocks, beside what the number of connections explains, cannot be
+/// told from zero, at 95 %, and a growth by a quarter in an hour could.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// For how long.
@@ -168,7 +168,11 @@ fn judge(samples: &[Sample], before: &Sample, after: &Sample, errors: &[String])
         .collect();
     let warm = &memory[(memory.len() as f64 * WARM_UP) as usize..];
     let hours = warm.len() as f64 * EVERY.as_secs_f64() / 3600.0;
-    match Slope::of(warm, hours) {
+    let connections: Vec<f64> = samples[samples.len() - warm.len()..]
+        .iter()
+        .map(|sample| sample.connections as f64)
+        .collect();
+    match Slope::of(warm, &connections, hours) {
         Some(slope) => tell(
             &format!(
                 "memory after a third of the time: {:.1} MB, slope {:+.1} MB/h, 95 % interval \
