@@ -164,18 +164,13 @@ fn goodput(play: &Play) -> Vec<(f64, f64)> {
     let mut bins: Vec<f64> = Vec::new();
     for one in &play.segments {
         let (from, to) = (one.began_s, one.began_s + one.took_s.max(1e-6));
-        let mut at = 0;
-        loop {
-            let (first, last) = (f64::from(at) * BIN_S, f64::from(at + 1) * BIN_S);
-            if bins.len() <= at as usize {
+        let starts = (0..).map(|at: u32| f64::from(at) * BIN_S);
+        for (place, first) in starts.enumerate().take_while(|(_, first)| *first < to) {
+            if bins.len() <= place {
                 bins.push(0.0);
             }
-            let overlap = (to.min(last) - from.max(first)).max(0.0);
-            bins[at as usize] += mega(one.bytes * 8.0) * overlap / (to - from) / BIN_S;
-            at += 1;
-            if last >= to {
-                break;
-            }
+            let overlap = (to.min(first + BIN_S) - from.max(first)).max(0.0);
+            bins[place] += mega(one.bytes * 8.0) * overlap / (to - from) / BIN_S;
         }
     }
     (0..)

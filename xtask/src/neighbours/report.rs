@@ -47,7 +47,7 @@ pub fn in_words(run: &Measured) -> String {
     text
 }
 
-fn find<'k>(kinds: &'k [Kind], wanted: (Carrier, Neighbour, bool)) -> &'k [Measured] {
+fn find(kinds: &[Kind], wanted: (Carrier, Neighbour, bool)) -> &[Measured] {
     let is_it = |kind: &&Kind| (kind.carrier, kind.neighbour, kind.is_simulated) == wanted;
     kinds.iter().find(is_it).map_or(&[], |kind| &kind.runs)
 }
