@@ -73,6 +73,9 @@ where
     }
 }
 
+/// A page in the place of another. It is seldom needed and large.
+pub type Refusal = Box<Page>;
+
 /// A page of this content type.
 pub fn page(kind: &'static str, content: impl Into<Bytes>) -> Page {
     let mut page = Response::new(Full::new(content.into()));
@@ -82,14 +85,14 @@ pub fn page(kind: &'static str, content: impl Into<Bytes>) -> Page {
 }
 
 /// A page that says why there is no other.
-pub fn refusal(status: StatusCode, why: impl Into<Bytes>) -> Page {
+pub fn refusal(status: StatusCode, why: impl Into<Bytes>) -> Refusal {
     let mut page = page("text/plain; charset=utf-8", why);
     *page.status_mut() = status;
-    page
+    Box::new(page)
 }
 
 /// Whether this method reads. If not, the answer that says so.
-pub fn reads(method: &Method) -> Result<(), Page> {
+pub fn reads(method: &Method) -> Result<(), Refusal> {
     if method == Method::GET {
         return Ok(());
     }

@@ -9,7 +9,7 @@ mod state;
 
 pub use history::Watch;
 
-use crate::plain::{self, Page};
+use crate::plain::{self, Page, Refusal};
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
@@ -46,7 +46,7 @@ const FIELDS: [(HeaderName, &str); 5] = [
 pub async fn serve(listener: TcpListener, watch: Arc<Watch>) {
     let answering = Arc::clone(&watch);
     let pages = plain::serve(listener, "dashboard", move |request| {
-        let mut page = answer(request, &answering).unwrap_or_else(|refusal| refusal);
+        let mut page = answer(request, &answering).unwrap_or_else(|refusal| *refusal);
         for (name, value) in FIELDS {
             page.headers_mut()
                 .insert(name, HeaderValue::from_static(value));
@@ -56,7 +56,7 @@ pub async fn serve(listener: TcpListener, watch: Arc<Watch>) {
     tokio::join!(pages, watch.run());
 }
 
-fn answer(request: &Request<Incoming>, watch: &Watch) -> Result<Page, Page> {
+fn answer(request: &Request<Incoming>, watch: &Watch) -> Result<Page, Refusal> {
     let host = request.headers().get(HOST);
     if !host.is_some_and(names_this_host) {
         return Err(plain::refusal(

@@ -1,6 +1,6 @@
 //! The page that Prometheus reads.
 
-use crate::plain::{self, Page};
+use crate::plain::{self, Page, Refusal};
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use prometheus_client::encoding::text;
@@ -15,12 +15,12 @@ const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// Answers until it is dropped.
 pub async fn serve(listener: TcpListener, registry: Registry) {
     plain::serve(listener, "metrics", move |request| {
-        answer(request, &registry).unwrap_or_else(|refusal| refusal)
+        answer(request, &registry).unwrap_or_else(|refusal| *refusal)
     })
     .await;
 }
 
-fn answer(request: &Request<Incoming>, registry: &Registry) -> Result<Page, Page> {
+fn answer(request: &Request<Incoming>, registry: &Registry) -> Result<Page, Refusal> {
     if request.uri().path() != PATH {
         return Err(plain::refusal(StatusCode::NOT_FOUND, "see /metrics\n"));
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::time::Duration;
 
 /// The distance of two instants.
-const STEP: Duration = Duration::from_millis(100);
+const STEP_NANOS: u64 = 100_000_000;
 /// The truth is the mean from this long before an instant to this long after it.
 const AROUND: Duration = Duration::from_millis(500);
 /// The connection's first second does not count.
@@ -47,11 +47,9 @@ pub(super) fn read(
     truth: &Truth,
     (start, end): (Timestamp, Timestamp),
 ) -> Vec<Instant> {
-    let first = (start + BEGINNING)
-        .as_nanos()
-        .div_ceil(STEP.as_nanos() as u64);
+    let first = (start + BEGINNING).as_nanos().div_ceil(STEP_NANOS);
     let instants = (first..)
-        .map(|count| Timestamp::from_nanos(count * STEP.as_nanos() as u64))
+        .map(|count| Timestamp::from_nanos(count * STEP_NANOS))
         .take_while(|at| *at < end);
     let instant = |at: Timestamp| {
         let said = says.partition_point(|(since, _)| *since <= at);
