@@ -89,8 +89,8 @@ fn any_path() -> impl Strategy<Value = Path> {
 }
 
 /// The longest pause of a source that wants no more than a promised rate. It is paced at half of
-/// that rate at least, and a packet counts for a second at most. Packets that leave together have
-/// their pause after them: a probe stream, or what is gathered, a pair or a hundredth of the period.
+/// that rate at least, and a packet counts for a second at most. Packets that leave together, a
+/// probe stream or what is gathered (a pair or a hundredth of the period), pause after them.
 fn longest_paced(config: &Config) -> Duration {
     let promise = config
         .promise()

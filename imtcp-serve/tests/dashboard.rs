@@ -144,7 +144,7 @@ async fn many_connections_come_in_pages_of_a_bounded_size() {
 
     let one = &names(&first)[7];
     let found = state(address, &format!("find={}", one.as_str().expect("a name"))).await;
-    assert_eq!(names(&found), [one.clone()]);
+    assert_eq!(names(&found), std::slice::from_ref(one));
     let size = get(address, "localhost", "/state.json?rows=100")
         .await
         .len();

@@ -64,7 +64,8 @@ fn report(class: Class, all: &[Surveyed], tally: &Tally) -> String {
         missed => format!("Missed: {}.", missed.join(", ")),
     };
     format!(
-        "{}: medians of {} paths; errors are shares of the capacity\n{}\n{misses}\nThe worst:\n{}\n",
+        "{}: medians of {} paths; errors are shares of the capacity\n\
+         {}\n{misses}\nThe worst:\n{}\n",
         class.name(),
         tally.paths,
         medians(class, tally),

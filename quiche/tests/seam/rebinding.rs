@@ -206,8 +206,8 @@ struct Draw {
     upload: bool,
 }
 
-/// At a quarter, ten probes or their acknowledgements are lost in a row in one draw of two thousand.
-/// The probes come at twice the interval each time, so the idle timeout closes the connection.
+/// At a quarter, ten probes or their acknowledgements are lost in a row in one draw of 2,000. The
+/// probes come at twice the interval each time, so the idle timeout closes the connection.
 const MOST_LOST_PERCENT: u64 = 15;
 
 fn draw() -> impl Strategy<Value = Draw> {

@@ -1,0 +1,58 @@
+//! The survey of estimates in short: three seeds a class, within bounds that are looser than what
+//! they come to. Virtual time makes them hold on any machine. `imtcp-sim survey --estimates` has
+//! the bars.
+
+use imtcp_sim::survey::Class;
+use imtcp_sim::survey::estimate::{Reader, Surveyed, Tally, run};
+
+fn survey(class: Class) -> Vec<Surveyed> {
+    let one = |seed| {
+        let path = class.draw(seed).expect("what is drawn is valid");
+        run(&path, seed).unwrap_or_else(|error| panic!("{error}"))
+    };
+    (1..=3).map(one).collect()
+}
+
+/// Whether the means over the three paths are within bounds: at least this reach, and at most this
+/// interval score, in shares of the capacity.
+fn is_within(class: Class, least_reach: f64, most_score: f64) {
+    let all = survey(class);
+    let tally = Tally::of(&all);
+    let own = tally.column(Reader::Statistical).expect("it reads");
+    let count = own.scores.len() as f64;
+    let reach = own.scores.iter().map(|score| score.reach).sum::<f64>() / count;
+    let scores = own.scores.iter().filter_map(|score| score.interval_score);
+    let score = scores.sum::<f64>() / count;
+    let name = class.name();
+    assert!(reach >= least_reach, "{name}: reach {reach}");
+    assert!(score <= most_score, "{name}: interval score {score}");
+    // Nobody reads the truth of a second ago less often than that.
+    let oracle = tally.column(Reader::Oracle).expect("it reads");
+    assert!(oracle.medians.reach > 0.9, "{name}");
+}
+
+macro_rules! classes {
+    ($($test:ident: $class:ident, $reach:literal, $score:literal;)*) => {$(
+        #[test]
+        fn $test() {
+            is_within(Class::$class, $reach, $score);
+        }
+    )*};
+}
+
+classes! {
+    fixed_links_are_read: Fixed, 0.8, 0.5;
+    steps_are_read: Steps, 0.6, 6.0;
+    links_beside_elastic_flows_are_read: Elastic, 0.45, 4.0;
+    managed_queues_are_read: Managed, 0.6, 6.0;
+    radio_links_are_read: Radio, 0.55, 4.5;
+    several_links_are_read: Hops, 0.6, 2.5;
+    poor_echoes_are_read: Echoes, 0.8, 7.0;
+    busy_hosts_are_read: Hosts, 0.6, 2.5;
+}
+
+#[test]
+fn a_seed_is_read_again_to_the_same_end() {
+    let written = || serde_json::to_string(&survey(Class::Hosts)).expect("it is plain data");
+    assert_eq!(written(), written());
+}
