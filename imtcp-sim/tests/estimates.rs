@@ -41,13 +41,13 @@ macro_rules! classes {
 }
 
 classes! {
-    fixed_links_are_read: Fixed, 0.8, 0.5;
+    fixed_links_are_read: Fixed, 0.88, 0.5;
     steps_are_read: Steps, 0.6, 6.0;
     links_beside_elastic_flows_are_read: Elastic, 0.45, 4.0;
     managed_queues_are_read: Managed, 0.6, 6.0;
     radio_links_are_read: Radio, 0.55, 4.5;
     several_links_are_read: Hops, 0.6, 2.5;
-    poor_echoes_are_read: Echoes, 0.8, 7.0;
+    poor_echoes_are_read: Echoes, 0.88, 7.0;
     busy_hosts_are_read: Hosts, 0.6, 2.5;
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Whatever an estimator believes, what was just delivered was available.
 
+use crate::estimate::{Estimate, Flags};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
@@ -12,6 +13,19 @@ const SPAN: Duration = Duration::from_millis(50);
 /// The number of spans in memory: they last as long as the longest averaging window of an
 /// estimate.
 const SPANS: usize = 80;
+
+/// The shortest time over which the delivered rate is averaged. It holds several frames of a video,
+/// or several bursts of acknowledgements.
+const SHORTEST_LOOK: Duration = Duration::from_millis(250);
+
+/// The same in round trips. Over a shorter time, acknowledgements that were held up on their way
+/// back and then came together would look like a high rate.
+const LOOK_ROUND_TRIPS: u32 = 4;
+
+/// The share of the delivered rate that was available with a probability of 0.975. It is a fit:
+/// over drawn paths of constant rate (`survey --estimates fixed`, seeds 1 to 16) the truth of the
+/// second around was at least 0.90 of it in that share of the time, on the worst path.
+const SURE: f64 = 0.9;
 
 /// Adds up the bytes that acknowledgements cover, on the wire.
 #[derive(Debug)]
@@ -64,6 +78,29 @@ impl Delivered {
         Bandwidth::from_bytes_over(bytes, SPAN * u32::try_from(count).unwrap_or(1))
     }
 
+    /// The mean rate over `window`, or over a longer time if that is too short to tell a rate.
+    pub fn recently(&self, window: Duration, round_trip: Duration) -> Option<Bandwidth> {
+        self.over(look(window, round_trip))
+    }
+
+    /// What is said of the path by whoever knows nothing else; `None` if nothing was delivered.
+    pub fn bound(&self, now: Timestamp, round_trip: Duration) -> Option<Estimate> {
+        let window = look(Duration::ZERO, round_trip);
+        let delivered = self.over(window).filter(|rate| !rate.is_zero())?;
+        let sure = delivered.scaled(SURE);
+        Some(Estimate {
+            at: now,
+            available: sure,
+            low: sure,
+            high: Bandwidth::MAX,
+            window,
+            flags: Flags {
+                lower_bound: true,
+                ..Flags::default()
+            },
+        })
+    }
+
     fn span_of(at: Timestamp) -> u64 {
         at.as_nanos() / u64::try_from(SPAN.as_nanos()).unwrap_or(u64::MAX)
     }
@@ -71,6 +108,11 @@ impl Delivered {
     fn slot(span: u64) -> usize {
         usize::try_from(span % SPANS as u64).unwrap_or(0)
     }
+}
+
+fn look(window: Duration, round_trip: Duration) -> Duration {
+    let round_trips = round_trip.saturating_mul(LOOK_ROUND_TRIPS);
+    window.max(round_trips).max(SHORTEST_LOOK)
 }
 
 #[cfg(test)]
@@ -100,6 +142,20 @@ mod tests {
             let rate = delivered.over(Duration::from_millis(ms));
             assert_eq!(rate, Some(Bandwidth::from_mbps(10)), "over {ms} ms");
         }
+    }
+
+    #[test]
+    fn a_bound_is_a_little_less_than_what_was_delivered_and_ends_with_it() {
+        let mut delivered = Delivered::default();
+        let round_trip = Duration::from_millis(20);
+        assert_eq!(delivered.bound(at_ms(0), round_trip), None);
+        deliver(&mut delivered, 1000, 2000);
+        let bound = delivered.bound(at_ms(2000), round_trip).unwrap();
+        assert_eq!(bound.low, Bandwidth::from_mbps(9));
+        assert_eq!((bound.available, bound.high), (bound.low, Bandwidth::MAX));
+        assert!(bound.flags.lower_bound);
+        deliver(&mut delivered, 9000, 9001);
+        assert_eq!(delivered.bound(at_ms(9001), round_trip), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::start::StartReading;
 use super::statistical::StatisticalEstimator;
 use super::{Estimator, Step};
 use crate::control::Enough;
-use crate::estimate::{Estimate, EstimatorKind, Flags};
+use crate::estimate::{Estimate, EstimatorKind};
 use crate::event::{Emit, Event};
 use crate::path::ack::{Echo, EchoQuality, EchoTiming};
 use crate::path::{CapacityState, Heard, PathView};
@@ -18,19 +18,6 @@ use crate::saved::SavedPath;
 use crate::transport::AckInfo;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
-
-/// The shortest time over which the delivered rate is averaged. It holds several frames of a video,
-/// or several bursts of acknowledgements.
-const SHORTEST_LOOK: Duration = Duration::from_millis(250);
-
-/// The same in round trips. Over a shorter time, acknowledgements that were held up on their way
-/// back and then came together would look like a high rate.
-const LOOK_ROUND_TRIPS: u32 = 4;
-
-/// The share of the delivered rate that was available with a probability of 0.975. It is a fit:
-/// over drawn paths of constant rate (`survey --estimates fixed`, seeds 1 to 16) the truth of the
-/// second around was at least 0.90 of it in that share of the time, on the worst path.
-const SURE: f64 = 0.9;
 
 /// If less than this share of the capacity is free when a connection starts, others matter.
 const CROWDED: f64 = 0.9;
@@ -123,7 +110,7 @@ impl Measuring {
     pub(crate) fn saved(&self, view: &PathView) -> Option<SavedPath> {
         let rtt = view.rtt?;
         let told = self.told().map(|estimate| estimate.available);
-        let available = told.or_else(|| self.just_delivered(Duration::ZERO, rtt.smoothed))?;
+        let available = told.or_else(|| self.delivered.recently(Duration::ZERO, rtt.smoothed))?;
         Some(SavedPath {
             available,
             least_rtt: rtt.min,
@@ -317,7 +304,7 @@ impl Measuring {
             return;
         }
         if let Some(estimate) = self.statistical.report(now) {
-            let estimate = match self.just_delivered(estimate.window, smoothed_rtt) {
+            let estimate = match self.delivered.recently(estimate.window, smoothed_rtt) {
                 // The rate that was delivered in the estimate's time was available. The capacity
                 // bounds the correction. If more than the capacity was delivered, the capacity is
                 // wrong, and its own estimator corrects it.
@@ -332,27 +319,14 @@ impl Measuring {
 
     /// Nobody is silent who delivers something: that much was available.
     fn tell_bound(&mut self, now: Timestamp, round_trip: Duration, emit: Emit<'_>) {
-        let window = look(Duration::ZERO, round_trip);
-        let delivered = self.delivered.over(window).filter(|rate| !rate.is_zero());
-        let Some(sure) = delivered.map(|rate| rate.scaled(SURE)) else {
-            return;
-        };
-        let estimate = Estimate {
-            at: now,
-            available: sure,
-            low: sure,
-            high: Bandwidth::MAX,
-            window,
-            flags: Flags {
-                lower_bound: true,
-                ..Flags::default()
-            },
-        };
-        self.reports.on_bound(estimate);
-        emit(Event::EstimateUpdated {
-            estimator: self.settings.driver,
-            estimate,
-        });
+        let bound = self.delivered.bound(now, round_trip);
+        self.reports.on_bound(bound);
+        if let Some(estimate) = bound {
+            emit(Event::EstimateUpdated {
+                estimator: self.settings.driver,
+                estimate,
+            });
+        }
     }
 
     fn tell(&mut self, now: Timestamp, by: EstimatorKind, estimate: Estimate, emit: Emit<'_>) {
@@ -410,19 +384,9 @@ impl Measuring {
     /// IM 3.2.1 for a rough value of 2 r.
     fn range_above_delivered(&self, view: &PathView) -> Option<SearchRange> {
         let round_trip = view.rtt?.smoothed;
-        let rate = self.just_delivered(Duration::ZERO, round_trip)?;
+        let rate = self.delivered.recently(Duration::ZERO, round_trip)?;
         Some(SearchRange::first(rate.saturating_add(rate)))
     }
-
-    fn just_delivered(&self, window: Duration, round_trip: Duration) -> Option<Bandwidth> {
-        self.delivered.over(look(window, round_trip))
-    }
-}
-
-/// The time over which the delivered rate is averaged: `window`, but not too short.
-fn look(window: Duration, round_trip: Duration) -> Duration {
-    let round_trips = round_trip.saturating_mul(LOOK_ROUND_TRIPS);
-    window.max(round_trips).max(SHORTEST_LOOK)
 }
 
 /// The range, or `above` if that lies wholly above it: delivery then refutes the range.

@@ -28,8 +28,8 @@ const FIRST_PATIENCE: Duration = Duration::from_millis(750);
 /// nothing.
 const MOST_PATIENCE: Duration = super::statistical::LONGEST_WINDOW;
 
-/// The longest time between two acknowledgements that counts as a failure. The rest
-/// of a longer time is a pause of the application.
+/// The longest time between two acknowledgements that counts as a failure. The rest of a
+/// longer time is a pause of the application.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// What has to be reported about the lack of an estimate.
@@ -96,9 +96,9 @@ impl Reports {
         }
     }
 
-    /// A lower bound is reported in the place of an estimate.
-    pub(super) fn on_bound(&mut self, bound: Estimate) {
-        self.bound = Some(bound);
+    /// A lower bound takes the place of an estimate; `None` if there is not even that.
+    pub(super) fn on_bound(&mut self, bound: Option<Estimate>) {
+        self.bound = bound;
     }
 
     /// Whether the driving estimator has nothing to tell.
@@ -114,9 +114,10 @@ impl Reports {
         }
     }
 
-    /// The estimate is withdrawn.
+    /// The estimate is withdrawn, or the lower bound in its place.
     pub(super) fn on_withdrawal(&mut self) {
         self.withdrawn = true;
+        self.bound = None;
     }
 
     pub(super) fn latest(&self, estimator: EstimatorKind) -> Option<Estimate> {
@@ -247,7 +248,7 @@ mod tests {
             let said: Vec<Silence> = acks.map(|ms| reports.on_ack(at(ms), false)).collect();
             said.iter().filter(|said| **said == Silence::Failed).count()
         };
-        assert_eq!(failures(&mut reports, 80), 1);
+        assert_eq!(failures(&mut reports, 100), 1);
         // Only a part of a pause of the application counts: 20 acknowledgements are 3.8 s.
         let mut reports = Reports::new(EstimatorKind::Statistical);
         assert_eq!(failures(&mut reports, 2000), 2);

@@ -191,14 +191,15 @@ impl CongestionController for Controller {
             bytes_in_flight: Bytes::from_usize(sent.bytes_in_flight),
         };
         let now = self.origin.timestamp(sent.now);
+        let Some(gaps) = &mut self.gaps else {
+            return self.core.on_packet_sent(now, &packet);
+        };
         let due = self.core.due_in_sequence();
         self.core.on_packet_sent(now, &packet);
-        if let Some(gaps) = &mut self.gaps {
-            if sent.released {
-                gaps.on_sent(now, due, self.core.due_in_sequence().is_some());
-            } else {
-                gaps.on_unplanned();
-            }
+        if sent.released {
+            gaps.on_sent(now, due, self.core.due_in_sequence().is_some());
+        } else {
+            gaps.on_unplanned();
         }
     }
 
