@@ -22,6 +22,10 @@ const SHORTEST_LOOK: Duration = Duration::from_millis(250);
 /// back and then came together would look like a high rate.
 const LOOK_ROUND_TRIPS: u32 = 4;
 
+/// Over a longer time than this, no rate is averaged for a lower bound. A bound from so far back
+/// says nothing of the present.
+const LONGEST_LOOK: Duration = Duration::from_secs(2);
+
 /// The share of the delivered rate that was available with a probability of 0.975. It is a fit:
 /// over drawn paths of constant rate (`survey --estimates fixed`, seeds 1 to 16) the truth of the
 /// second around was at least 0.90 of it in that share of the time, on the worst path.
@@ -35,6 +39,8 @@ pub struct Delivered {
     present: u64,
     /// The first span with a delivery.
     first: Option<u64>,
+    /// The smoothed round trip.
+    round_trip: Duration,
 }
 
 impl Default for Delivered {
@@ -43,13 +49,15 @@ impl Default for Delivered {
             spans: [Bytes::ZERO; SPANS],
             present: 0,
             first: None,
+            round_trip: Duration::ZERO,
         }
     }
 }
 
 impl Delivered {
-    /// `bytes` were acknowledged.
-    pub fn on_ack(&mut self, now: Timestamp, bytes: Bytes) {
+    /// `bytes` were acknowledged. The smoothed round trip is now `round_trip`.
+    pub fn on_ack(&mut self, now: Timestamp, bytes: Bytes, round_trip: Duration) {
+        self.round_trip = round_trip;
         let span = Self::span_of(now);
         for skipped in (self.present + 1..=span).rev().take(SPANS) {
             self.spans[Self::slot(skipped)] = Bytes::ZERO;
@@ -79,14 +87,22 @@ impl Delivered {
     }
 
     /// The mean rate over `window`, or over a longer time if that is too short to tell a rate.
-    pub fn recently(&self, window: Duration, round_trip: Duration) -> Option<Bandwidth> {
-        self.over(look(window, round_trip))
+    pub fn recently(&self, window: Duration) -> Option<Bandwidth> {
+        self.over(self.look(window))
     }
 
     /// What is said of the path by whoever knows nothing else; `None` if nothing was delivered.
-    pub fn bound(&self, now: Timestamp, round_trip: Duration) -> Option<Estimate> {
-        let window = look(Duration::ZERO, round_trip);
-        let delivered = self.over(window).filter(|rate| !rate.is_zero())?;
+    /// Where packets are rare, the mean is over a longer time.
+    pub fn bound(&self, now: Timestamp) -> Option<Estimate> {
+        let mut window = self.look(Duration::ZERO);
+        let mut delivered = self.over(window)?;
+        while delivered.is_zero() && window < LONGEST_LOOK {
+            window *= 2;
+            delivered = self.over(window)?;
+        }
+        if delivered.is_zero() {
+            return None;
+        }
         let sure = delivered.scaled(SURE);
         Some(Estimate {
             at: now,
@@ -101,6 +117,11 @@ impl Delivered {
         })
     }
 
+    fn look(&self, window: Duration) -> Duration {
+        let round_trips = self.round_trip.saturating_mul(LOOK_ROUND_TRIPS);
+        window.max(round_trips).max(SHORTEST_LOOK)
+    }
+
     fn span_of(at: Timestamp) -> u64 {
         at.as_nanos() / u64::try_from(SPAN.as_nanos()).unwrap_or(u64::MAX)
     }
@@ -110,14 +131,11 @@ impl Delivered {
     }
 }
 
-fn look(window: Duration, round_trip: Duration) -> Duration {
-    let round_trips = round_trip.saturating_mul(LOOK_ROUND_TRIPS);
-    window.max(round_trips).max(SHORTEST_LOOK)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const RTT: Duration = Duration::from_millis(20);
 
     fn at_ms(ms: u64) -> Timestamp {
         Timestamp::from_nanos(ms * 1_000_000)
@@ -125,7 +143,7 @@ mod tests {
 
     /// 1250 bytes every millisecond, 10 Mbit/s, from `from` until `to`.
     fn deliver(delivered: &mut Delivered, from: u64, to: u64) {
-        (from..to).for_each(|ms| delivered.on_ack(at_ms(ms), Bytes::new(1250)));
+        (from..to).for_each(|ms| delivered.on_ack(at_ms(ms), Bytes::new(1250), RTT));
     }
 
     #[test]
@@ -147,15 +165,14 @@ mod tests {
     #[test]
     fn a_bound_is_a_little_less_than_what_was_delivered_and_ends_with_it() {
         let mut delivered = Delivered::default();
-        let round_trip = Duration::from_millis(20);
-        assert_eq!(delivered.bound(at_ms(0), round_trip), None);
+        assert_eq!(delivered.bound(at_ms(0)), None);
         deliver(&mut delivered, 1000, 2000);
-        let bound = delivered.bound(at_ms(2000), round_trip).unwrap();
+        let bound = delivered.bound(at_ms(2000)).unwrap();
         assert_eq!(bound.low, Bandwidth::from_mbps(9));
         assert_eq!((bound.available, bound.high), (bound.low, Bandwidth::MAX));
         assert!(bound.flags.lower_bound);
         deliver(&mut delivered, 9000, 9001);
-        assert_eq!(delivered.bound(at_ms(9001), round_trip), None);
+        assert_eq!(delivered.bound(at_ms(9001)), None);
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Measuring {
     pub(crate) fn saved(&self, view: &PathView) -> Option<SavedPath> {
         let rtt = view.rtt?;
         let told = self.told().map(|estimate| estimate.available);
-        let available = told.or_else(|| self.delivered.recently(Duration::ZERO, rtt.smoothed))?;
+        let available = told.or_else(|| self.delivered.recently(Duration::ZERO))?;
         Some(SavedPath {
             available,
             least_rtt: rtt.min,
@@ -136,7 +136,7 @@ impl Measuring {
     /// A packet left. If there was no estimate for long, the last one is withdrawn.
     pub(crate) fn on_sent(&mut self, now: Timestamp, emit: Emit<'_>) {
         if self.reports.on_sent(now) {
-            self.withdraw(emit);
+            self.withdraw(now, emit);
         }
     }
 
@@ -190,7 +190,8 @@ impl Measuring {
                 self.start.on_gap(&at.gap);
             }
         }
-        self.delivered.on_ack(heard.now, heard.bytes);
+        let round_trip = heard.view.rtt.map_or(Duration::ZERO, |rtt| rtt.smoothed);
+        self.delivered.on_ack(heard.now, heard.bytes, round_trip);
         may_stop
     }
 
@@ -286,7 +287,7 @@ impl Measuring {
         let capacity = view.capacity.filter(|_| !starts_anew);
         self.report_estimate(now, info, capacity, emit);
         if info.bytes_in_flight.is_zero() && self.reports.on_last_ack(now) {
-            self.withdraw(emit);
+            self.withdraw(now, emit);
         }
         starts_anew
     }
@@ -304,7 +305,7 @@ impl Measuring {
             return;
         }
         if let Some(estimate) = self.statistical.report(now) {
-            let estimate = match self.delivered.recently(estimate.window, smoothed_rtt) {
+            let estimate = match self.delivered.recently(estimate.window) {
                 // The rate that was delivered in the estimate's time was available. The capacity
                 // bounds the correction. If more than the capacity was delivered, the capacity is
                 // wrong, and its own estimator corrects it.
@@ -313,20 +314,22 @@ impl Measuring {
             };
             self.tell(now, EstimatorKind::Statistical, estimate, emit);
         } else if self.reports.is_silent() {
-            self.tell_bound(now, smoothed_rtt, emit);
+            self.tell_bound(now, emit);
         }
     }
 
-    /// Nobody is silent who delivers something: that much was available.
-    fn tell_bound(&mut self, now: Timestamp, round_trip: Duration, emit: Emit<'_>) {
-        let bound = self.delivered.bound(now, round_trip);
-        self.reports.on_bound(bound);
-        if let Some(estimate) = bound {
-            emit(Event::EstimateUpdated {
-                estimator: self.settings.driver,
-                estimate,
-            });
-        }
+    /// Nobody is silent who delivers something: that much was available. False if nothing was
+    /// delivered of late.
+    fn tell_bound(&mut self, now: Timestamp, emit: Emit<'_>) -> bool {
+        let Some(bound) = self.delivered.bound(now) else {
+            return false;
+        };
+        self.reports.on_bound(now, bound);
+        emit(Event::EstimateUpdated {
+            estimator: self.settings.driver,
+            estimate: bound,
+        });
+        true
     }
 
     fn tell(&mut self, now: Timestamp, by: EstimatorKind, estimate: Estimate, emit: Emit<'_>) {
@@ -353,15 +356,18 @@ impl Measuring {
             self.classic.reset();
             self.reports.forget();
         }
-        self.withdraw(emit);
+        self.withdraw(now, emit);
         starts_anew
     }
 
-    fn withdraw(&mut self, emit: Emit<'_>) {
-        self.reports.on_withdrawal();
-        emit(Event::EstimateWithdrawn {
-            estimator: self.settings.driver,
-        });
+    /// The estimate is withdrawn, and a lower bound takes its place if there is one.
+    fn withdraw(&mut self, now: Timestamp, emit: Emit<'_>) {
+        let keeps_bound = self.reports.on_withdrawal(now);
+        if !self.tell_bound(now, emit) && !keeps_bound {
+            emit(Event::EstimateWithdrawn {
+                estimator: self.settings.driver,
+            });
+        }
     }
 
     /// The range that the next measurement searches; `None` while nothing is known of the path.
@@ -383,8 +389,8 @@ impl Measuring {
     /// The range (r, 2 r), where r is the rate that was just delivered. It is the first range of
     /// IM 3.2.1 for a rough value of 2 r.
     fn range_above_delivered(&self, view: &PathView) -> Option<SearchRange> {
-        let round_trip = view.rtt?.smoothed;
-        let rate = self.delivered.recently(Duration::ZERO, round_trip)?;
+        view.rtt?;
+        let rate = self.delivered.recently(Duration::ZERO)?;
         Some(SearchRange::first(rate.saturating_add(rate)))
     }
 }

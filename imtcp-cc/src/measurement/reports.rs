@@ -19,6 +19,10 @@ const LAST_REPORT: Duration = Duration::from_millis(10);
 /// one. If at least two of them come or go in a second, this happens within a second.
 const LONGEST_SILENCE: Duration = Duration::from_millis(500);
 
+/// A lower bound is as good as this old. An application that hears nothing newer should not rely
+/// on what got through before.
+const BOUND_LIFE: Duration = Duration::from_secs(1);
+
 /// If acknowledgements brought no estimate for this long, the estimators start anew. If that does
 /// not help, they get twice the time before the next start. A source that sends little needs
 /// seconds to show enough of the link, and would otherwise lose it all before it is enough.
@@ -96,9 +100,10 @@ impl Reports {
         }
     }
 
-    /// A lower bound takes the place of an estimate; `None` if there is not even that.
-    pub(super) fn on_bound(&mut self, bound: Option<Estimate>) {
-        self.bound = bound;
+    /// A lower bound takes the place of an estimate.
+    pub(super) fn on_bound(&mut self, now: Timestamp, bound: Estimate) {
+        self.bound = Some(bound);
+        self.last_told = now;
     }
 
     /// Whether the driving estimator has nothing to tell.
@@ -114,10 +119,11 @@ impl Reports {
         }
     }
 
-    /// The estimate is withdrawn, or the lower bound in its place.
-    pub(super) fn on_withdrawal(&mut self) {
+    /// The estimate is withdrawn, or the lower bound in its place. True if that bound still holds.
+    pub(super) fn on_withdrawal(&mut self, now: Timestamp) -> bool {
         self.withdrawn = true;
-        self.bound = None;
+        self.bound = self.bound.filter(|bound| bound.age(now) <= BOUND_LIFE);
+        self.bound.is_some()
     }
 
     pub(super) fn latest(&self, estimator: EstimatorKind) -> Option<Estimate> {
@@ -283,7 +289,7 @@ mod tests {
         tell_estimate(&mut reports, at(1000));
         assert!(!reports.on_last_ack(at(1400)), "there was an estimate");
         assert!(reports.on_sent(at(1600)));
-        reports.on_withdrawal();
+        reports.on_withdrawal(at(1600));
         assert!(!reports.on_last_ack(at(1649)), "it was just said");
         assert!(reports.on_last_ack(at(1650)));
         assert!(!reports.on_last_ack(at(1699)));
