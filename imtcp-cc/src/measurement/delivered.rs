@@ -39,7 +39,7 @@ pub struct Delivered {
     present: u64,
     /// The first span with a delivery.
     first: Option<u64>,
-    /// The smoothed round trip.
+    /// The least round trip.
     round_trip: Duration,
 }
 
@@ -55,7 +55,8 @@ impl Default for Delivered {
 }
 
 impl Delivered {
-    /// `bytes` were acknowledged. The smoothed round trip is now `round_trip`.
+    /// `bytes` were acknowledged. `round_trip` is the least round trip: a full
+    /// queue adds to the others, and would make this bound old.
     pub fn on_ack(&mut self, now: Timestamp, bytes: Bytes, round_trip: Duration) {
         self.round_trip = round_trip;
         let span = Self::span_of(now);

@@ -190,7 +190,7 @@ impl Measuring {
                 self.start.on_gap(&at.gap);
             }
         }
-        let round_trip = heard.view.rtt.map_or(Duration::ZERO, |rtt| rtt.smoothed);
+        let round_trip = heard.view.rtt.map_or(Duration::ZERO, |rtt| rtt.min);
         self.delivered.on_ack(heard.now, heard.bytes, round_trip);
         may_stop
     }
@@ -228,7 +228,7 @@ impl Measuring {
     fn on_capacity(&mut self, state: CapacityState, packet: Bytes, emit: Emit<'_>) {
         self.statistical.set_bound(state.is_bound);
         if let Some(capacity) = state.changed {
-            self.statistical.on_capacity(capacity, packet);
+            self.statistical.on_capacity(capacity, packet, state.since);
             emit(Event::CapacityUpdated { capacity });
         }
     }

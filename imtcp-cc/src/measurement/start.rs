@@ -61,6 +61,7 @@ mod tests {
     use super::*;
     use crate::path::ack::{EchoPoint, LinkState};
     use crate::units::{Bytes, Timestamp};
+    use std::time::Duration;
 
     const CAPACITY: Bandwidth = Bandwidth::from_mbps(50);
 
@@ -78,6 +79,7 @@ mod tests {
             to: point(1, sent_us, 20_000 + arrived_us),
             bytes: Bytes::new(1250),
             packets: 1,
+            waited: Duration::ZERO,
             link,
         }
     }

@@ -32,6 +32,9 @@ const MOST_ECHOES: usize = 128;
 pub(crate) struct CapacityState {
     /// The new value in IP-layer bits per second, if it changed.
     pub(crate) changed: Option<Bandwidth>,
+    /// When packets left that were the first to meet the new value. `None` if the link has not
+    /// changed, and its capacity is only known better.
+    pub(crate) since: Option<Timestamp>,
     /// Whether the value is only a lower bound.
     pub(crate) is_bound: bool,
 }
@@ -210,7 +213,7 @@ impl Path {
         let (bytes, packets) = (outcome.bytes, outcome.packets);
         let jitter = self.tracker.jitter();
         let changed = self.capacity.on_delivered(&echo, bytes, packets, jitter);
-        Some(self.capacity_news(changed))
+        Some(self.capacity_news(changed, None))
     }
 
     fn take_gap(&mut self, now: Timestamp, gap: EchoGap) -> HeardGap {
@@ -225,14 +228,22 @@ impl Path {
             gap,
             timing,
             jitter: self.tracker.jitter(),
-            capacity: self.capacity_news(news.changed),
+            capacity: self.capacity_news(news.changed, news.since),
         }
     }
 
-    fn capacity_news(&mut self, changed: Option<Bandwidth>) -> CapacityState {
+    fn capacity_news(
+        &mut self,
+        changed: Option<Bandwidth>,
+        since: Option<Timestamp>,
+    ) -> CapacityState {
         let is_bound = self.capacity.is_bound();
         self.tracker.set_bound(is_bound);
-        CapacityState { changed, is_bound }
+        CapacityState {
+            changed,
+            since,
+            is_bound,
+        }
     }
 
     /// Updates the residual capacity. Returns the size of the acknowledged packets on the wire.

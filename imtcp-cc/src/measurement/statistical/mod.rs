@@ -9,6 +9,7 @@
 //! this, because it would choose the gaps by their outcome.
 
 mod change;
+mod full;
 mod peak;
 mod slices;
 mod window;
@@ -18,6 +19,7 @@ use super::range::SearchRange;
 use crate::estimate::{Estimate, Flags};
 use crate::path::ack::{EchoGap, EchoTiming};
 use crate::units::{Bandwidth, Bytes, Timestamp};
+use full::Full;
 use peak::Peak;
 use slices::{SliceView, Slices};
 use std::time::Duration;
@@ -81,6 +83,7 @@ pub struct StatisticalEstimator {
     timing: EchoTiming,
     jitter: Duration,
     peak: Peak,
+    full: Full,
     /// Whether the link is covered. It follows the complete slices, and changes with them alone.
     link_covered: bool,
 }
@@ -102,6 +105,7 @@ impl StatisticalEstimator {
             timing: EchoTiming::Own,
             jitter: Duration::ZERO,
             peak: Peak::new(),
+            full: Full::new(),
             link_covered: false,
         }
     }
@@ -135,10 +139,15 @@ impl StatisticalEstimator {
     }
 
     /// The capacity of the tight link was learnt or revised. Full packets are `packet` bytes long
-    /// on the wire.
-    pub fn on_capacity(&mut self, capacity: Bandwidth, packet: Bytes) {
+    /// on the wire. If the link itself has changed, nothing counts that left before `since`.
+    pub fn on_capacity(&mut self, capacity: Bandwidth, packet: Bytes, since: Option<Timestamp>) {
         self.capacity = Some(capacity);
         self.cut(packet);
+        if let Some(since) = since {
+            self.level_start = self.slices.index_of(since);
+            self.changed = true;
+            self.slices.forget_before(self.level_start);
+        }
     }
 
     /// Two clean echoes followed each other, whether or not their packets belong to a stream.
@@ -146,6 +155,7 @@ impl StatisticalEstimator {
         if self.timing == EchoTiming::Foreign {
             self.peak.on_gap(gap, self.jitter);
         }
+        self.full.on_gap(gap);
         if self.slices.add(gap) {
             self.look_at_coverage();
         }
@@ -154,6 +164,11 @@ impl StatisticalEstimator {
     /// An estimate from all gaps up to `now`.
     pub fn report(&mut self, now: Timestamp) -> Option<Estimate> {
         let capacity = self.capacity?;
+        if let Some(estimate) = self.full_estimate(now) {
+            let is_news = self.latest.is_none_or(|latest| latest.at < estimate.at);
+            self.latest = Some(estimate);
+            return is_news.then_some(estimate);
+        }
         if self.timing == EchoTiming::Foreign {
             let estimate = self.peak.estimate(now, capacity)?;
             self.latest = Some(estimate);
@@ -180,6 +195,12 @@ impl StatisticalEstimator {
         is_news.then_some(estimate)
     }
 
+    /// The estimate of a sender whose packets wait all the time.
+    fn full_estimate(&self, now: Timestamp) -> Option<Estimate> {
+        let tells = !self.application_limited && self.timing != EchoTiming::Foreign;
+        self.full.estimate(now).filter(|_| tells)
+    }
+
     /// The path could not carry what was sent.
     pub fn on_congestion(&mut self, now: Timestamp) {
         self.peak.on_congestion(now);
@@ -199,8 +220,10 @@ impl StatisticalEstimator {
         // A new cut forgets the slices, and the jitter varies within a factor of two.
         let present = self.slices.length();
         let coarse = self.timing != EchoTiming::Own;
-        if !(coarse && length < present && length * 4 > present) {
+        if length != present && !(coarse && length < present && length * 4 > present) {
             self.slices.set_length(length);
+            // Slices of another length have other indices.
+            self.level_start = 0;
         }
         self.look_at_coverage();
     }
@@ -297,6 +320,7 @@ impl Estimator for StatisticalEstimator {
         self.level_start = 0;
         self.changed = false;
         self.peak.clear();
+        self.full.clear();
         self.link_covered = false;
     }
 }

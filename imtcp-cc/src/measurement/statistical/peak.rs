@@ -149,6 +149,7 @@ mod tests {
             to: point(n * 100 + 100),
             bytes: Bytes::new(125_000),
             packets: 100,
+            waited: Duration::ZERO,
             link: LinkState::Unknown,
         }
     }

@@ -239,7 +239,8 @@ impl Slices {
         }
     }
 
-    fn index_of(&self, at: Timestamp) -> u64 {
+    /// The slice that an instant is in.
+    pub(super) fn index_of(&self, at: Timestamp) -> u64 {
         at.as_nanos() / self.nanos
     }
 

@@ -42,6 +42,8 @@ pub struct EchoGap {
     pub bytes: Bytes,
     /// The number of those packets.
     pub packets: u32,
+    /// How long the later packet certainly waited in queues.
+    pub waited: Duration,
     /// What can be said of the tight link between the two points.
     pub link: LinkState,
 }

@@ -291,6 +291,7 @@ impl EchoTracker {
             to,
             bytes,
             packets,
+            waited: self.waited(&to, capacity.map(|rate| rate.time_for(to.size))),
             link: match self.judge.timing() {
                 EchoTiming::Own => work.verdict(spaced && !last.rushed),
                 EchoTiming::Clumped if self.bound => {

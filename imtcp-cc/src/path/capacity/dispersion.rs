@@ -7,12 +7,17 @@
 //! Dovrolis et al., "What do packet dispersion techniques measure?"; but those assume that the
 //! pile at 1 / C is the biggest, which is false under heavy even traffic).
 
+mod jitter;
+mod level;
 mod memory;
+mod piles;
 
 use crate::path::ack::EchoGap;
-use crate::units::{Bandwidth, Bytes};
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use jitter::EchoJitter;
+use level::{Call, Gone, Level};
 use memory::Memory;
-use std::ops::Range;
+use piles::Piles;
 use std::time::Duration;
 
 /// The number of dispersions in memory. At one probe stream per RTT and a busy link this is a few
@@ -42,25 +47,6 @@ const LOOK_EVERY: usize = 32;
 /// The fewest dispersions for a first estimate.
 const FEWEST: usize = 4;
 
-/// The largest ratio between dispersions of one pile.
-const PILE_WIDTH: f64 = 1.02;
-
-/// The least share of all dispersions that makes a pile. If Poisson traffic of full packets takes
-/// 80 % of the link, e^-0.8 = 45 % of back-to-back pairs stay together. With the mix of packet
-/// sizes that is mostly acknowledgements (340 bytes on average), e^-2.9 = 6 % do. A fiftieth
-/// leaves room for heavier loads, and stray echoes do not gather in such numbers in one place.
-const PILE_SHARE: f64 = 0.02;
-
-/// A pile is the shadow of a larger one if the larger one is within this ratio and has this many
-/// times as many dispersions. A 40-byte packet more or less between two of ours is 3 %, two are
-/// 6 %. A true pile under heavy load also has larger ones behind it, but they are three times as
-/// large only if on average five foreign packets come between two of ours.
-const SHADOW_WIDTH: f64 = 1.10;
-const SHADOW_RATIO: usize = 3;
-
-/// The pile of the present capacity stays valid while it has this part of what makes a pile.
-const OUTLIVED_DIVISOR: f64 = 4.0;
-
 /// Before any capacity is known, a gap counts as dispersed by the link if the echoes came at least
 /// this many times further apart than the packets were sent.
 const STRETCH: u32 = 2;
@@ -79,16 +65,45 @@ const BACK_TO_BACK: Duration = Duration::from_micros(50);
 /// and their distances are its own pace.
 const RESOLUTION: Duration = Duration::from_micros(50);
 
+/// If hosts are late, a dispersion is read over this many standard deviations of their lateness. A
+/// longer time would make piles sharper, and rarely go without foreign packets.
+const DEVIATIONS: u32 = 8;
+
+/// The share of a new dispersion in the average time over which dispersions were read.
+const NEWEST_SHARE: f64 = 1.0 / 16.0;
+
 /// Follows the capacity of the tight link. Rates are on the wire (IP layer).
 #[derive(Debug)]
 pub struct DispersionCapacity {
     memory: Memory,
+    jitter: EchoJitter,
+    /// The average time over which the latest dispersions were read, in seconds.
+    read_s: f64,
     unseen: usize,
     capacity: Option<Bandwidth>,
+    level: Level,
     /// How many gaps in a row were too long.
     too_long: u32,
     stretch: Stretch,
     run: Run,
+}
+
+/// A capacity that was just found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewCapacity {
+    /// The value.
+    pub capacity: Bandwidth,
+    /// Since when the link has had it, on the sender's clock of departures. `None` if the link has
+    /// not changed, and its capacity is only known better.
+    pub since: Option<Timestamp>,
+}
+
+/// The time that the link took for packets which it served one after the other.
+#[derive(Clone, Copy, Debug)]
+struct Dispersion {
+    nanos_per_byte: f64,
+    /// When the packet before them left.
+    sent: Timestamp,
 }
 
 /// Gaps that follow each other. They are collected until they are long enough to be read.
@@ -96,6 +111,8 @@ pub struct DispersionCapacity {
 struct Run {
     /// The number of the packet that ends the run.
     end: Option<u64>,
+    /// When the packet before the run left.
+    from: Timestamp,
     bytes: Bytes,
     sent: Duration,
     arrived: Duration,
@@ -121,8 +138,11 @@ impl DispersionCapacity {
     pub fn new() -> Self {
         Self {
             memory: Memory::new(),
+            jitter: EchoJitter::new(),
+            read_s: 0.0,
             unseen: 0,
             capacity: None,
+            level: Level::default(),
             too_long: 0,
             stretch: Stretch::default(),
             run: Run::default(),
@@ -137,8 +157,11 @@ impl DispersionCapacity {
     /// Forgets everything.
     pub fn forget(&mut self) {
         self.memory.clear();
+        self.jitter.clear();
+        self.read_s = 0.0;
         self.unseen = 0;
         self.capacity = None;
+        self.level = Level::default();
         self.stretch = Stretch::default();
         self.run = Run::default();
     }
@@ -169,28 +192,94 @@ impl DispersionCapacity {
     }
 
     /// Takes a gap between clean echoes. Returns the capacity if it changed.
-    pub fn on_gap(&mut self, gap: &EchoGap) -> Option<Bandwidth> {
+    pub fn on_gap(&mut self, gap: &EchoGap) -> Option<NewCapacity> {
         let arrival = gap.seen_gap()?;
         if self.is_too_long(gap.packets) {
             return None;
         }
         let times = Times::of(gap, arrival, self.capacity);
         self.stretch(gap.packets, &times);
-        let nanos_per_byte = self.read(gap, &times)?;
-        self.memory.push(nanos_per_byte);
-        self.unseen += 1;
-        let due = if self.capacity.is_none() {
-            1
+        if self.capacity.is_some() && (times.is_close || gap.link.is_busy()) {
+            let ends = (gap.from.number, gap.to.number);
+            let (nanos, bytes) = (arrival.as_nanos() as f64, gap.bytes.as_f64());
+            self.jitter.on_dispersion(ends, nanos, bytes);
         } else {
-            LOOK_EVERY
+            self.jitter.interrupt();
+        }
+        let dispersion = self.read(gap, &times)?;
+        self.memory.push(dispersion.nanos_per_byte);
+        self.unseen += 1;
+        let call = self.call(&dispersion);
+        if let Call::MayBeGone(gone) = call
+            && let Some(slower) = self.slower(&gone)
+        {
+            return Some(slower);
+        }
+        let due = match self.capacity {
+            None => 1,
+            Some(_) if call == Call::MayBeExceeded => 1,
+            Some(_) => LOOK_EVERY,
         };
         if self.unseen < due || self.memory.len() < FEWEST {
             return None;
         }
+        self.look()
+    }
+
+    fn piles(&self) -> Piles {
+        Piles::new(self.jitter.deviation(), self.read_s)
+    }
+
+    fn call(&mut self, dispersion: &Dispersion) -> Call {
+        let Some(capacity) = self.capacity else {
+            return Call::None;
+        };
+        let ratio = dispersion.nanos_per_byte * capacity.as_bps_f64() / 8.0e9;
+        let width = self.piles().width();
+        self.level.on_dispersion(ratio, dispersion.sent, width)
+    }
+
+    /// The capacity of a link that has become slower, if the newest dispersions, all of them longer
+    /// than before, are a new pile.
+    fn slower(&mut self, gone: &Gone) -> Option<NewCapacity> {
+        let before = self.capacity?;
+        let piles = self.piles();
+        let found = piles.fullest(self.memory.newest(gone.newest), gone.share)?;
+        if !gone.is_told(before.as_bps_f64() / found.as_bps_f64()) {
+            return None;
+        }
+        self.memory.keep_newest(gone.newest);
+        self.unseen = 0;
+        self.stretch = Stretch::default();
+        self.capacity = Some(found);
+        let level = std::mem::take(&mut self.level);
+        Some(NewCapacity {
+            capacity: found,
+            since: Some(level.slower_since()),
+        })
+    }
+
+    /// Looks at all dispersions in memory.
+    fn look(&mut self) -> Option<NewCapacity> {
         self.unseen = 0;
         self.memory.sort();
-        let capacity = self.least_pile()?;
-        (self.capacity.replace(capacity) != Some(capacity)).then_some(capacity)
+        let found = self.piles().capacity(self.memory.sorted(), self.capacity);
+        let since = self.level.faster_since();
+        self.level.on_look();
+        let found = found?;
+        let before = self.capacity.replace(found);
+        if before == Some(found) {
+            return None;
+        }
+        let width = self.piles().width();
+        let is_faster = before.is_some_and(|before| found > before.scaled(width));
+        if is_faster || before.is_some_and(|before| before > found.scaled(width)) {
+            self.level = Level::default();
+        }
+        Some(NewCapacity {
+            capacity: found,
+            since: since.filter(|_| is_faster),
+        })
     }
 
     fn is_too_long(&mut self, packets: u32) -> bool {
@@ -207,102 +296,34 @@ impl DispersionCapacity {
     /// Sooner or later foreign packets come between packets that were sent further apart than the
     /// link serves them. Such packets are no evidence against a capacity that other packets have
     /// shown.
-    fn read(&mut self, gap: &EchoGap, times: &Times) -> Option<f64> {
+    fn read(&mut self, gap: &EchoGap, times: &Times) -> Option<Dispersion> {
         if self.capacity.is_some() && !(times.is_close && gap.link.is_busy()) {
             self.run = Run::default();
             return None;
         }
         let mut run = self.run;
         if run.end != Some(gap.from.number) {
-            run = Run::default();
+            run = Run {
+                from: gap.from.sent,
+                ..Run::default()
+            };
         }
         run.end = Some(gap.to.number);
         run.bytes += gap.bytes;
         run.sent += times.sent;
         run.arrived += times.arrival;
-        if run.arrived < RESOLUTION {
+        if run.arrived < RESOLUTION.max(self.jitter.deviation() * DEVIATIONS) {
             self.run = run;
             return None;
         }
         self.run = Run::default();
         let tells = self.capacity.is_some() || run.arrived > run.sent * STRETCH;
-        tells.then(|| run.arrived.as_nanos() as f64 / run.bytes.as_f64().max(1.0))
+        self.read_s += (run.arrived.as_secs_f64() - self.read_s) * NEWEST_SHARE;
+        tells.then(|| Dispersion {
+            nanos_per_byte: run.arrived.as_nanos() as f64 / run.bytes.as_f64().max(1.0),
+            sent: run.from,
+        })
     }
-
-    /// The rate of the least pile that is big enough.
-    fn least_pile(&self) -> Option<Bandwidth> {
-        let sorted = self.memory.sorted();
-        let needed = (sorted.len() as f64 * PILE_SHARE).max(FEWEST as f64 / 2.0);
-        let is_enough = |count: usize| count as f64 >= needed;
-        let fewest = (1..=sorted.len()).find(|count| is_enough(*count))?;
-        let is_pile = |ends: &[f64]| ends[fewest - 1] <= ends[0] * PILE_WIDTH;
-        let start = sorted.windows(fewest).position(is_pile)?;
-        let pile = self.dominant_near(start..start + pile_length(&sorted[start..]));
-        let found = Bandwidth::from_bps_f64(8.0e9 / median(&sorted[pile]));
-        Some(self.unless_outlived(found, needed))
-    }
-
-    /// The pile that counts for `pile`. Echoes that were pushed together on their way make a pile
-    /// as well, a little before the true one and much smaller. If there is a far larger pile close
-    /// behind this one, that pile counts.
-    fn dominant_near(&self, pile: Range<usize>) -> Range<usize> {
-        let sorted = self.memory.sorted();
-        let reach = sorted[pile.start] * SHADOW_WIDTH;
-        let mut best = pile.clone();
-        for (start, least) in sorted.iter().enumerate().skip(pile.start) {
-            if *least > reach {
-                break;
-            }
-            // Only a pile that is larger than the best one so far is of interest.
-            let (most, known) = (least * PILE_WIDTH, start + best.len());
-            let rest = sorted.get(known..).unwrap_or_default().iter();
-            let more = rest.take_while(|other| **other <= most).count();
-            if more > 0 {
-                best = start..known + more;
-            }
-        }
-        if best.len() > SHADOW_RATIO * pile.len() {
-            best
-        } else {
-            pile
-        }
-    }
-
-    /// The present capacity, while enough of its pile is left; otherwise `found`. A pile under
-    /// load grows and shrinks by chance, so a pile further out replaces the present one only when
-    /// that one is gone for good.
-    fn unless_outlived(&self, found: Bandwidth, needed: f64) -> Bandwidth {
-        let Some(present) = self.capacity.filter(|present| *present > found) else {
-            return found;
-        };
-        let nanos_per_byte = 8.0e9 / present.as_bps_f64();
-        let low = nanos_per_byte / PILE_WIDTH;
-        let high = nanos_per_byte * PILE_WIDTH;
-        let sorted = self.memory.sorted();
-        let (below, upto) = (
-            sorted.partition_point(|n| *n < low),
-            sorted.partition_point(|n| *n <= high),
-        );
-        let near = upto - below;
-        if near as f64 * OUTLIVED_DIVISOR >= needed {
-            present
-        } else {
-            found
-        }
-    }
-}
-
-fn median(pile: &[f64]) -> f64 {
-    pile[pile.len() / 2]
-}
-
-/// How many of these dispersions, in ascending order, make a pile with the first.
-fn pile_length(sorted: &[f64]) -> usize {
-    let Some(first) = sorted.first() else {
-        return 0;
-    };
-    let most = first * PILE_WIDTH;
-    sorted.partition_point(|other| *other <= most)
 }
 
 /// What the times of a gap say.
@@ -324,45 +345,6 @@ impl Times {
             arrival,
             served,
             is_close: served.is_some_and(|served| sent <= served * CLOSE_PERCENT / 100),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn the_pile_that_counts_is_the_one_of_a_plain_search(
-            values in proptest::collection::vec(100u32..160, 1..MEMORY),
-        ) {
-            let mut capacity = DispersionCapacity::new();
-            values.iter().for_each(|value| capacity.memory.push(f64::from(*value)));
-            capacity.memory.sort();
-            let sorted = capacity.memory.sorted();
-            let extent = |start: usize| {
-                let alike = |other: &&f64| **other <= sorted[start] * PILE_WIDTH;
-                sorted[start..].iter().filter(alike).count()
-            };
-            for start in 0..sorted.len() {
-                let pile = start..start + extent(start);
-                let mut best = pile.clone();
-                let near = (start..sorted.len())
-                    .take_while(|other| sorted[*other] <= sorted[start] * SHADOW_WIDTH);
-                for other in near {
-                    if extent(other) > best.len() {
-                        best = other..other + extent(other);
-                    }
-                }
-                let expected = if best.len() > SHADOW_RATIO * pile.len() {
-                    best
-                } else {
-                    pile.clone()
-                };
-                prop_assert_eq!(capacity.dominant_near(pile), expected);
-            }
         }
     }
 }

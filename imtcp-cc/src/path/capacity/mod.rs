@@ -8,12 +8,12 @@ mod dispersion;
 mod rce;
 mod sustained;
 
-use dispersion::DispersionCapacity;
+use dispersion::{DispersionCapacity, NewCapacity};
 pub use rce::ResidualCapacity;
 use sustained::SustainedRate;
 
 use crate::path::ack::{EchoGap, EchoPoint};
-use crate::units::{Bandwidth, Bytes};
+use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
 /// If delivery exceeds a capacity from dispersions by more than this factor, that capacity is
@@ -30,6 +30,9 @@ const MOST_CONTRADICTIONS: u32 = 2;
 pub struct CapacityNews {
     /// The capacity, if it changed.
     pub changed: Option<Bandwidth>,
+    /// Since when the link has had it, on the sender's clock of departures. `None` if the link has
+    /// not changed, and its capacity is only known better.
+    pub since: Option<Timestamp>,
     /// Whether no capacity fits the dispersions, because others would have to send more than the
     /// link carries.
     pub contradiction: bool,
@@ -89,10 +92,11 @@ impl Capacity {
     /// Takes a gap between echoes. `coarse` says whether echoes are read coarsely.
     pub fn on_gap(&mut self, gap: &EchoGap, coarse: bool) -> CapacityNews {
         self.coarse = coarse;
+        let mut since = None;
         if coarse {
             self.dispersion.forget();
-        } else {
-            self.dispersion.on_gap(gap);
+        } else if let Some(new) = self.dispersion.on_gap(gap) {
+            since = self.on_change(&new);
         }
         match self.dispersion.is_contradicted().filter(|_| !coarse) {
             Some(true) => {
@@ -108,8 +112,18 @@ impl Capacity {
         }
         CapacityNews {
             changed: self.update(),
+            since,
             contradiction,
         }
+    }
+
+    /// If the link has become slower, what it delivered before says nothing of it.
+    fn on_change(&mut self, new: &NewCapacity) -> Option<Timestamp> {
+        let is_slower = self.current.is_some_and(|before| before > new.capacity);
+        if new.since.is_some() && is_slower {
+            self.sustained = SustainedRate::default();
+        }
+        new.since
     }
 
     fn trusted_dispersion(&self) -> Option<Bandwidth> {
@@ -157,6 +171,7 @@ mod tests {
             to: at(1, arrival),
             bytes: PACKET,
             packets: 1,
+            waited: Duration::ZERO,
             link: LinkState::BusyQueued,
         }
     }

@@ -55,6 +55,24 @@ impl Memory {
         &self.sorted
     }
 
+    /// The newest `count` dispersions in ascending order.
+    pub(super) fn newest(&mut self, count: usize) -> &[f64] {
+        let first = self.all.len().saturating_sub(count);
+        self.coming.clear();
+        self.coming.extend(self.all.range(first..));
+        self.coming.sort_unstable_by(f64::total_cmp);
+        &self.coming
+    }
+
+    /// Forgets all but the newest `count` dispersions.
+    pub(super) fn keep_newest(&mut self, count: usize) {
+        self.all.drain(..self.all.len().saturating_sub(count));
+        self.sorted.clear();
+        self.sorted.extend(&self.all);
+        self.sorted.sort_unstable_by(f64::total_cmp);
+        self.fresh = 0;
+    }
+
     /// Brings the order up to date.
     pub(super) fn sort(&mut self) {
         let (known, old) = (self.all.len() - self.fresh, self.all.len() - self.len());

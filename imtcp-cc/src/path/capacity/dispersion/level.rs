@@ -1,0 +1,204 @@
+//! Whether the link still has the capacity that it had.
+//!
+//! While it has, a share of the dispersions falls into the capacity's pile. If none does any more,
+//! for longer than chance explains, the pile is gone: the link has become slower. If several are
+//! shorter, it has become faster.
+
+use crate::units::Timestamp;
+
+/// The fewest dispersions in a row that show a slower link.
+const FEWEST_LONGER: usize = 8;
+
+/// Dispersions longer than the pile's by less than this factor hold an acknowledgement of others,
+/// not a slower link.
+const LONGER: f64 = 1.1;
+
+/// A new pile holds at least this part of the share that the old one held. Traffic of others
+/// scatters dispersions, and a slower link does not.
+const AS_DENSE: f64 = 0.8;
+
+/// Dispersions longer by these factors may hold one full packet of others each, or two. Another
+/// flow whose packets come between ours for a while makes such a pile.
+const FOREIGN_PACKETS: [(f64, f64); 2] = [(1.75, 2.2), (2.6, 3.2)];
+
+/// How many of them are looked at.
+const NEWEST: usize = 32;
+
+/// The probability that a pile stays away by chance for as long as shows a slower link.
+const CHANCE: f64 = 1e-4;
+
+/// So many dispersions shorter than the pile's call for a look at once.
+const SHORTER: usize = 4;
+
+/// A capacity counts as known, and not as learnt better, if so many dispersions were in its pile.
+const KNOWN: u32 = 32;
+
+/// The most dispersions that count. Older ones count half.
+const MOST: u32 = 512;
+
+/// What a dispersion calls for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Call {
+    /// Nothing.
+    None,
+    /// The pile may be gone.
+    MayBeGone(Gone),
+    /// There may be a pile of shorter dispersions.
+    MayBeExceeded,
+}
+
+/// All of the newest dispersions are longer than the pile's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Gone {
+    /// How many of them to look at.
+    pub(super) newest: usize,
+    /// The share of them that a new pile has at least.
+    pub(super) share: f64,
+}
+
+impl Gone {
+    /// Whether a pile that is longer by `ratio` can be told from packets of others.
+    pub(super) fn is_told(&self, ratio: f64) -> bool {
+        let is_foreign = |(low, high): &(f64, f64)| (*low..*high).contains(&ratio);
+        self.newest >= NEWEST || !FOREIGN_PACKETS.iter().any(is_foreign)
+    }
+}
+
+/// Follows the pile of the present capacity.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Level {
+    /// The dispersions since the capacity is known, and those of them in its pile.
+    seen: u32,
+    held: u32,
+    /// How many dispersions in a row were longer, up to now, and when the first of them left.
+    longer: usize,
+    longer_since: Timestamp,
+    /// How many were shorter since the last look, and when the first of them left.
+    shorter: usize,
+    shorter_since: Timestamp,
+}
+
+impl Level {
+    /// A dispersion is `ratio` times that of the capacity. Its packets left at `sent`. Dispersions
+    /// of one pile differ by a factor of `width` at most.
+    pub(super) fn on_dispersion(&mut self, ratio: f64, sent: Timestamp, width: f64) -> Call {
+        self.seen += 1;
+        if self.seen >= MOST {
+            (self.seen, self.held) = (self.seen / 2, self.held / 2);
+        }
+        if ratio > width.max(LONGER) {
+            if self.longer == 0 {
+                self.longer_since = sent;
+            }
+            self.longer += 1;
+            return self.judge_longer();
+        }
+        self.longer = 0;
+        if ratio * width >= 1.0 {
+            self.held += u32::from(ratio <= width);
+            return Call::None;
+        }
+        if self.shorter == 0 {
+            self.shorter_since = sent;
+        }
+        self.shorter += 1;
+        if self.shorter == SHORTER {
+            Call::MayBeExceeded
+        } else {
+            Call::None
+        }
+    }
+
+    /// The dispersions were looked at.
+    pub(super) fn on_look(&mut self) {
+        self.shorter = 0;
+    }
+
+    /// Since when the link is faster, if its capacity was known before.
+    pub(super) fn faster_since(&self) -> Option<Timestamp> {
+        (self.shorter > 0 && self.held >= KNOWN).then_some(self.shorter_since)
+    }
+
+    /// Since when the link is slower.
+    pub(super) fn slower_since(&self) -> Timestamp {
+        self.longer_since
+    }
+
+    fn judge_longer(&self) -> Call {
+        // Looked at one by one at first, and then now and then.
+        let is_due = self.longer < NEWEST || self.longer.is_multiple_of(8);
+        let longer = u32::try_from(self.longer).unwrap_or(u32::MAX);
+        let others = self.seen.saturating_sub(longer) + 2;
+        let share = f64::from(self.held) / f64::from(others);
+        let is_gone = f64::from(longer) * libm::log(1.0 - share) < libm::log(CHANCE);
+        if is_due && self.longer >= FEWEST_LONGER && is_gone {
+            Call::MayBeGone(Gone {
+                newest: self.longer.min(NEWEST),
+                share: AS_DENSE * share,
+            })
+        } else {
+            Call::None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Timestamp {
+        Timestamp::from_nanos(ms * 1_000_000)
+    }
+
+    /// What is called for, one dispersion a millisecond, and when.
+    fn first_call(ratios: impl Iterator<Item = f64>) -> Option<(u64, Call, Level)> {
+        let mut level = Level::default();
+        (0..).zip(ratios).find_map(|(ms, ratio)| {
+            let call = level.on_dispersion(ratio, at(ms), 1.02);
+            (call != Call::None).then_some((ms, call, level))
+        })
+    }
+
+    #[test]
+    fn a_pile_that_was_all_there_is_is_missed_after_eight() {
+        let ratios = [1.0; 50].into_iter().chain([2.5; 50]);
+        let (ms, call, level) = first_call(ratios).unwrap();
+        assert_eq!(ms, 57);
+        assert!(matches!(call, Call::MayBeGone(gone) if gone.newest == 8 && gone.share > 0.7));
+        assert_eq!(level.slower_since(), at(50));
+    }
+
+    #[test]
+    fn a_pile_under_load_is_missed_later() {
+        // One of five stays together: (1 - 0.2)^42 is 1e-4.
+        let ratios = (0..400).map(|at| if at % 5 == 0 { 1.0 } else { 1.7 });
+        let (ms, call, _) = first_call(ratios.chain([2.5; 100])).unwrap();
+        assert!((436..446).contains(&ms), "{ms}");
+        assert!(matches!(call, Call::MayBeGone(gone) if gone.newest == 32 && gone.share < 0.2));
+    }
+
+    #[test]
+    fn acknowledgements_of_others_are_no_slower_link() {
+        let ratios = [1.0; 50].into_iter().chain([1.03; 450]);
+        assert_eq!(first_call(ratios), None);
+    }
+
+    #[test]
+    fn what_a_packet_of_others_explains_takes_longer() {
+        let gone = |newest| Gone { newest, share: 0.8 };
+        assert!(gone(8).is_told(1.5) && gone(8).is_told(4.0));
+        assert!(!gone(31).is_told(2.0) && !gone(31).is_told(3.0));
+        assert!(gone(32).is_told(2.0));
+    }
+
+    #[test]
+    fn a_faster_link_shows_after_four() {
+        let ratios = [1.0; 50].into_iter().chain([0.6; 50]);
+        let (ms, call, level) = first_call(ratios).unwrap();
+        assert_eq!((ms, call), (53, Call::MayBeExceeded));
+        assert_eq!(level.faster_since(), Some(at(50)));
+        // Without a known capacity it is only learnt better.
+        let (_, _, level) = first_call([1.0; 20].into_iter().chain([0.6; 50])).unwrap();
+        assert_eq!(level.faster_since(), None);
+    }
+}

@@ -1,0 +1,205 @@
+//! Piles of dispersions, and the capacity that they show.
+
+use super::FEWEST;
+use crate::units::Bandwidth;
+use std::ops::Range;
+use std::time::Duration;
+
+/// The largest ratio between dispersions of one pile.
+const PILE_WIDTH: f64 = 1.02;
+
+/// The least share of all dispersions that makes a pile. If Poisson traffic of full packets takes
+/// 80 % of the link, e^-0.8 = 45 % of back-to-back pairs stay together. With the mix of packet
+/// sizes that is mostly acknowledgements (340 bytes on average), e^-2.9 = 6 % do. A fiftieth
+/// leaves room for heavier loads, and stray echoes do not gather in such numbers in one place.
+const PILE_SHARE: f64 = 0.02;
+
+/// A pile is the shadow of a larger one if the larger one is within this ratio and has more than
+/// this many times as many dispersions. A 40-byte packet more or less between two of ours is 3 %,
+/// two are 6 %. A true pile under heavy load also has larger ones behind it, but they are three
+/// times as large only if on average five foreign packets come between two of ours.
+const SHADOW_WIDTH: f64 = 1.10;
+const SHADOW_RATIO: usize = 3;
+
+/// The pile of the present capacity stays valid while it has this part of what makes a pile.
+const OUTLIVED_DIVISOR: f64 = 4.0;
+
+/// The width of a pile in standard deviations of the hosts' lateness.
+const PILE_DEVIATIONS: f64 = 3.0;
+
+/// What counts as a pile.
+///
+/// If hosts are late, a pile is as wide as their lateness makes it. Its least dispersions are then
+/// no capacity: they are those whose echoes came closer together by chance. So the fullest pile
+/// nearby counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piles {
+    /// The largest ratio between two dispersions of a pile.
+    width: f64,
+    /// The largest ratio between the least pile and the one that counts in its place.
+    reach: f64,
+    /// That one has more than this many times as many dispersions.
+    ratio: usize,
+}
+
+impl Piles {
+    /// Echoes are late with a standard deviation of `jitter`. Dispersions are read over `read_s`
+    /// seconds.
+    pub(super) fn new(jitter: Duration, read_s: f64) -> Self {
+        let spread = if read_s > 0.0 {
+            PILE_DEVIATIONS * jitter.as_secs_f64() / read_s
+        } else {
+            0.0
+        };
+        if 1.0 + spread <= PILE_WIDTH {
+            Self {
+                width: PILE_WIDTH,
+                reach: SHADOW_WIDTH,
+                ratio: SHADOW_RATIO,
+            }
+        } else {
+            Self {
+                width: 1.0 + spread,
+                reach: 1.0 + 2.0 * spread,
+                ratio: 1,
+            }
+        }
+    }
+
+    /// The largest ratio between two dispersions of a pile.
+    pub(super) fn width(&self) -> f64 {
+        self.width
+    }
+
+    /// The rate of the least pile that is big enough. The dispersions are in ascending order, in
+    /// nanoseconds per byte.
+    pub(super) fn capacity(&self, sorted: &[f64], present: Option<Bandwidth>) -> Option<Bandwidth> {
+        let needed = (sorted.len() as f64 * PILE_SHARE).max(FEWEST as f64 / 2.0);
+        let is_enough = |count: usize| count as f64 >= needed;
+        let fewest = (1..=sorted.len()).find(|count| is_enough(*count))?;
+        let is_pile = |ends: &[f64]| ends[fewest - 1] <= ends[0] * self.width;
+        let start = sorted.windows(fewest).position(is_pile)?;
+        let first = start..start + self.length(&sorted[start..]);
+        let pile = self.dominant_near(sorted, first);
+        let found = Bandwidth::from_bps_f64(8.0e9 / median(&sorted[pile]));
+        let stays = present.filter(|present| {
+            *present > found && self.is_left(sorted, *present, needed / OUTLIVED_DIVISOR)
+        });
+        Some(stays.unwrap_or(found))
+    }
+
+    /// The rate of the fullest pile, if it holds half of these dispersions and this share of them.
+    /// They are in ascending order.
+    pub(super) fn fullest(&self, sorted: &[f64], share: f64) -> Option<Bandwidth> {
+        let lengths = (0..sorted.len()).map(|start| (self.length(&sorted[start..]), start));
+        let (length, start) = lengths.max_by_key(|(length, _)| *length)?;
+        let enough = sorted.len() as f64 * share.max(0.5);
+        let pile = &sorted[start..start + length];
+        (length as f64 >= enough).then(|| Bandwidth::from_bps_f64(8.0e9 / median(pile)))
+    }
+
+    /// The pile that counts for `pile`. Echoes that were pushed together on their way make a pile
+    /// as well, a little before the true one and much smaller. If there is a far larger pile close
+    /// behind this one, that pile counts.
+    fn dominant_near(&self, sorted: &[f64], pile: Range<usize>) -> Range<usize> {
+        let reach = sorted[pile.start] * self.reach;
+        let mut best = pile.clone();
+        for (start, least) in sorted.iter().enumerate().skip(pile.start) {
+            if *least > reach {
+                break;
+            }
+            // Only a pile that is larger than the best one so far is of interest.
+            let (most, known) = (least * self.width, start + best.len());
+            let rest = sorted.get(known..).unwrap_or_default().iter();
+            let more = rest.take_while(|other| **other <= most).count();
+            if more > 0 {
+                best = start..known + more;
+            }
+        }
+        if best.len() > self.ratio * pile.len() {
+            best
+        } else {
+            pile
+        }
+    }
+
+    /// Whether enough of the pile of the present capacity is left. A pile under load grows and
+    /// shrinks by chance, so a pile further out replaces the present one only when that one is gone
+    /// for good. Where hosts are late, no pile stands out, and the fullest counts at once.
+    fn is_left(&self, sorted: &[f64], present: Bandwidth, enough: f64) -> bool {
+        let nanos_per_byte = 8.0e9 / present.as_bps_f64();
+        let (low, high) = (nanos_per_byte / PILE_WIDTH, nanos_per_byte * PILE_WIDTH);
+        let below = sorted.partition_point(|other| *other < low);
+        let up_to = sorted.partition_point(|other| *other <= high);
+        self.width <= PILE_WIDTH && (up_to - below) as f64 >= enough
+    }
+
+    /// How many of these dispersions, in ascending order, make a pile with the first.
+    fn length(&self, sorted: &[f64]) -> usize {
+        let Some(first) = sorted.first() else {
+            return 0;
+        };
+        let most = first * self.width;
+        sorted.partition_point(|other| *other <= most)
+    }
+}
+
+fn median(pile: &[f64]) -> f64 {
+    pile[pile.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_pile_that_counts_is_the_one_of_a_plain_search(
+            values in proptest::collection::vec(100u32..160, 1..super::super::MEMORY),
+        ) {
+            let mut sorted: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
+            sorted.sort_by(f64::total_cmp);
+            let piles = Piles::new(Duration::ZERO, 1.0);
+            let extent = |start: usize| {
+                let alike = |other: &&f64| **other <= sorted[start] * PILE_WIDTH;
+                sorted[start..].iter().filter(alike).count()
+            };
+            for start in 0..sorted.len() {
+                let pile = start..start + extent(start);
+                let mut best = pile.clone();
+                let near = (start..sorted.len())
+                    .take_while(|other| sorted[*other] <= sorted[start] * SHADOW_WIDTH);
+                for other in near {
+                    if extent(other) > best.len() {
+                        best = other..other + extent(other);
+                    }
+                }
+                let expected = if best.len() > SHADOW_RATIO * pile.len() {
+                    best
+                } else {
+                    pile.clone()
+                };
+                prop_assert_eq!(piles.dominant_near(&sorted, pile), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn where_hosts_are_late_the_middle_of_the_pile_counts() {
+        // A packet of 1250 bytes at 10 Mbit/s takes a millisecond, 800 ns per byte. Its echoes are
+        // spread by a fifth to either side.
+        let mut sorted: Vec<f64> = (0..500)
+            .map(|at| 640.0 + 0.64 * f64::from(at))
+            .chain((0..500).map(|at| 720.0 + 0.32 * f64::from(at)))
+            .collect();
+        sorted.sort_by(f64::total_cmp);
+        let sharp = Piles::new(Duration::ZERO, 1e-3)
+            .capacity(&sorted, None)
+            .unwrap();
+        assert!(sharp > Bandwidth::from_mbps(11), "{sharp}");
+        let late = Duration::from_micros(80);
+        let found = Piles::new(late, 1e-3).capacity(&sorted, None).unwrap();
+        assert!((found.as_bps_f64() / 1e7 - 1.0).abs() < 0.04, "{found}");
+    }
+}
