@@ -258,7 +258,6 @@ impl ImTcp {
             self.measuring.on_lost(now, number);
             self.window.on_lost(number);
         }
-        self.measuring.on_congestion(now);
         if self.window.on_loss(now, info) {
             self.promise.on_congestion();
         }

@@ -242,11 +242,6 @@ impl Measuring {
         let _ = self.take_arrival(number, arrival);
     }
 
-    /// Packets were lost, so the path could not carry all that was sent.
-    pub(crate) fn on_congestion(&mut self, now: Timestamp) {
-        self.statistical.on_congestion(now);
-    }
-
     /// Sets whether the sender sends less than its window allows.
     pub(crate) fn set_application_limited(&mut self, limited: bool) {
         self.statistical.set_application_limited(limited);

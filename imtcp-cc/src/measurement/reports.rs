@@ -271,7 +271,10 @@ mod tests {
                 .filter(|ms| reports.on_ack(at(*ms), false) == Silence::Failed);
             failed.map(|ms| ms - from_ms).take(5).collect::<Vec<_>>()
         };
-        assert_eq!(failures(&mut reports, 0), [2050, 6100, 10_150, 14_200, 18_250]);
+        assert_eq!(
+            failures(&mut reports, 0),
+            [2050, 6100, 10_150, 14_200, 18_250]
+        );
         tell_estimate(&mut reports, at(20_000));
         // The pause before counts for 200 ms.
         assert_eq!(failures(&mut reports, 20_000)[0], 1850);

@@ -26,6 +26,9 @@ const BUSY_SHARE: f64 = 0.95;
 /// The least share of the time of which anything is known. Between are losses.
 const KNOWN_SHARE: f64 = 0.8;
 
+/// The least waiting that is a queue's, in jitters of echoes that are released in aggregates.
+const JITTERS: u32 = 4;
+
 /// Half of the 95 % interval in standard deviations of the rates of spans. The present second is
 /// half in the future, and neighbouring spans are alike.
 const DEVIATIONS: f64 = 1.0;
@@ -61,7 +64,8 @@ impl Full {
         self.spans.clear();
     }
 
-    pub(super) fn on_gap(&mut self, gap: &EchoGap) {
+    /// Takes a gap between echoes whose times are off by up to `jitter`.
+    pub(super) fn on_gap(&mut self, gap: &EchoGap, jitter: Duration) {
         let Some(arrived) = gap.arrival_gap() else {
             return;
         };
@@ -82,7 +86,7 @@ impl Full {
         span.packets += gap.packets;
         span.bits += gap.bytes.as_bits_f64();
         span.arrived_s += arrived_s;
-        if gap.waited >= arrived {
+        if gap.waited >= arrived.max(jitter * JITTERS) {
             span.busy_s += arrived_s;
         }
         self.newest = gap.to.arrived;
@@ -168,14 +172,15 @@ mod tests {
             came: Timestamp::from_nanos(number * every_us * 1000),
         };
         for number in 1..count {
-            full.on_gap(&EchoGap {
+            let gap = EchoGap {
                 from: point(number - 1),
                 to: point(number),
                 bytes: Bytes::new(1250),
                 packets: 1,
                 waited,
                 link: LinkState::Unknown,
-            });
+            };
+            full.on_gap(&gap, Duration::ZERO);
         }
         full
     }

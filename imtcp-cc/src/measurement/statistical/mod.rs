@@ -10,7 +10,6 @@
 
 mod change;
 mod full;
-mod peak;
 mod slices;
 mod window;
 
@@ -20,7 +19,6 @@ use crate::estimate::{Estimate, Flags};
 use crate::path::ack::{EchoGap, EchoTiming};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use full::Full;
-use peak::Peak;
 use slices::{SliceView, Slices};
 use std::time::Duration;
 
@@ -54,10 +52,6 @@ const FEWEST_SLICES: usize = 8;
 /// half a per cent, and the window's edges cut packets.
 const SYSTEMATIC_SHARE: f64 = 0.015;
 
-/// The same share if only a lower bound of the capacity is known. With the capacity a fifth low
-/// and half of it available, trains at that rate read 4 % off (docs/ALGORITHM.md, "Capacity").
-const SYSTEMATIC_SHARE_OF_BOUND: f64 = 0.04;
-
 /// The least width of the search range as a share of the value, if none is configured (B_m of
 /// IM 3.2.6).
 /// Streams then reach 15 % to either side. That is more than the doubt about the value after a few
@@ -82,7 +76,6 @@ pub struct StatisticalEstimator {
     /// them.
     timing: EchoTiming,
     jitter: Duration,
-    peak: Peak,
     full: Full,
     /// Whether the link is covered. It follows the complete slices, and changes with them alone.
     link_covered: bool,
@@ -104,7 +97,6 @@ impl StatisticalEstimator {
             application_limited: false,
             timing: EchoTiming::Own,
             jitter: Duration::ZERO,
-            peak: Peak::new(),
             full: Full::new(),
             link_covered: false,
         }
@@ -152,10 +144,7 @@ impl StatisticalEstimator {
 
     /// Two clean echoes followed each other, whether or not their packets belong to a stream.
     pub fn on_gap(&mut self, gap: &EchoGap) {
-        if self.timing == EchoTiming::Foreign {
-            self.peak.on_gap(gap, self.jitter);
-        }
-        self.full.on_gap(gap);
+        self.full.on_gap(gap, self.jitter);
         if self.slices.add(gap) {
             self.look_at_coverage();
         }
@@ -163,20 +152,18 @@ impl StatisticalEstimator {
 
     /// An estimate from all gaps up to `now`.
     pub fn report(&mut self, now: Timestamp) -> Option<Estimate> {
+        let full = self.full_estimate(now);
+        let estimate = full.or_else(|| self.estimate_of_slices(now))?;
+        let is_news = self.latest.is_none_or(|latest| latest.at < estimate.at);
+        self.latest = Some(estimate);
+        is_news.then_some(estimate)
+    }
+
+    fn estimate_of_slices(&mut self, now: Timestamp) -> Option<Estimate> {
         let capacity = self.capacity?;
-        if let Some(estimate) = self.full_estimate(now) {
-            let is_news = self.latest.is_none_or(|latest| latest.at < estimate.at);
-            self.latest = Some(estimate);
-            return is_news.then_some(estimate);
-        }
-        if self.timing == EchoTiming::Foreign {
-            let estimate = self.peak.estimate(now, capacity)?;
-            self.latest = Some(estimate);
-            return Some(estimate);
-        }
-        // Where only deliveries speak for the capacity, the link may be any faster, unless the
-        // path could not carry more just now.
-        if self.bound && !self.peak.met_congestion(now) {
+        // If nobody knows in which direction a packet waited, no gap is known to be busy. And where
+        // only deliveries speak for the capacity, the link may be any faster.
+        if self.timing == EchoTiming::Foreign || self.bound {
             return None;
         }
         let (present, echoed) = self.slices.present()?;
@@ -189,21 +176,15 @@ impl StatisticalEstimator {
             self.collect(capacity, present);
         }
         self.look_at_coverage();
-        let estimate = self.estimate(echoed.min(now), capacity)?;
-        let is_news = self.latest.is_none_or(|latest| latest.at < estimate.at);
-        self.latest = Some(estimate);
-        is_news.then_some(estimate)
+        self.estimate(echoed.min(now), capacity)
     }
 
     /// The estimate of a sender whose packets wait all the time.
     fn full_estimate(&self, now: Timestamp) -> Option<Estimate> {
         let tells = !self.application_limited && self.timing != EchoTiming::Foreign;
-        self.full.estimate(now).filter(|_| tells)
-    }
-
-    /// The path could not carry what was sent.
-    pub fn on_congestion(&mut self, now: Timestamp) {
-        self.peak.on_congestion(now);
+        let mut estimate = self.full.estimate(now).filter(|_| tells)?;
+        estimate.flags.aggregated_acks = self.timing != EchoTiming::Own;
+        Some(estimate)
     }
 
     /// Cuts time into slices. A slice holds several packets, and is long against the jitter of
@@ -273,20 +254,13 @@ impl StatisticalEstimator {
         mean: &window::WindowMean,
     ) -> Estimate {
         let available = (capacity.as_bps_f64() - mean.rate).max(0.0);
-        let share = if self.bound {
-            SYSTEMATIC_SHARE_OF_BOUND
-        } else {
-            SYSTEMATIC_SHARE
-        };
-        let systematic = share * available;
-        // A lower bound of the capacity is no upper bound of the estimate.
-        let most = if self.bound { Bandwidth::MAX } else { capacity };
+        let systematic = SYSTEMATIC_SHARE * available;
         let half = libm::sqrt(mean.half_width * mean.half_width + systematic * systematic);
         Estimate {
             at,
             available: Bandwidth::from_bps_f64(available),
             low: Bandwidth::from_bps_f64(available - half),
-            high: Bandwidth::from_bps_f64(available + half).min(most),
+            high: Bandwidth::from_bps_f64(available + half).min(capacity),
             window,
             flags: Flags {
                 application_limited: self.application_limited,
@@ -319,7 +293,6 @@ impl Estimator for StatisticalEstimator {
         self.slices.clear();
         self.level_start = 0;
         self.changed = false;
-        self.peak.clear();
         self.full.clear();
         self.link_covered = false;
     }

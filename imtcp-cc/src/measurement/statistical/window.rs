@@ -22,6 +22,14 @@ const FARTHEST: u64 = 10;
 /// capacity. The tolerance is needed because a link that is nearly full leaves no room either.
 const REFUTING_SHARE: f64 = 0.1;
 
+/// The window is cut into blocks of this length. What the others sent in the present second differs
+/// from the mean over the window as blocks differ from each other.
+const BLOCK_S: f64 = 0.5;
+
+/// Half of the 95 % interval of the present second, in standard deviations of blocks: the two-sided
+/// point of Student's distribution with the 7 degrees of freedom of a full window.
+const BLOCK_95: f64 = 2.36;
+
 /// The rate of the others' traffic over a window of slices, in bits per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct WindowMean {
@@ -63,11 +71,13 @@ pub(super) fn mean(
     let mut bits = 0.0;
     let mut seen = 0.0;
     let mut variance = 0.0;
+    let mut blocks = Blocks::new(slice_s);
     for (place, view) in views.iter().enumerate() {
         let own = if view.covered { view.seen_s } else { slice_s };
         let weight = own + slice_s * represented(views, place);
         let noise = scatter.noise_of(view);
         let rate = common.rate_of(view, &scatter);
+        blocks.add(view.index, rate);
         time += weight;
         bits += rate * weight;
         seen += view.seen_s.min(own);
@@ -100,10 +110,72 @@ pub(super) fn mean(
     let seen_share = seen / time;
     let doubt = doubt / time;
     let unlike = UNLIKE_SHARE * (1.0 - seen_share).max(0.0) * libm::sqrt(scatter.between);
+    let present = BLOCK_95 * blocks.deviation();
+    let squares =
+        NORMAL_95 * NORMAL_95 * variance + unlike * unlike + doubt * doubt + present * present;
     Some(WindowMean {
         rate,
-        half_width: libm::sqrt(NORMAL_95 * NORMAL_95 * variance + unlike * unlike + doubt * doubt),
+        half_width: libm::sqrt(squares),
     })
+}
+
+/// The means of blocks of slices, and how they differ.
+struct Blocks {
+    slices: u64,
+    /// The block that is being filled.
+    index: Option<u64>,
+    sum: f64,
+    views: f64,
+    /// The number of complete blocks, their mean, and the squares about it (Welford).
+    count: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Blocks {
+    fn new(slice_s: f64) -> Self {
+        let slices = libm::ceil(BLOCK_S / slice_s).clamp(1.0, 1e6);
+        Self {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // clamped
+            slices: slices as u64,
+            index: None,
+            sum: 0.0,
+            views: 0.0,
+            count: 0.0,
+            mean: 0.0,
+            squares: 0.0,
+        }
+    }
+
+    fn add(&mut self, slice: u64, rate: f64) {
+        let index = slice / self.slices;
+        if self.index.is_some_and(|present| present != index) {
+            self.close();
+        }
+        self.index = Some(index);
+        self.sum += rate;
+        self.views += 1.0;
+    }
+
+    fn close(&mut self) {
+        let block = self.sum / self.views;
+        (self.sum, self.views) = (0.0, 0.0);
+        self.count += 1.0;
+        let off = block - self.mean;
+        self.mean += off / self.count;
+        self.squares += off * (block - self.mean);
+    }
+
+    /// The standard deviation of blocks; zero if there are less than two.
+    fn deviation(mut self) -> f64 {
+        if self.views > 0.0 {
+            self.close();
+        }
+        if self.count < 2.0 {
+            return 0.0;
+        }
+        libm::sqrt(self.squares / (self.count - 1.0))
+    }
 }
 
 /// The view that stands for slice `index`, which lies before the one at `place`.
