@@ -103,13 +103,17 @@ fn the_first_is_kept_and_the_others_are_told_in_their_first_slot() {
 }
 
 #[test]
-fn promises_that_do_not_know_of_each_other_all_fail_and_lose_more() {
+fn promises_that_do_not_know_of_each_other_fail_but_for_one_and_lose_more() {
     for seed in SEEDS {
         let (shared, alone) = (hopeless(seed, |_| {}), hopeless(seed, apart));
-        for name in LATER.into_iter().chain([FIRST]) {
-            let slots = kept(&alone, name);
-            assert!(!slots.contains(&true), "seed {seed}, {name}: {slots:?}");
-        }
+        // If the others give up in time, one may find room.
+        let slots: Vec<_> = LATER
+            .into_iter()
+            .chain([FIRST])
+            .map(|name| kept(&alone, name))
+            .collect();
+        let lucky = slots.iter().filter(|slots| slots.contains(&true)).count();
+        assert!(lucky <= 1, "seed {seed}: {slots:?}");
         let (shared, alone) = (lost(&shared), lost(&alone));
         assert!(shared * 1.5 < alone, "seed {seed}: {shared}, {alone} apart");
     }
