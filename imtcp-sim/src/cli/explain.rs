@@ -60,7 +60,11 @@ fn hop_row(name: &str, direction: &str, hop: &HopSettings) -> [String; 6] {
             .map(|burst| format!(" in bursts of {burst}"));
         format!("{:.2} %{}", loss.share * 100.0, burst.unwrap_or_default())
     });
-    let rate = over_time(hop.rate.steps().iter().map(|step| (step.at, step.rate)));
+    let mut rate = over_time(hop.rate.steps().iter().map(|step| (step.at, step.rate)));
+    if let Some(bucket) = hop.bucket {
+        let (kind, after, size) = (bucket.name(), bucket.rate, bucket.size);
+        let _ = write!(rate, "\n{kind}: {after} after {size}");
+    }
     [
         name.to_owned(),
         direction.to_owned(),

@@ -1,12 +1,12 @@
 //! One direction of a link: queue, transmitter, loss, pipe.
 
 use super::jitter::Jitter;
-use super::{Aggregation, Discipline, Loss, LossModel, Owner, Packet};
-use super::{Queue, QueueLimit, Release, Thinning, Waiting};
+use super::{Aggregation, Bucket, BucketSettings, Discipline, Loss, LossModel, Owner, Packet};
+use super::{Queue, QueueLimit, Release, Thinning, Waiting, Without};
 use crate::profile::{Profile, work_of};
 use crate::random::Random;
 use crate::truth::{Meter, Transits};
-use imtcp_cc::units::{Bytes, Timestamp};
+use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -30,6 +30,24 @@ pub struct HopSettings {
     pub keep_every_acknowledgement: u32,
     /// Packets leave in aggregates, as over Wi-Fi; `None` lets each leave by itself.
     pub release: Option<Release>,
+    /// A token bucket: `rate` is that of bursts.
+    pub bucket: Option<BucketSettings>,
+}
+
+impl HopSettings {
+    /// What the hop can carry for ever: its rate, or that of its token bucket if that is lower.
+    pub fn lasting_rate(&self) -> Profile {
+        match self.bucket {
+            Some(bucket) => self.rate.capped(bucket.rate),
+            None => self.rate.clone(),
+        }
+    }
+
+    /// The same at an instant.
+    pub fn lasting_rate_at(&self, at: Timestamp) -> Bandwidth {
+        let rate = self.rate.rate_at(at);
+        self.bucket.map_or(rate, |bucket| rate.min(bucket.rate))
+    }
 }
 
 /// Packets and bytes by fate. At any time `offered` is the sum of all others and of what waits or
@@ -44,6 +62,8 @@ pub struct Counters {
     pub managed: Tally,
     /// Dropped by acknowledgement thinning.
     pub thinned: Tally,
+    /// Dropped by a policer, because there were too few tokens.
+    pub policed: Tally,
     /// Crossed the link: transmitted to the last bit.
     pub crossed: Tally,
     /// Crossed, and then lost at random.
@@ -70,8 +90,10 @@ impl Tally {
 #[derive(Debug)]
 pub struct Hop {
     rate: Profile,
+    lasting_rate: Profile,
     delay: Duration,
     jitter: Jitter,
+    bucket: Option<(Without, Bucket)>,
     queue: Queue,
     loss: Option<Loss>,
     thinning: Thinning,
@@ -110,8 +132,10 @@ impl Hop {
         let chance = Random::for_component(seed, &format!("queue.{name}"));
         Self {
             rate: settings.rate.clone(),
+            lasting_rate: settings.lasting_rate(),
             delay: settings.delay,
             jitter: Jitter::new(settings.jitter, seed, name),
+            bucket: settings.bucket.map(|it| (it.without, Bucket::new(it))),
             queue: Queue::new(settings.queue, &settings.discipline, chance),
             loss: settings.loss.map(|model| Loss::new(model, random())),
             thinning: Thinning::new(settings.keep_every_acknowledgement),
@@ -129,6 +153,12 @@ impl Hop {
         self.counters.offered.add(&packet);
         if self.thinning.drops(&packet) {
             self.counters.thinned.add(&packet);
+            return None;
+        }
+        if let Some((Without::Drop, bucket)) = &mut self.bucket
+            && !bucket.take(now, packet.size)
+        {
+            self.counters.policed.add(&packet);
             return None;
         }
         if self.transmitting.is_none() {
@@ -161,7 +191,8 @@ impl Hop {
         (packet, self.pipe.front().map(|(at, _)| *at))
     }
 
-    /// `surplus` is the work already done for this packet before the rounded instant `now`.
+    /// `surplus` is the work already done for this packet before the rounded instant `now`. A
+    /// packet that has to wait for tokens is begun when they are there.
     fn transmit(
         &mut self,
         now: Timestamp,
@@ -169,13 +200,18 @@ impl Hop {
         came: Timestamp,
         surplus: u64,
     ) -> Timestamp {
+        let started = match &mut self.bucket {
+            Some((Without::Wait, bucket)) => bucket.take_when_there(now, packet.size),
+            _ => now,
+        };
+        let surplus = if started > now { 0 } else { surplus };
         let work = work_of(packet.size).saturating_sub(surplus);
         let never = (Timestamp::from_nanos(u64::MAX), 0);
-        let (finishes, surplus) = self.rate.when(now, work).unwrap_or(never);
+        let (finishes, surplus) = self.rate.when(started, work).unwrap_or(never);
         self.transmitting = Some(Transmission {
             packet,
             came,
-            started: now,
+            started,
             finishes,
             surplus,
         });
@@ -214,9 +250,14 @@ impl Hop {
         (self.pipe.len() == 1).then_some(at)
     }
 
-    /// The rate over time.
-    pub fn rate(&self) -> &Profile {
-        &self.rate
+    /// What the hop can carry for ever, over time: see [`HopSettings::lasting_rate`].
+    pub fn lasting_rate(&self) -> &Profile {
+        &self.lasting_rate
+    }
+
+    /// When a packet first found too few tokens, if the hop has a token bucket.
+    pub fn bucket_spent(&self) -> Option<Timestamp> {
+        self.bucket.as_ref().and_then(|(_, bucket)| bucket.spent())
     }
 
     /// The propagation delay.
@@ -265,6 +306,7 @@ mod tests {
             loss: None,
             keep_every_acknowledgement: 1,
             release: None,
+            bucket: None,
         }
     }
 
@@ -330,6 +372,72 @@ mod tests {
             finish = hop.finish(at).next_finish;
         }
         assert_eq!(last, at_us(1_200_000));
+    }
+
+    /// A link of 100 Mbit/s with a bucket for two packets of 1250 bytes, filled at 10 Mbit/s.
+    fn behind_a_bucket(without: Without) -> Hop {
+        let bucket = BucketSettings {
+            without,
+            rate: Bandwidth::from_mbps(10),
+            size: Bytes::new(2500),
+        };
+        let settings = HopSettings {
+            bucket: Some(bucket),
+            ..settings(Bandwidth::from_mbps(100), QueueLimit::Packets(10))
+        };
+        Hop::new(&settings, 1, "hop")
+    }
+
+    #[test]
+    fn a_shaper_lets_a_burst_through_at_the_rate_of_the_link_and_the_rest_at_its_own() {
+        let mut hop = behind_a_bucket(Without::Wait);
+        let mut finish = None;
+        for _ in 0..4 {
+            finish = hop.offer(Timestamp::ZERO, packet(1250)).or(finish);
+        }
+        let mut finished = Vec::new();
+        while let Some(at) = finish {
+            finished.push(at);
+            finish = hop.finish(at).next_finish;
+        }
+        // A packet takes 0.1 ms on the link and 1 ms of tokens. Two find their tokens; the others
+        // begin 1 and 2 ms after the first.
+        assert_eq!(finished, [100, 200, 1100, 2100].map(at_us));
+        assert_eq!(hop.bucket_spent(), Some(at_us(200)));
+        assert_eq!(hop.counters().policed.packets, 0);
+    }
+
+    #[test]
+    fn a_policer_drops_what_has_no_tokens() {
+        let mut hop = behind_a_bucket(Without::Drop);
+        let offers = [0, 0, 0, 1000, 1000];
+        for us in offers {
+            let _ = hop.offer(at_us(us), packet(1250));
+        }
+        // Two at first, and one when a packet's tokens have come.
+        assert_eq!(hop.counters().policed.packets, 2);
+        assert_eq!(hop.backlog(), Bytes::new(3750));
+        assert_eq!(hop.bucket_spent(), Some(at_us(0)));
+    }
+
+    #[test]
+    fn what_a_hop_carries_for_ever_is_the_lower_of_its_rates() {
+        let mut settings = settings(Bandwidth::from_mbps(100), QueueLimit::Packets(10));
+        let slow = crate::profile::Step {
+            at: at_us(2000),
+            rate: Bandwidth::from_mbps(5),
+        };
+        settings.rate = Profile::stepped(Bandwidth::from_mbps(100), &[slow]);
+        settings.bucket = Some(BucketSettings {
+            without: Without::Wait,
+            rate: Bandwidth::from_mbps(10),
+            size: Bytes::new(2500),
+        });
+        for (us, mbps) in [(0, 10), (1999, 10), (2000, 5)] {
+            let expected = Bandwidth::from_mbps(mbps);
+            assert_eq!(settings.lasting_rate_at(at_us(us)), expected);
+            assert_eq!(settings.lasting_rate().rate_at(at_us(us)), expected);
+        }
     }
 
     #[test]

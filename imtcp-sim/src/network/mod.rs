@@ -1,10 +1,11 @@
 //! The simulated path: links in a row, each with a forward and a reverse hop.
 //!
-//! A hop is a queue, a transmitter and a pipe. A packet waits in the queue, is transmitted at the
-//! hop's rate, may then wait for an aggregate, may be lost, and leaves the pipe one propagation
+//! A hop is a queue, a transmitter and a pipe. A packet waits in the queue, also for tokens where
+//! there is a bucket of them, is transmitted at the hop's rate, may then wait for an aggregate, may be lost, and leaves the pipe one propagation
 //! delay later, which may vary. Rates, sizes and queues are those of IP packets.
 
 mod aggregation;
+mod bucket;
 mod hop;
 mod jitter;
 mod loss;
@@ -14,6 +15,7 @@ mod queue;
 mod thinning;
 
 pub use aggregation::{Aggregation, Release};
+pub use bucket::{Bucket, BucketSettings, Without};
 pub use hop::{Counters, Finished, Hop, HopSettings, Tally};
 pub use loss::{Loss, LossModel};
 pub use packet::{Datagram, Direction, FlowId, Owner, Packet, Stamp};

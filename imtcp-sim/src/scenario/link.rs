@@ -2,7 +2,7 @@
 
 use super::error::{Complaint, ScenarioError};
 use super::reader::{Entry, Section};
-use super::{discipline, quantity};
+use super::{bucket, discipline, quantity};
 use crate::network::{Discipline, HopSettings, LossModel, QueueLimit, Release};
 use crate::profile::{Profile, Step};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
@@ -53,12 +53,17 @@ fn read(name: String, mut section: Section<'_>) -> Result<Link, ScenarioError> {
     let release = release
         .map(|entry| read_release(&entry, rate))
         .transpose()?;
+    let rate = Profile::stepped(rate, &steps);
+    let bucket = section.optional("bucket");
+    let bucket = bucket
+        .map(|entry| bucket::read(&entry, &rate))
+        .transpose()?;
     let reverse = section.optional("reverse");
     let reverse = reverse.map(|entry| entry.section()).transpose()?;
-    let reverse = read_reverse(reverse, rate, delay)?;
+    let reverse = read_reverse(reverse, rate.rate_at(Timestamp::ZERO), delay)?;
     section.finish()?;
     let forward = HopSettings {
-        rate: Profile::stepped(rate, &steps),
+        rate,
         delay,
         jitter,
         queue,
@@ -66,6 +71,7 @@ fn read(name: String, mut section: Section<'_>) -> Result<Link, ScenarioError> {
         loss,
         keep_every_acknowledgement: 1,
         release,
+        bucket,
     };
     Ok(Link {
         name,
@@ -88,6 +94,7 @@ fn read_reverse(
         loss: None,
         keep_every_acknowledgement: 1,
         release: None,
+        bucket: None,
     };
     let Some(mut section) = section else {
         return Ok(hop);
@@ -114,6 +121,9 @@ fn read_reverse(
     }
     if let Some(entry) = section.optional("release") {
         hop.release = Some(read_release(&entry, rate)?);
+    }
+    if let Some(entry) = section.optional("bucket") {
+        hop.bucket = Some(bucket::read(&entry, &hop.rate)?);
     }
     section.finish()?;
     Ok(hop)

@@ -5,6 +5,7 @@
 
 mod alike;
 mod application;
+mod bucket;
 mod column;
 mod description;
 mod discipline;

@@ -20,6 +20,7 @@ mod path;
 pub mod promise;
 mod radio;
 mod repeats;
+mod shaped;
 mod source;
 mod statements;
 mod steps;
@@ -27,7 +28,7 @@ mod tally;
 
 pub use bars::Miss;
 pub use compare::{Extent, Outcome, Paired, Variant, compare};
-pub use path::{Facts, Path};
+pub use path::{Facts, Path, Tokens};
 pub use repeats::{Mean, Repeats};
 pub use tally::Tally;
 
@@ -46,6 +47,8 @@ pub enum Class {
     Managed,
     /// A link whose rate follows a walk, with losses in bursts and aggregates.
     Radio,
+    /// A link behind a token bucket, shaper or policer.
+    Shaped,
     /// Two to five links with traffic on each; the tight one need not be the narrow one.
     Hops,
     /// Acknowledgements that come late, thinned, in aggregates, or over a poor way back.
@@ -62,6 +65,7 @@ impl Class {
         Self::Elastic,
         Self::Managed,
         Self::Radio,
+        Self::Shaped,
         Self::Hops,
         Self::Echoes,
         Self::Hosts,
@@ -78,6 +82,7 @@ impl Class {
             Self::Elastic => "elastic",
             Self::Managed => "managed",
             Self::Radio => "radio",
+            Self::Shaped => "shaped",
             Self::Hops => "hops",
             Self::Echoes => "echoes",
             Self::Hosts => "hosts",
@@ -101,6 +106,7 @@ impl Class {
             Self::Elastic => elastic::draw(seed),
             Self::Managed => managed::draw(seed),
             Self::Radio => radio::draw(seed),
+            Self::Shaped => shaped::draw(seed),
             Self::Hops => hops::draw(seed),
             Self::Echoes => echoes::draw(seed),
             Self::Hosts => hosts::draw(seed),
