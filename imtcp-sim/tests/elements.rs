@@ -73,3 +73,28 @@ fn a_policer_drops_and_no_queue_grows() {
     let rows = &result.truth;
     assert!(rows.iter().all(|row| row.capacity_bps == 10_000_000));
 }
+
+#[test]
+fn a_recorded_link_carries_what_its_trace_has_room_for() {
+    let result = run("cell", &[CUBIC, BULK]);
+    let trace = imtcp_sim::trace::drawn(4);
+    let capacity = result
+        .truth
+        .iter()
+        .map(|row| row.capacity_bps as f64 / 10.0);
+    let capacity: f64 = capacity.sum();
+    // The run is one round of the trace, but for its last deliveries, at 30 s.
+    let room = trace.mean().as_bps_f64() * 30.0;
+    assert!(
+        (room - 100e3..room).contains(&capacity),
+        "{capacity} {room}"
+    );
+    assert!(result.flows[0].reference.steps.is_empty());
+    for (crossed, row) in crossed(&result).iter().zip(&result.truth) {
+        // A packet that takes what is left of one delivery and a part of the next counts with that.
+        let most = row.capacity_bps as f64 / 10.0 + 12_000.0;
+        assert!(*crossed <= most, "{row:?}");
+    }
+    let sum: f64 = crossed(&result).iter().sum();
+    assert!((0.8 * room..=room).contains(&sum), "{sum} of {room}");
+}

@@ -5,7 +5,7 @@ use super::{SurveyArguments, create, survey::Clock};
 use imtcp_sim::output;
 use imtcp_sim::survey::estimate::bars::{Bars, COVERAGE, FALSE_CONFIDENCE};
 use imtcp_sim::survey::estimate::{Reader, Score, Surveyed, Tally, run as read};
-use imtcp_sim::survey::{Class, Path};
+use imtcp_sim::survey::{Class, Path, Traces};
 use std::error::Error;
 
 /// How many of the worst paths are shown.
@@ -15,13 +15,17 @@ const SHOWN: usize = 8;
 ///
 /// # Errors
 /// A bar is missed, or a file cannot be written.
-pub fn run(classes: &[Class], arguments: &SurveyArguments) -> Result<(), Box<dyn Error>> {
+pub fn run(
+    classes: &[Class],
+    arguments: &SurveyArguments,
+    traces: Option<&Traces>,
+) -> Result<(), Box<dyn Error>> {
     if let Some(folder) = &arguments.out {
         create(folder)?;
     }
     let mut surveyed = Vec::new();
     for class in classes {
-        let all = survey(*class, arguments)?;
+        let all = survey(*class, arguments, traces)?;
         let tally = Tally::of(&all);
         print!("{}", report(*class, &all, &tally));
         if let Some(folder) = &arguments.out {
@@ -41,11 +45,15 @@ pub fn run(classes: &[Class], arguments: &SurveyArguments) -> Result<(), Box<dyn
     }
 }
 
-fn survey(class: Class, arguments: &SurveyArguments) -> Result<Vec<Surveyed>, Box<dyn Error>> {
+fn survey(
+    class: Class,
+    arguments: &SurveyArguments,
+    traces: Option<&Traces>,
+) -> Result<Vec<Surveyed>, Box<dyn Error>> {
     let seeds: Vec<u64> = arguments.seeds.0.clone().collect();
     let paths: Vec<Path> = seeds
         .iter()
-        .map(|seed| class.draw(*seed))
+        .map(|seed| class.draw_among(*seed, traces))
         .collect::<Result<_, _>>()?;
     let clock = Clock::new(class, seeds.len());
     let one = |index: usize| -> Result<Surveyed, Failure> {

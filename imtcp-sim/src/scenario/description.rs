@@ -166,6 +166,7 @@ fn keys_of_link(link: &Link) -> Vec<String> {
             ("loss.burst_packets", in_bursts),
             ("release", hop.release.is_some()),
             ("bucket", hop.bucket.is_some()),
+            ("trace", hop.trace.is_some()),
             (
                 "keep_every_acknowledgement",
                 hop.keep_every_acknowledgement > 1,

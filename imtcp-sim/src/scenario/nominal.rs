@@ -32,8 +32,8 @@ impl<'s> Nominal<'s> {
     }
 
     /// Capacity less inelastic cross traffic of the tightest link at `at`, with its index. The
-    /// capacity of a link with a token bucket is its rate after the bucket. Flows are not counted,
-    /// because what they take is up to them.
+    /// capacity of a link with a token bucket is its rate after the bucket, and that of a recorded
+    /// link the mean. Flows are not counted, because what they take is up to them.
     pub fn available(&self, at: Timestamp) -> (usize, Bandwidth) {
         let links = self.route().links();
         let rates = links.map(|link| {

@@ -54,6 +54,11 @@ impl Ground {
     /// A path that is no faster than this.
     pub(super) fn draw_up_to(draw: &mut Draw, most_mbps: f64, cross_share: f64) -> Self {
         let capacity_mbps = draw.rather_low(1.0, most_mbps);
+        Self::draw_at(draw, capacity_mbps, cross_share)
+    }
+
+    /// A path of this capacity.
+    pub(super) fn draw_at(draw: &mut Draw, capacity_mbps: f64, cross_share: f64) -> Self {
         Self {
             capacity_mbps,
             rtt_ms: draw.between(

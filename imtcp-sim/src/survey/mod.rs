@@ -25,12 +25,14 @@ mod source;
 mod statements;
 mod steps;
 mod tally;
+mod traces;
 
 pub use bars::Miss;
 pub use compare::{Extent, Outcome, Paired, Variant, compare};
 pub use path::{Facts, Path, Tokens};
 pub use repeats::{Mean, Repeats};
 pub use tally::Tally;
+pub use traces::Traces;
 
 use crate::scenario::ScenarioError;
 
@@ -45,7 +47,8 @@ pub enum Class {
     Elastic,
     /// A queue managed by CoDel, FQ-CoDel, PIE or RED.
     Managed,
-    /// A link whose rate follows a walk, with losses in bursts and aggregates.
+    /// A link whose rate follows a walk, the rungs of Wi-Fi or a trace, with losses in bursts and
+    /// aggregates.
     Radio,
     /// A link behind a token bucket, shaper or policer.
     Shaped,
@@ -100,12 +103,20 @@ impl Class {
     /// # Errors
     /// None is known: what is drawn is a valid scenario.
     pub fn draw(self, seed: u64) -> Result<Path, ScenarioError> {
+        self.draw_among(seed, None)
+    }
+
+    /// The same. Where there are recorded traces, each radio link follows one of them.
+    ///
+    /// # Errors
+    /// A trace is not there any more.
+    pub fn draw_among(self, seed: u64, traces: Option<&Traces>) -> Result<Path, ScenarioError> {
         match self {
             Self::Fixed => fixed::draw(seed),
             Self::Steps => steps::draw(seed),
             Self::Elastic => elastic::draw(seed),
             Self::Managed => managed::draw(seed),
-            Self::Radio => radio::draw(seed),
+            Self::Radio => radio::draw(seed, traces),
             Self::Shaped => shaped::draw(seed),
             Self::Hops => hops::draw(seed),
             Self::Echoes => echoes::draw(seed),

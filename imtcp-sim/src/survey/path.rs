@@ -53,6 +53,9 @@ pub struct Facts {
     /// The token bucket, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// What the capacity follows, where it varies all the time: its numbers are then the mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follows: Option<String>,
     /// What the flow sends, in words.
     pub sends: String,
     /// What the flow sends, as scenarios write it.
@@ -84,6 +87,7 @@ impl Facts {
             queue_bdp: ground.queue_bdp,
             queue_kind: DROP_TAIL,
             tokens: None,
+            follows: None,
             sends: source.words.clone(),
             application: source.text.clone(),
             bulk: source.mbps.is_none(),
@@ -135,8 +139,10 @@ impl Facts {
             let kilobytes = tokens.bucket_bytes / 1e3;
             format!(", {kind} of {kilobytes:.0} KB at {line:.1} Mbit/s")
         });
+        let follows = self.follows.as_ref();
+        let follows = follows.map_or(String::new(), |what| format!(", {what}"));
         let path = format!(
-            "{phases} Mbit/s, {}, {:.0} ms, {:.1} BDP{queue}{tokens}",
+            "{phases} Mbit/s, {}, {:.0} ms, {:.1} BDP{queue}{tokens}{follows}",
             self.cross, self.rtt_ms, self.queue_bdp
         );
         let beside = match &self.rivals[..] {

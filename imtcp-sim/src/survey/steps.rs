@@ -61,6 +61,7 @@ pub(super) fn draw(seed: u64) -> Result<Path, ScenarioError> {
         queue_bdp,
         queue_kind: DROP_TAIL,
         tokens: None,
+        follows: None,
         sends: source.words,
         application: source.text,
         bulk: source.mbps.is_none(),
