@@ -217,6 +217,7 @@ impl<'s> Simulation<'s> {
         let packet = Packet {
             size: emission.size,
             owner: Owner::Cross,
+            ecn: self.scenario.traffic[source].ecn,
             datagram: None,
         };
         self.offer(self.scenario.traffic[source].hop, packet);

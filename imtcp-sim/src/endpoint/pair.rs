@@ -7,7 +7,7 @@ use super::server::Server;
 use super::surroundings::{PairError, Side, Surroundings};
 use super::{CLIENT, Departures, Moment, SERVER, Tap, config, connection_id};
 use crate::application::{Driver, Progress};
-use crate::network::{Datagram, FlowId, Owner, Packet, Stamp};
+use crate::network::{Datagram, Ecn, FlowId, Owner, Packet, Stamp};
 use crate::random::Random;
 use crate::scenario::{Controller, Flow, Stack};
 use imtcp_cc::quiche::Factory;
@@ -327,6 +327,7 @@ impl Pair {
         Packet {
             size: Bytes::from_usize(payload.len()) + HEADERS,
             owner: Owner::Flow(self.id),
+            ecn: Ecn::NotCapable,
             datagram: Some(Datagram {
                 payload,
                 stamp: Stamp {

@@ -57,8 +57,8 @@ impl HopSettings {
     }
 }
 
-/// Packets and bytes by fate. At any time `offered` is the sum of all others and of what waits or
-/// is being transmitted.
+/// Packets and bytes by fate. At any time `offered` is the sum of what was dropped, thinned, policed
+/// and crossed, and of what waits or is being transmitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Came to the hop.
@@ -67,6 +67,8 @@ pub struct Counters {
     pub overflowed: Tally,
     /// Dropped by the queue's discipline although the queue was not full.
     pub managed: Tally,
+    /// Marked by the queue's discipline, and not dropped.
+    pub marked: Tally,
     /// Dropped by acknowledgement thinning.
     pub thinned: Tally,
     /// Dropped by a policer, because there were too few tokens.
@@ -189,7 +191,7 @@ impl Hop {
         let next = self.queue.pop(now, &mut self.counters);
         Finished {
             next_finish: next
-                .map(|Waiting { packet, came }| self.transmit(now, packet, came, done.surplus)),
+                .map(|Waiting { packet, came, .. }| self.transmit(now, packet, came, done.surplus)),
             next_arrival: self.propagate(now, done.packet),
         }
     }

@@ -18,7 +18,10 @@ pub use aggregation::{Aggregation, Release};
 pub use bucket::{Bucket, BucketSettings, Without};
 pub use hop::{Counters, Finished, Hop, HopSettings, Tally};
 pub use loss::{Loss, LossModel};
-pub use packet::{Datagram, Direction, FlowId, Owner, Packet, Stamp};
+pub use packet::{Datagram, Direction, Ecn, FlowId, Owner, Packet, Stamp};
 pub use path::{HopId, Network, Onward, Route};
-pub use queue::{CoDelSettings, Discipline, PieSettings, Queue, QueueLimit, RedSettings, Waiting};
+pub use queue::{
+    CoDelSettings, Discipline, DualPi2Settings, PieSettings, Queue, QueueLimit, RedSettings,
+    Waiting,
+};
 pub use thinning::Thinning;

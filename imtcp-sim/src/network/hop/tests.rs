@@ -1,6 +1,6 @@
 //! Hops, with times and counts worked out by hand.
 
-use super::super::FlowId;
+use super::super::{Ecn, FlowId};
 use super::*;
 use imtcp_cc::units::Bandwidth;
 
@@ -23,6 +23,7 @@ fn packet(size: u64) -> Packet {
     Packet {
         size: Bytes::new(size),
         owner: Owner::Flow(FlowId(0)),
+        ecn: Ecn::NotCapable,
         datagram: None,
     }
 }
