@@ -98,3 +98,54 @@ fn a_recorded_link_carries_what_its_trace_has_room_for() {
     let sum: f64 = crossed(&result).iter().sum();
     assert!((0.8 * room..=room).contains(&sum), "{sum} of {room}");
 }
+
+/// Packets that a link marked and dropped early, and those that the flow found lost.
+fn marks(result: &RunResult) -> [u64; 3] {
+    let link = result.link("bottleneck").expect("the link").forward;
+    let lost = result.flows[0].lost_packets;
+    [link.marked.packets, link.managed.packets, lost]
+}
+
+#[test]
+fn a_flow_that_takes_marks_is_marked_and_not_dropped_from() {
+    // PIE and DualPI2 drop above a tenth and a quarter, which the end of slow start reaches.
+    for (stack, queue, most) in [
+        ("quiche", "{ kind = \"codel\", limit = \"500 KB\" }", 0),
+        ("quinn", "{ kind = \"codel\", limit = \"500 KB\" }", 0),
+        ("noq", "{ kind = \"fq-codel\", limit = \"500 KB\" }", 0),
+        ("quiche", "{ kind = \"pie\", limit = \"500 KB\" }", 250),
+        (
+            "quiche",
+            "{ kind = \"red\", limit = \"500 KB\", lower = \"50 KB\", upper = \"300 KB\" }",
+            0,
+        ),
+        ("quiche", "{ kind = \"dualpi2\", limit = \"500 KB\" }", 30),
+    ] {
+        let keys = [
+            ("link.bottleneck.queue", queue),
+            ("flow.main.receiver.stack", stack),
+        ];
+        let result = run("marked", &keys);
+        let [marked, dropped, lost] = marks(&result);
+        assert!((10..500).contains(&marked), "{queue}: {marked}");
+        assert!(dropped <= most && lost <= most, "{queue}: {dropped} {lost}");
+        let goodput = result.flows[0].goodput_bps;
+        assert!(goodput > 16_000_000, "{queue}: {goodput}");
+        let keys = [keys[0], keys[1], ("flow.main.imtcp.takes_marks", "false")];
+        let [marked, dropped, lost] = marks(&run("marked", &keys));
+        assert_eq!(marked, 0, "{queue}");
+        assert!(dropped > 2 && lost > 2, "{queue}: {dropped} {lost}");
+    }
+}
+
+#[test]
+fn the_short_queue_of_dualpi2_is_short() {
+    let result = run("dualpi2", &[]);
+    let [marked, dropped, _] = marks(&result);
+    assert!(marked > 100 && dropped <= 2, "{marked} {dropped}");
+    // 20 ms of propagation and a packet or two before it: the classic queue aims at 15 ms.
+    let delay = &result.cross_delays[0];
+    assert!(delay.mean_ms < 23.0, "{delay:?}");
+    let rtt = result.flows[0].rtt_ms.expect("round trips");
+    assert!(rtt.p50_ms > 44.0, "{rtt:?}");
+}

@@ -67,6 +67,8 @@ pub struct Packet {
 pub struct Datagram {
     /// The UDP payload.
     pub payload: Vec<u8>,
+    /// The ECN field with which it arrived.
+    pub ecn: Ecn,
     /// For the simulator's own round-trip times.
     pub stamp: Stamp,
 }

@@ -45,7 +45,7 @@ pub enum Class {
     Steps,
     /// One to twenty flows beside, which take what they can get.
     Elastic,
-    /// A queue managed by CoDel, FQ-CoDel, PIE or RED.
+    /// A queue managed by CoDel, FQ-CoDel, PIE, RED or `DualPI2`, with marks or without.
     Managed,
     /// A link whose rate follows a walk, the rungs of Wi-Fi or a trace, with losses in bursts and
     /// aggregates.
