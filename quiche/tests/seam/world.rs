@@ -37,6 +37,9 @@ pub struct Passage {
     pub mark: Mark,
 }
 
+/// What a datagram is when it arrives: addresses, mark, sender, bytes.
+type Travelling = (RecvInfo, Mark, Side, Vec<u8>);
+
 /// What the link does with a datagram.
 pub enum Fate {
     Deliver,
@@ -70,7 +73,7 @@ pub struct World {
     pub remembers: bool,
     /// The server has received something, or a timer of its ran out, since it sent last.
     pub server_is_woken: bool,
-    on_the_way: BTreeMap<(Instant, u64), (RecvInfo, Mark, Side, Vec<u8>)>,
+    on_the_way: BTreeMap<(Instant, u64), Travelling>,
     count: u64,
     scratch: Vec<u8>,
 }

@@ -191,7 +191,7 @@ impl Client for FamilyClient {
     fn receive(&mut self, moment: Moment<'_>, payload: &mut [u8], (_, ecn): (u64, Ecn)) {
         let now = moment.instant();
         let mut answer = Vec::new();
-        let arrived = (payload.as_ref(), codepoint(ecn));
+        let arrived = (&*payload, codepoint(ecn));
         match deliver(&mut self.endpoint, now, arrived, &mut answer) {
             Some(DatagramEvent::ConnectionEvent(_, event)) => self.connection.handle_event(event),
             Some(DatagramEvent::Response(_)) => self.answers.push_back(answer),
