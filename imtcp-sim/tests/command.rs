@@ -287,8 +287,11 @@ fn drawn_traces_are_written_and_radio_links_follow_them() {
         let output = imtcp_sim(&arguments);
         String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
     };
-    let said = survey(&["radio", "--traces", &name]);
+    let page = out.with_extension("html").display().to_string();
+    let said = survey(&["radio", "--traces", &name, "--html", &page]);
     assert!(said.contains("drawn-"), "{said}");
+    let page = std::fs::read_to_string(page).expect("it is written");
+    assert!(page.starts_with("<!doctype html>") && page.contains("\"class\":\"radio\""));
     let said = survey(&["fixed", "--traces", &name]);
     assert!(
         said.contains("traces are for the class radio; name it"),

@@ -111,9 +111,14 @@ struct SurveyArguments {
     traces: Option<PathBuf>,
     /// Folder for a CSV file with every path, and the scenarios of those that miss a bar. With
     /// --promise, for promise.html and the scenarios of paths where a promise was broken. With
-    /// --estimates, for each path's scores, what was read there, and all scenarios.
+    /// --estimates, for each path's scores, what was read there, all scenarios, and the page
+    /// estimates.html.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// With --estimates, write one page to look at to this file: the classes with their bars, the
+    /// worst paths, and what was read on each path over time. It needs no other file.
+    #[arg(long, value_name = "FILE", requires = "estimates")]
+    html: Option<PathBuf>,
     /// Survey estimates instead of the cost of measuring: what an application reads at every tenth
     /// of a second, against the truth around it. Others read beside: the paper's estimator, the
     /// flow's own delivery rate, BBRv2, and an oracle.

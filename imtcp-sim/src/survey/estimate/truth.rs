@@ -30,9 +30,7 @@ impl Truth {
         let link = |link| Link {
             delay: network.delay_since_crossing(flow, link),
             available_bps: left(simulation, flow, link, bins),
-            capacity_bps: (0..bins)
-                .map(|bin| capacity(forward(simulation, link), bin) as f64)
-                .collect(),
+            capacity_bps: capacities(simulation, link, bins),
         };
         let links: Vec<Link> = network.route(flow).links().map(link).collect();
         let along: Vec<_> = links
@@ -68,6 +66,22 @@ impl Truth {
         let delays = self.links.iter().map(|link| link.delay);
         delays.min().unwrap_or_default()
     }
+}
+
+/// The capacity of a link in each bin. That of a recorded link is the mean of the second around, as
+/// the truth is: in a single bin it may have no opportunity at all.
+fn capacities(simulation: &Simulation<'_>, link: usize, bins: usize) -> Vec<f64> {
+    const AROUND: usize = 5;
+    let hop = forward(simulation, link);
+    let all: Vec<f64> = (0..bins).map(|bin| capacity(hop, bin) as f64).collect();
+    if simulation.scenario().links[link].forward.trace.is_none() {
+        return all;
+    }
+    let mean = |bin: usize| {
+        let around = &all[bin.saturating_sub(AROUND)..bins.min(bin + AROUND + 1)];
+        around.iter().sum::<f64>() / around.len() as f64
+    };
+    (0..bins).map(mean).collect()
 }
 
 /// What the bins leave for a flow on a link. A queue that is fair leaves a share.
