@@ -8,6 +8,7 @@ use super::source::{source, whole};
 use super::traces::{Recorded, Traces};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::trace::drawn;
+use std::cmp::Ordering;
 
 /// The most of the mean capacity that inelastic traffic takes.
 const CROSS_SHARE: f64 = 0.5;
@@ -15,6 +16,9 @@ const CROSS_SHARE: f64 = 0.5;
 const WALK: [f64; 2] = [0.2, 2.0];
 /// The rates of 802.11n from MCS 0 to 7, as shares of the mean capacity: MCS 7 is twice of it.
 const RUNGS: [f64; 8] = [0.2, 0.4, 0.6, 0.8, 1.2, 1.6, 1.8, 2.0];
+/// How often a sender on Wi-Fi leaves the best rung, and how often another becomes the best.
+const TRIES: f64 = 0.3;
+const MOVES: f64 = 0.03;
 /// The mean capacity is no higher than this, in Mbit/s.
 const FASTEST_MBPS: f64 = 400.0;
 
@@ -92,10 +96,12 @@ pub(super) fn draw(seed: u64, traces: Option<&Traces>) -> Result<Path, ScenarioE
     })
 }
 
-/// A walk up and down the rungs of Wi-Fi, with some time on each.
+/// The rungs of Wi-Fi, with some time on each: mostly the best and its neighbours. Now and then
+/// another is the best.
 fn rungs(draw: &mut Draw, ground: &Ground, duration_s: f64) -> String {
     let mean_s = draw.between(0.05, 0.5);
-    let mut rung = draw.count(2, 5);
+    let mut best = draw.count(2, 7);
+    let mut rung = best;
     let mut at_s = 0.001;
     let mut steps = Vec::new();
     while at_s < duration_s - 0.001 {
@@ -104,11 +110,17 @@ fn rungs(draw: &mut Draw, ground: &Ground, duration_s: f64) -> String {
             "{{ at = \"{at_s:.3} s\", rate = \"{bps} bit/s\" }}"
         ));
         at_s += draw.evenly(0.5, 1.5) * mean_s;
-        let up = draw.chance(0.5);
-        let far = draw.count(1, 2);
-        rung = match up {
-            true => (rung + far).min(7),
-            false => rung.saturating_sub(far),
+        if draw.chance(MOVES) {
+            best = draw.count(2, 7);
+        }
+        // A sender tries other rungs, and comes back.
+        let away = draw.chance(TRIES);
+        rung = match rung.cmp(&best) {
+            Ordering::Less if !away => rung + 1,
+            Ordering::Greater if !away => rung - 1,
+            Ordering::Equal if !away => rung,
+            _ if draw.chance(0.5) => (rung + 1).min(7),
+            _ => rung.saturating_sub(1),
         };
     }
     steps.join(", ")

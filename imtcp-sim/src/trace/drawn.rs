@@ -55,8 +55,8 @@ impl Cell {
     fn draw(random: &mut Random) -> Self {
         let mut between = |[low, high]: [f64; 2]| low * libm::pow(high / low, random.uniform());
         let mean_mbps = between(MEAN_MBPS);
-        let stride_ms = between([20.0, 200.0]);
-        let stride = between([0.1, 0.5]);
+        let stride_ms = between([50.0, 500.0]);
+        let stride = between([0.05, 0.5]);
         let between_ms = between([3_000.0, 30_000.0]);
         let outage_ms = between([50.0, 500.0]);
         let bunch = random.uniform();
