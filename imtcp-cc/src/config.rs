@@ -221,10 +221,10 @@ impl Config {
         self.remember_paths
     }
 
-    /// Whether routers may mark packets instead of dropping them (ECN, RFC 3168). The window answers
-    /// a mark as it answers a loss (RFC 9002, section 7.1). Packets are marked only if the
-    /// transport's adapter and the application write what they say into IP headers. False unless
-    /// set.
+    /// Whether routers may mark packets instead of dropping them (ECN, RFC 3168). The window
+    /// answers a mark as it answers a loss (RFC 9002, section 7.1). Packets are marked only if
+    /// the transport's adapter and the application write what they say into IP headers. False
+    /// unless set.
     pub fn takes_marks(&self) -> bool {
         self.takes_marks
     }

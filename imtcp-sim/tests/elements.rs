@@ -75,6 +75,32 @@ fn a_policer_drops_and_no_queue_grows() {
 }
 
 #[test]
+fn who_sends_what_the_truth_says_finds_tokens_and_who_sends_more_does_not() {
+    // Bursts of 16 Mbit/s beside 5.7 take 146 KB out of the bucket in a tenth of a second, and leave
+    // 6 of 10 Mbit/s on average.
+    let policer = "{ kind = \"policer\", rate = \"10 Mbit/s\", size = \"200 KB\" }";
+    let policed = |mbps: f64| {
+        let application = format!("{{ kind = \"datagrams\", rate = \"{mbps} Mbit/s\" }}");
+        let keys = [
+            CUBIC,
+            ("link.bottleneck.bucket", policer),
+            ("flow.main.application", &application),
+        ];
+        let result = run("boost", &keys);
+        let sum: u64 = result.truth.iter().map(|row| row.flow_bps["main"]).sum();
+        let link = result.link("bottleneck").expect("the link").forward;
+        (
+            sum as f64 / result.truth.len() as f64 / 1e6,
+            link.policed.packets,
+        )
+    };
+    let (below, none) = policed(5.4);
+    assert!((5.6..5.9).contains(&below) && none == 0, "{below} {none}");
+    let (above, some) = policed(6.2);
+    assert!(above > 6.0 && some > 100, "{above} {some}");
+}
+
+#[test]
 fn a_recorded_link_carries_what_its_trace_has_room_for() {
     let result = run("cell", &[CUBIC, BULK]);
     let trace = imtcp_sim::trace::drawn(4);

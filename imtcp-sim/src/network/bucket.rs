@@ -141,7 +141,8 @@ mod tests {
     fn what_waits_gets_its_tokens_one_after_the_other() {
         let mut bucket = bucket(2);
         let begins = [0, 0, 0, 1000, 2500].map(|us| bucket.take_when_there(at_us(us), SIZE));
-        // Two at once; one waits for 1 ms and the next for 2. At 2.5 ms half of the tokens are there.
+        // Two at once; one waits for 1 ms and the next for 2. At 2.5 ms half of the tokens are
+        // there.
         assert_eq!(begins, [0, 0, 1000, 2000, 3000].map(at_us));
     }
 

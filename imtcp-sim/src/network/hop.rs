@@ -57,8 +57,8 @@ impl HopSettings {
     }
 }
 
-/// Packets and bytes by fate. At any time `offered` is the sum of what was dropped, thinned, policed
-/// and crossed, and of what waits or is being transmitted.
+/// Packets and bytes by fate. At any time `offered` is the sum of what was dropped, thinned,
+/// policed and crossed, and of what waits or is being transmitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Came to the hop.

@@ -1,8 +1,9 @@
 //! The simulated path: links in a row, each with a forward and a reverse hop.
 //!
 //! A hop is a queue, a transmitter and a pipe. A packet waits in the queue, also for tokens where
-//! there is a bucket of them, is transmitted at the hop's rate, may then wait for an aggregate, may be lost, and leaves the pipe one propagation
-//! delay later, which may vary. Rates, sizes and queues are those of IP packets.
+//! there is a bucket of them, is transmitted at the hop's rate or at the opportunities of a trace,
+//! may then wait for an aggregate, may be lost, and leaves the pipe one propagation delay later,
+//! which may vary. Rates, sizes and queues are those of IP packets.
 
 mod aggregation;
 mod bucket;

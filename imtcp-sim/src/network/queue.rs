@@ -1,6 +1,6 @@
 //! What waits for the transmitter, and what is dropped instead: at the tail when the queue is full,
-//! or before that by a discipline that manages it. A discipline marks in place of dropping where the
-//! packet's sender takes marks.
+//! or before that by a discipline that manages it. A discipline marks in place of dropping where
+//! the packet's sender takes marks.
 
 mod codel;
 mod dual;

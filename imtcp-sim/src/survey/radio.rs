@@ -1,5 +1,5 @@
-//! The class `radio`: one link whose rate follows a walk, the rungs of Wi-Fi or a trace, with losses
-//! in bursts and aggregates.
+//! The class `radio`: one link whose rate follows a walk, the rungs of Wi-Fi or a trace, with
+//! losses in bursts and aggregates.
 
 use super::draw::Draw;
 use super::ground::{Client, Ground};

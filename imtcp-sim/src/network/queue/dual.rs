@@ -1,6 +1,6 @@
-//! `DualPI2`, after the pseudo-code of RFC 9332, appendix A: senders that take many marks for little
-//! (ECT(1) and CE) have a short queue of their own, and a PI controller couples it to the classic
-//! queue, so that both kinds of senders get about the same rate.
+//! `DualPI2`, after the pseudo-code of RFC 9332, appendix A: senders that take many marks for
+//! little (ECT(1) and CE) have a short queue of their own, and a PI controller couples it to the
+//! classic queue, so that both kinds of senders get about the same rate.
 
 use super::{Fifo, Waiting};
 use crate::network::Ecn;

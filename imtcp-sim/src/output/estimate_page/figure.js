@@ -2,7 +2,8 @@
 // Draws one path: capacity, truth, estimate with its interval, lower bounds, and silence.
 const paths = JSON.parse(document.getElementById("data").textContent);
 const [classes, seeds] = ["class", "seed"].map(id => document.getElementById(id));
-const [chart, words, readout] = ["chart", "words", "readout"].map(id => document.getElementById(id));
+const [chart, words, readout] =
+  ["chart", "words", "readout"].map(id => document.getElementById(id));
 const W = 1100, H = 360, LEFT = 60, RIGHT = 10, TOP = 10, BOTTOM = 40, OLD_MS = 1000;
 
 /** Four hexadecimal digits a number; ffff is nothing. */
@@ -68,7 +69,8 @@ function draw(one) {
   const at = seconds => x((seconds - one.from_s) / one.step_s);
   const svg = element("svg", { viewBox: `0 0 ${W} ${H}`, role: "img" });
   for (const mbps of ticks(0, top, 6)) {
-    svg.append(element("line", { class: "grid", x1: LEFT, x2: W - RIGHT, y1: y(mbps), y2: y(mbps) }));
+    const level = { class: "grid", x1: LEFT, x2: W - RIGHT, y1: y(mbps), y2: y(mbps) };
+    svg.append(element("line", level));
     const text = { x: LEFT - 6, y: y(mbps) + 4, "text-anchor": "end" };
     svg.append(element("text", text, Number(mbps.toPrecision(6))));
   }
@@ -93,7 +95,8 @@ function draw(one) {
     ["bound", bound]]) {
     svg.append(element("path", { class: name, d: line(values, x, y) }));
   }
-  const cursor = element("line", { class: "cursor", y1: TOP, y2: H - BOTTOM, visibility: "hidden" });
+  const hidden = { class: "cursor", y1: TOP, y2: H - BOTTOM, visibility: "hidden" };
+  const cursor = element("line", hidden);
   svg.append(cursor);
   svg.addEventListener("pointermove", event => {
     const box = svg.getBoundingClientRect();
