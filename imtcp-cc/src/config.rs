@@ -46,6 +46,7 @@ pub struct Config {
     longest_hold: Duration,
     measured_start: bool,
     remember_paths: bool,
+    takes_marks: bool,
 }
 
 impl Config {
@@ -220,6 +221,14 @@ impl Config {
         self.remember_paths
     }
 
+    /// Whether routers may mark packets instead of dropping them (ECN, RFC 3168). The window
+    /// answers a mark as it answers a loss (RFC 9002, section 7.1). Packets are marked only if
+    /// the transport's adapter and the application write what they say into IP headers. False
+    /// unless set.
+    pub fn takes_marks(&self) -> bool {
+        self.takes_marks
+    }
+
     /// The bytes of each packet's UDP payload that count as headers when application data is
     /// counted; at most 400, and 48 unless set.
     pub fn packet_overhead(&self) -> Bytes {
@@ -307,6 +316,7 @@ impl Default for ConfigBuilder {
                 longest_hold: LONGEST_HOLD,
                 measured_start: false,
                 remember_paths: false,
+                takes_marks: false,
             },
         }
     }
@@ -368,6 +378,8 @@ impl ConfigBuilder {
         measured_start: bool,
         /// See [`Config::remember_paths`].
         remember_paths: bool,
+        /// See [`Config::takes_marks`].
+        takes_marks: bool,
     }
 
     /// See [`Config::initial_window_packets`]; 2 to 100.

@@ -17,5 +17,6 @@ pub mod score;
 pub mod simulation;
 pub mod statistics;
 pub mod survey;
+pub mod trace;
 pub mod traffic;
 pub mod truth;

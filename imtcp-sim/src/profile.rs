@@ -76,6 +76,18 @@ impl Profile {
         clipped
     }
 
+    /// The same rates, but none above `limit`.
+    #[must_use]
+    pub fn capped(&self, limit: Bandwidth) -> Self {
+        let cap = |step: &Step| Step {
+            at: step.at,
+            rate: step.rate.min(limit),
+        };
+        Self {
+            steps: self.steps.iter().map(cap).collect(),
+        }
+    }
+
     /// Every rate times a ratio.
     #[must_use]
     pub fn scaled(&self, ratio: f64) -> Self {

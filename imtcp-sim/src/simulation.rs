@@ -208,7 +208,8 @@ impl<'s> Simulation<'s> {
             Direction::Forward => Side::Client,
             Direction::Reverse => Side::Server,
         };
-        if let Some(datagram) = packet.datagram {
+        if let Some(mut datagram) = packet.datagram {
+            datagram.ecn = packet.ecn;
             self.with_pair(flow, |pair, around| pair.receive(side, datagram, around));
         }
     }
@@ -217,6 +218,7 @@ impl<'s> Simulation<'s> {
         let packet = Packet {
             size: emission.size,
             owner: Owner::Cross,
+            ecn: self.scenario.traffic[source].ecn,
             datagram: None,
         };
         self.offer(self.scenario.traffic[source].hop, packet);

@@ -262,3 +262,45 @@ fn a_survey_writes_every_path_and_knows_its_classes() {
         "{errors}"
     );
 }
+
+#[test]
+fn drawn_traces_are_written_and_radio_links_follow_them() {
+    let out = folder("traces");
+    let _ = std::fs::remove_dir_all(&out);
+    let name = out.display().to_string();
+    let output = imtcp_sim(&["traces", &name, "--seeds", "5..6"]);
+    assert!(output.status.success(), "{output:?}");
+    for seed in [5, 6] {
+        let file = out.join(format!("drawn-{seed}.trace"));
+        let text = std::fs::read_to_string(file).expect("it is written");
+        let last: u32 = text
+            .lines()
+            .last()
+            .expect("lines")
+            .parse()
+            .expect("a number");
+        assert_eq!(last, 30_000);
+    }
+    let survey = |more: &[&str]| {
+        let mut arguments = vec!["survey", "--estimates", "--seeds", "1..1"];
+        arguments.extend(more);
+        let output = imtcp_sim(&arguments);
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    let page = out.with_extension("html").display().to_string();
+    let said = survey(&["radio", "--traces", &name, "--html", &page]);
+    assert!(said.contains("drawn-"), "{said}");
+    let page = std::fs::read_to_string(page).expect("it is written");
+    assert!(page.starts_with("<!doctype html>") && page.contains("\"class\":\"radio\""));
+    let said = survey(&["fixed", "--traces", &name]);
+    assert!(
+        said.contains("traces are for the class radio; name it"),
+        "{said}"
+    );
+    std::fs::write(out.join("x.trace"), "7\nseven\n").expect("it can be written");
+    let said = survey(&["radio", "--traces", &name]);
+    assert!(
+        said.contains("x.trace:2: `seven` is no millisecond of a delivery"),
+        "{said}"
+    );
+}

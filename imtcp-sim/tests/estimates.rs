@@ -46,6 +46,7 @@ classes! {
     links_beside_elastic_flows_are_read: Elastic, 0.45, 4.0;
     managed_queues_are_read: Managed, 0.6, 6.0;
     radio_links_are_read: Radio, 0.55, 4.5;
+    links_behind_token_buckets_are_read: Shaped, 0.2, 90.0;
     several_links_are_read: Hops, 0.6, 2.5;
     poor_echoes_are_read: Echoes, 0.88, 7.0;
     busy_hosts_are_read: Hosts, 0.6, 2.5;

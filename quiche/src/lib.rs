@@ -17,6 +17,8 @@ mod cc;
 #[cfg(false)]
 mod clock;
 #[cfg(false)]
+mod ecn;
+#[cfg(false)]
 mod entropy;
 #[cfg(false)]
 mod extension_params;

@@ -29,6 +29,8 @@ pub struct Controller {
     initial_rtt: Duration,
     /// Packets marked by congested routers, as last reported.
     congestion_marks: u64,
+    /// Whether packets may be marked.
+    takes_marks: bool,
     /// The packets of the last acknowledgement. It keeps its memory.
     acked: Vec<AckedPacket>,
     memory: Option<Arc<Memory>>,
@@ -91,6 +93,7 @@ impl Controller {
         let packets = u32::try_from(path.initial_window_packets).unwrap_or(u32::MAX);
         let config = config.or_transport(packets, path.initial_rtt);
         let initial_rtt = config.initial_rtt().unwrap_or(path.initial_rtt);
+        let takes_marks = config.takes_marks();
         let core = ImTcp::new(config, max_datagram, subscriber);
         let common = Common::of(path);
         let own = core.promise();
@@ -109,6 +112,7 @@ impl Controller {
             core: core.on_path(info).bounded_by(bounds, host(peer)),
             origin: common.map_or(Origin(path.now), |common| common.origin),
             congestion_marks: 0,
+            takes_marks,
             acked: Vec::with_capacity(MOST_ACKED),
             memory,
             peer,
@@ -201,6 +205,10 @@ impl CongestionController for Controller {
         } else {
             gaps.on_unplanned();
         }
+    }
+
+    fn takes_marks(&self) -> bool {
+        self.takes_marks
     }
 
     fn sends_singly(&self) -> bool {

@@ -24,7 +24,10 @@ pub fn print(scenario: &Scenario) {
 fn path(scenario: &Scenario) -> String {
     let mut path = "servers ".to_owned();
     for link in &scenario.links {
-        let rate = link.forward.rate.rate_at(Timestamp::ZERO);
+        let rate = match &link.forward.trace {
+            Some(trace) => trace.mean(),
+            None => link.forward.rate.rate_at(Timestamp::ZERO),
+        };
         // Writing into a string cannot fail.
         let _ = write!(
             path,
@@ -60,7 +63,17 @@ fn hop_row(name: &str, direction: &str, hop: &HopSettings) -> [String; 6] {
             .map(|burst| format!(" in bursts of {burst}"));
         format!("{:.2} %{}", loss.share * 100.0, burst.unwrap_or_default())
     });
-    let rate = over_time(hop.rate.steps().iter().map(|step| (step.at, step.rate)));
+    let mut rate = match &hop.trace {
+        Some(trace) => {
+            let (name, mean, period) = (trace.name(), trace.mean(), trace.period());
+            format!("{mean} on average\ntrace {name}\nrepeats every {period:?}")
+        }
+        None => over_time(hop.rate.steps().iter().map(|step| (step.at, step.rate))),
+    };
+    if let Some(bucket) = hop.bucket {
+        let (kind, after, size) = (bucket.name(), bucket.rate, bucket.size);
+        let _ = write!(rate, "\n{kind}: {after} after {size}");
+    }
     [
         name.to_owned(),
         direction.to_owned(),

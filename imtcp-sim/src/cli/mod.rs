@@ -15,6 +15,7 @@ mod seeds;
 mod summary;
 mod survey;
 mod sweep;
+mod traces;
 
 use clap::{Args, Parser, Subcommand};
 use imtcp_sim::scenario::Scenario;
@@ -53,6 +54,9 @@ enum Command {
     Survey(SurveyArguments),
     /// List the built-in scenarios and sweeps.
     List,
+    /// Write drawn packet-delivery traces, in the format of mahimahi: a rate that walks, deliveries
+    /// in bunches, outages. Links follow them by their names, too: trace = "drawn-7".
+    Traces(TracesArguments),
     /// Show a scenario's topology, round trips, bandwidth-delay product and nominal truth.
     Explain(ExplainArguments),
     /// Score the estimates of a server that ran a scenario outside the simulator, and print the
@@ -101,11 +105,20 @@ struct SurveyArguments {
     /// Write everything to this file, as an array with one object per class.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Let each path of the class radio follow one of the packet-delivery traces of this folder, in
+    /// the format of mahimahi, begun anywhere: the seed says which and where.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "promise")]
+    traces: Option<PathBuf>,
     /// Folder for a CSV file with every path, and the scenarios of those that miss a bar. With
     /// --promise, for promise.html and the scenarios of paths where a promise was broken. With
-    /// --estimates, for each path's scores, what was read there, and all scenarios.
+    /// --estimates, for each path's scores, what was read there, all scenarios, and the page
+    /// estimates.html.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// With --estimates, write one page to look at to this file: the classes with their bars, the
+    /// worst paths, and what was read on each path over time. It needs no other file.
+    #[arg(long, value_name = "FILE", requires = "estimates")]
+    html: Option<PathBuf>,
     /// Survey estimates instead of the cost of measuring: what an application reads at every tenth
     /// of a second, against the truth around it. Others read beside: the paper's estimator, the
     /// flow's own delivery rate, BBRv2, and an oracle.
@@ -135,6 +148,15 @@ struct SurveyArguments {
     /// How many paths to run at the same time.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
+}
+
+#[derive(Debug, Args)]
+struct TracesArguments {
+    /// The folder for `drawn-SEED.trace`.
+    folder: PathBuf,
+    /// One trace for each seed from A to B, both included.
+    #[arg(long, value_name = "A..B", default_value = "1..8")]
+    seeds: Seeds,
 }
 
 #[derive(Debug, Args)]
@@ -258,6 +280,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Survey(arguments) => survey::run(&arguments),
+        Command::Traces(arguments) => traces::run(&arguments),
         Command::List => {
             list::print();
             Ok(())

@@ -4,7 +4,7 @@ use super::pool::{self, Failure};
 use super::{SurveyArguments, create};
 use imtcp_sim::output;
 use imtcp_sim::survey::bars::{AGE_ABOVE_MS, GOODPUT_EACH, GOODPUT_MEDIAN};
-use imtcp_sim::survey::{Class, Extent, Mean, Miss, Paired, Path, Tally, compare};
+use imtcp_sim::survey::{Class, Extent, Mean, Miss, Paired, Path, Tally, Traces, compare};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::error::Error;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,16 +27,20 @@ pub fn run(arguments: &SurveyArguments) -> Result<(), Box<dyn Error>> {
         true => all,
         false => &arguments.classes[..],
     };
+    let traces = arguments.traces.as_deref().map(Traces::read).transpose()?;
     if arguments.promise {
         return super::promised::run(classes(Class::PROMISED), arguments);
     }
     let classes = classes(Class::ALL);
+    if traces.is_some() && !classes.contains(&Class::Radio) {
+        return Err("traces are for the class radio; name it, or leave out --traces".into());
+    }
     if arguments.estimates {
-        return super::estimated::run(classes, arguments);
+        return super::estimated::run(classes, arguments, traces.as_ref());
     }
     let mut surveyed = Vec::new();
     for class in classes {
-        surveyed.push((*class, survey(*class, arguments)?));
+        surveyed.push((*class, survey(*class, arguments, traces.as_ref())?));
     }
     if let Some(file) = &arguments.json {
         output::survey_json(&surveyed, file)?;
@@ -48,11 +52,15 @@ pub fn run(arguments: &SurveyArguments) -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn survey(class: Class, arguments: &SurveyArguments) -> Result<Vec<Paired>, Box<dyn Error>> {
+fn survey(
+    class: Class,
+    arguments: &SurveyArguments,
+    traces: Option<&Traces>,
+) -> Result<Vec<Paired>, Box<dyn Error>> {
     let seeds: Vec<u64> = arguments.seeds.0.clone().collect();
     let paths: Vec<Path> = seeds
         .iter()
-        .map(|seed| class.draw(*seed))
+        .map(|seed| class.draw_among(*seed, traces))
         .collect::<Result<_, _>>()?;
     let extent = Extent {
         placebo: arguments.placebo,

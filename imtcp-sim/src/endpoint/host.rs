@@ -170,7 +170,7 @@ fn round_up(at: Timestamp, tick: Duration) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::Stamp;
+    use crate::network::{Ecn, Stamp};
     use imtcp_cc::units::Bandwidth;
 
     fn us(us: u64) -> Timestamp {
@@ -188,6 +188,7 @@ mod tests {
 
     fn datagram(number: u64) -> Datagram {
         Datagram {
+            ecn: Ecn::NotCapable,
             payload: Vec::new(),
             stamp: Stamp {
                 number,

@@ -12,6 +12,7 @@ mod clock;
 mod config;
 mod delivery;
 mod departures;
+mod ecn;
 mod host;
 mod pair;
 mod pool;

@@ -5,9 +5,9 @@ use super::delivery::Delivery;
 use super::host::Host;
 use super::server::Server;
 use super::surroundings::{PairError, Side, Surroundings};
-use super::{CLIENT, Departures, Moment, SERVER, Tap, config, connection_id};
+use super::{CLIENT, Departures, Moment, SERVER, Tap, config, connection_id, ecn};
 use crate::application::{Driver, Progress};
-use crate::network::{Datagram, FlowId, Owner, Packet, Stamp};
+use crate::network::{Datagram, Ecn, FlowId, Owner, Packet, Stamp};
 use crate::random::Random;
 use crate::scenario::{Controller, Flow, Stack};
 use imtcp_cc::quiche::Factory;
@@ -132,11 +132,15 @@ impl Pair {
         for (came, datagram) in batch.drain(..) {
             around.now = came;
             self.set_time(around);
-            let Datagram { mut payload, stamp } = datagram;
-            match side {
+            let Datagram {
+                mut payload,
+                ecn,
+                stamp,
+            } = datagram;
+            quiche::ecn::with(ecn::mark(ecn), || match side {
                 Side::Server => self.server_receives(&mut payload, stamp, around),
-                Side::Client => self.client_receives(&mut payload, stamp, around),
-            }
+                Side::Client => self.client_receives(&mut payload, (ecn, stamp), around),
+            });
             around.pool.give(payload);
         }
         self.batch = batch;
@@ -250,11 +254,16 @@ impl Pair {
         Some(Server::new(connection, self.paced_by_caller))
     }
 
-    fn client_receives(&mut self, payload: &mut [u8], stamp: Stamp, around: &mut Surroundings<'_>) {
+    fn client_receives(
+        &mut self,
+        payload: &mut [u8],
+        (ecn, stamp): (Ecn, Stamp),
+        around: &mut Surroundings<'_>,
+    ) {
         let Some(client) = &mut self.client else {
             return;
         };
-        client.receive(around.moment(), payload, stamp.number);
+        client.receive(around.moment(), payload, (stamp.number, ecn));
         self.last_seen = Some((stamp.sent, around.now));
         self.delivery.read(around.now, client.read());
         if self.delivery.completed.is_none() && self.application.size() == Some(self.delivery.bytes)
@@ -317,6 +326,11 @@ impl Pair {
 
     fn packet(&mut self, side: Side, now: Timestamp, payload: Vec<u8>) -> Packet {
         let number = self.sent;
+        // Clients take no marks: what they send is hardly more than acknowledgements.
+        let ecn = match side {
+            Side::Server => self.server().map_or(Ecn::NotCapable, ecn::sent),
+            Side::Client => Ecn::NotCapable,
+        };
         let answers = match side {
             Side::Server => {
                 self.sent += 1;
@@ -327,8 +341,10 @@ impl Pair {
         Packet {
             size: Bytes::from_usize(payload.len()) + HEADERS,
             owner: Owner::Flow(self.id),
+            ecn,
             datagram: Some(Datagram {
                 payload,
+                ecn,
                 stamp: Stamp {
                     number,
                     sent: now,

@@ -1,20 +1,24 @@
 //! One direction of a link: queue, transmitter, loss, pipe.
 
 use super::jitter::Jitter;
-use super::{Aggregation, Discipline, Loss, LossModel, Owner, Packet};
-use super::{Queue, QueueLimit, Release, Thinning, Waiting};
+use super::{Aggregation, Bucket, BucketSettings, Discipline, Loss, LossModel, Owner, Packet};
+use super::{Queue, QueueLimit, Release, Thinning, Waiting, Without};
 use crate::profile::{Profile, work_of};
 use crate::random::Random;
+use crate::trace::{Playback, Trace};
 use crate::truth::{Meter, Transits};
-use imtcp_cc::units::{Bytes, Timestamp};
+use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a hop is made of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HopSettings {
-    /// IP-layer rate over time; never zero.
+    /// IP-layer rate over time; never zero, but where there is a trace.
     pub rate: Profile,
+    /// When packets may leave. The rate is then what the trace can carry in each tenth of a second.
+    pub trace: Option<Arc<Trace>>,
     /// Propagation delay.
     pub delay: Duration,
     /// Each packet's delay is drawn from `delay` less this to `delay` plus this. No packet
@@ -30,10 +34,31 @@ pub struct HopSettings {
     pub keep_every_acknowledgement: u32,
     /// Packets leave in aggregates, as over Wi-Fi; `None` lets each leave by itself.
     pub release: Option<Release>,
+    /// A token bucket: `rate` is that of bursts.
+    pub bucket: Option<BucketSettings>,
 }
 
-/// Packets and bytes by fate. At any time `offered` is the sum of all others and of what waits or
-/// is being transmitted.
+impl HopSettings {
+    /// What the hop can carry for ever: its rate, or that of its token bucket if that is lower.
+    pub fn lasting_rate(&self) -> Profile {
+        match self.bucket {
+            Some(bucket) => self.rate.capped(bucket.rate),
+            None => self.rate.clone(),
+        }
+    }
+
+    /// The same at an instant. A trace changes all the time, so its mean is taken.
+    pub fn lasting_rate_at(&self, at: Timestamp) -> Bandwidth {
+        let rate = match &self.trace {
+            Some(trace) => trace.mean(),
+            None => self.rate.rate_at(at),
+        };
+        self.bucket.map_or(rate, |bucket| rate.min(bucket.rate))
+    }
+}
+
+/// Packets and bytes by fate. At any time `offered` is the sum of what was dropped, thinned,
+/// policed and crossed, and of what waits or is being transmitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Came to the hop.
@@ -42,8 +67,12 @@ pub struct Counters {
     pub overflowed: Tally,
     /// Dropped by the queue's discipline although the queue was not full.
     pub managed: Tally,
+    /// Marked by the queue's discipline, and not dropped.
+    pub marked: Tally,
     /// Dropped by acknowledgement thinning.
     pub thinned: Tally,
+    /// Dropped by a policer, because there were too few tokens.
+    pub policed: Tally,
     /// Crossed the link: transmitted to the last bit.
     pub crossed: Tally,
     /// Crossed, and then lost at random.
@@ -70,8 +99,11 @@ impl Tally {
 #[derive(Debug)]
 pub struct Hop {
     rate: Profile,
+    lasting_rate: Profile,
+    playback: Option<Playback>,
     delay: Duration,
     jitter: Jitter,
+    bucket: Option<(Without, Bucket)>,
     queue: Queue,
     loss: Option<Loss>,
     thinning: Thinning,
@@ -110,8 +142,11 @@ impl Hop {
         let chance = Random::for_component(seed, &format!("queue.{name}"));
         Self {
             rate: settings.rate.clone(),
+            lasting_rate: settings.lasting_rate(),
+            playback: settings.trace.clone().map(Playback::new),
             delay: settings.delay,
             jitter: Jitter::new(settings.jitter, seed, name),
+            bucket: settings.bucket.map(|it| (it.without, Bucket::new(it))),
             queue: Queue::new(settings.queue, &settings.discipline, chance),
             loss: settings.loss.map(|model| Loss::new(model, random())),
             thinning: Thinning::new(settings.keep_every_acknowledgement),
@@ -129,6 +164,12 @@ impl Hop {
         self.counters.offered.add(&packet);
         if self.thinning.drops(&packet) {
             self.counters.thinned.add(&packet);
+            return None;
+        }
+        if let Some((Without::Drop, bucket)) = &mut self.bucket
+            && !bucket.take(now, packet.size)
+        {
+            self.counters.policed.add(&packet);
             return None;
         }
         if self.transmitting.is_none() {
@@ -150,7 +191,7 @@ impl Hop {
         let next = self.queue.pop(now, &mut self.counters);
         Finished {
             next_finish: next
-                .map(|Waiting { packet, came }| self.transmit(now, packet, came, done.surplus)),
+                .map(|Waiting { packet, came, .. }| self.transmit(now, packet, came, done.surplus)),
             next_arrival: self.propagate(now, done.packet),
         }
     }
@@ -161,7 +202,8 @@ impl Hop {
         (packet, self.pipe.front().map(|(at, _)| *at))
     }
 
-    /// `surplus` is the work already done for this packet before the rounded instant `now`.
+    /// `surplus` is the work already done for this packet before the rounded instant `now`. A
+    /// packet that has to wait for tokens is begun when they are there.
     fn transmit(
         &mut self,
         now: Timestamp,
@@ -169,13 +211,25 @@ impl Hop {
         came: Timestamp,
         surplus: u64,
     ) -> Timestamp {
-        let work = work_of(packet.size).saturating_sub(surplus);
-        let never = (Timestamp::from_nanos(u64::MAX), 0);
-        let (finishes, surplus) = self.rate.when(now, work).unwrap_or(never);
+        let started = match &mut self.bucket {
+            Some((Without::Wait, bucket)) => bucket.take_when_there(now, packet.size),
+            _ => now,
+        };
+        let (started, finishes, surplus) = if let Some(playback) = &mut self.playback {
+            // All of it crosses at an opportunity.
+            let finishes = playback.when(started, packet.size);
+            (finishes, finishes, 0)
+        } else {
+            let surplus = if started > now { 0 } else { surplus };
+            let work = work_of(packet.size).saturating_sub(surplus);
+            let never = (Timestamp::from_nanos(u64::MAX), 0);
+            let (finishes, surplus) = self.rate.when(started, work).unwrap_or(never);
+            (started, finishes, surplus)
+        };
         self.transmitting = Some(Transmission {
             packet,
             came,
-            started: now,
+            started,
             finishes,
             surplus,
         });
@@ -214,9 +268,14 @@ impl Hop {
         (self.pipe.len() == 1).then_some(at)
     }
 
-    /// The rate over time.
-    pub fn rate(&self) -> &Profile {
-        &self.rate
+    /// What the hop can carry for ever, over time: see [`HopSettings::lasting_rate`].
+    pub fn lasting_rate(&self) -> &Profile {
+        &self.lasting_rate
+    }
+
+    /// When a packet first found too few tokens, if the hop has a token bucket.
+    pub fn bucket_spent(&self) -> Option<Timestamp> {
+        self.bucket.as_ref().and_then(|(_, bucket)| bucket.spent())
     }
 
     /// The propagation delay.
@@ -250,113 +309,4 @@ impl Hop {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::FlowId;
-    use super::*;
-    use imtcp_cc::units::Bandwidth;
-
-    fn settings(rate: Bandwidth, queue: QueueLimit) -> HopSettings {
-        HopSettings {
-            rate: Profile::constant(rate),
-            delay: Duration::from_millis(10),
-            jitter: Duration::ZERO,
-            queue,
-            discipline: Discipline::DropTail,
-            loss: None,
-            keep_every_acknowledgement: 1,
-            release: None,
-        }
-    }
-
-    fn packet(size: u64) -> Packet {
-        Packet {
-            size: Bytes::new(size),
-            owner: Owner::Flow(FlowId(0)),
-            datagram: None,
-        }
-    }
-
-    fn at_us(us: u64) -> Timestamp {
-        Timestamp::from_origin(Duration::from_micros(us))
-    }
-
-    #[test]
-    fn a_packet_takes_serialisation_and_propagation() {
-        // 1250 bytes at 10 Mbit/s: 1 ms, then 10 ms of propagation.
-        let queue = QueueLimit::Packets(10);
-        let mut hop = Hop::new(&settings(Bandwidth::from_mbps(10), queue), 1, "hop");
-        assert_eq!(hop.offer(at_us(500), packet(1250)), Some(at_us(1500)));
-        let finished = hop.finish(at_us(1500));
-        assert_eq!(finished.next_arrival, Some(at_us(11_500)));
-        assert_eq!(finished.next_finish, None);
-        assert_eq!(hop.arrive().0.map(|p| p.size), Some(Bytes::new(1250)));
-    }
-
-    #[test]
-    fn a_byte_queue_holds_its_bytes_and_drops_the_rest() {
-        let queue = QueueLimit::Bytes(Bytes::new(3000));
-        let mut hop = Hop::new(&settings(Bandwidth::from_mbps(10), queue), 1, "hop");
-        // One in the transmitter, two of 1500 waiting; then neither 1500 nor 40 bytes fit.
-        for size in [1500, 1500, 1500, 1500, 40] {
-            let _ = hop.offer(Timestamp::ZERO, packet(size));
-        }
-        assert_eq!(hop.backlog(), Bytes::new(4500));
-        let overflowed = hop.counters().overflowed;
-        assert_eq!((overflowed.packets, overflowed.bytes), (2, 1540));
-    }
-
-    #[test]
-    fn a_packet_queue_counts_small_packets_like_large_ones() {
-        let queue = QueueLimit::Packets(2);
-        let mut hop = Hop::new(&settings(Bandwidth::from_mbps(10), queue), 1, "hop");
-        for size in [1500, 40, 40, 40] {
-            let _ = hop.offer(Timestamp::ZERO, packet(size));
-        }
-        assert_eq!(hop.counters().overflowed.packets, 1);
-    }
-
-    #[test]
-    fn back_to_back_packets_lose_no_fraction_of_a_nanosecond() {
-        // 1500 bytes at 7 Mbit/s take 12/7 ms; 700 of them exactly 1.2 s.
-        let queue = QueueLimit::Packets(1000);
-        let mut hop = Hop::new(&settings(Bandwidth::from_mbps(7), queue), 1, "hop");
-        let mut finish = None;
-        for _ in 0..700 {
-            finish = hop.offer(Timestamp::ZERO, packet(1500)).or(finish);
-        }
-        let mut last = Timestamp::ZERO;
-        while let Some(at) = finish {
-            last = at;
-            finish = hop.finish(at).next_finish;
-        }
-        assert_eq!(last, at_us(1_200_000));
-    }
-
-    #[test]
-    fn bytes_in_are_bytes_out_plus_queued_plus_dropped() {
-        let queue = QueueLimit::Bytes(Bytes::new(20_000));
-        let mut random = Random::for_component(3, "conservation");
-        let mut hop = Hop::new(&settings(Bandwidth::from_mbps(10), queue), 1, "hop");
-        let mut agenda = crate::engine::Agenda::default();
-        // Offered about 1.2 times the rate: the queue overflows at times.
-        for index in 0..2000u64 {
-            agenda.schedule(at_us(index * 500), None);
-        }
-        while let Some(finish) = agenda.next_before(at_us(900_000)) {
-            let now = agenda.now();
-            let next = match finish {
-                Some(()) => hop.finish(now).next_finish,
-                None => hop.offer(now, packet(if random.chance(0.5) { 1460 } else { 40 })),
-            };
-            if let Some(at) = next {
-                agenda.schedule(at, Some(()));
-            }
-            let c = hop.counters();
-            let accounted = c.crossed.bytes + c.overflowed.bytes + hop.backlog().get();
-            assert_eq!(c.offered.bytes, accounted, "at {now}");
-        }
-        assert!(hop.counters().overflowed.packets > 100);
-        let metered = hop.meter().total_bytes(Owner::Flow(FlowId(0)));
-        assert_eq!(metered, hop.counters().crossed.bytes);
-    }
-}
+mod tests;

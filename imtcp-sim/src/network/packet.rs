@@ -24,6 +24,31 @@ pub enum Owner {
     Flow(FlowId),
 }
 
+/// The ECN field of an IP packet (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// The sender takes no marks: a queue drops instead.
+    #[default]
+    NotCapable,
+    /// ECT(0): a mark is a loss to the sender.
+    Ect0,
+    /// ECT(1): the sender takes many marks for little (RFC 9331).
+    Ect1,
+    /// A queue has marked the packet.
+    Experienced,
+}
+
+impl Ecn {
+    /// Marks the packet, if its sender takes marks.
+    pub(super) fn mark(&mut self) -> bool {
+        let can = *self != Self::NotCapable;
+        if can {
+            *self = Self::Experienced;
+        }
+        can
+    }
+}
+
 /// An IP packet.
 #[derive(Debug)]
 pub struct Packet {
@@ -31,6 +56,8 @@ pub struct Packet {
     pub size: Bytes,
     /// Its owner.
     pub owner: Owner,
+    /// What queues may do instead of dropping it, and have done.
+    pub ecn: Ecn,
     /// What an endpoint gets to see; cross traffic carries nothing.
     pub datagram: Option<Datagram>,
 }
@@ -40,6 +67,8 @@ pub struct Packet {
 pub struct Datagram {
     /// The UDP payload.
     pub payload: Vec<u8>,
+    /// The ECN field with which it arrived.
+    pub ecn: Ecn,
     /// For the simulator's own round-trip times.
     pub stamp: Stamp,
 }

@@ -1,25 +1,28 @@
 //! What waits for the transmitter, and what is dropped instead: at the tail when the queue is full,
-//! or before that by a discipline that manages it.
-//!
-//! No flow here sets ECN marks, so the disciplines drop where they could mark.
+//! or before that by a discipline that manages it. A discipline marks in place of dropping where
+//! the packet's sender takes marks.
 
 mod codel;
+mod dual;
 mod fair;
 mod pie;
 mod red;
 
 pub use codel::CoDelSettings;
+pub use dual::DualPi2Settings;
 pub use pie::PieSettings;
 pub use red::RedSettings;
 
 use super::{Counters, Packet};
 use crate::random::Random;
 use codel::CoDel;
+use dual::DualPi2;
 use fair::FairQueue;
 use imtcp_cc::units::{Bytes, Timestamp};
 use pie::Pie;
 use red::Red;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// How much may wait. The packet being transmitted does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +56,8 @@ pub enum Discipline {
     Pie(PieSettings),
     /// RED (Floyd and Jacobson 1993), gentle.
     Red(RedSettings),
+    /// DualPI2 (RFC 9332): a queue for ECT(1), and one for all others.
+    DualPi2(DualPi2Settings),
 }
 
 impl Discipline {
@@ -64,6 +69,7 @@ impl Discipline {
             Self::FqCoDel(_) => "fq-codel",
             Self::Pie(_) => "pie",
             Self::Red(_) => "red",
+            Self::DualPi2(_) => "dualpi2",
         }
     }
 }
@@ -75,6 +81,27 @@ pub struct Waiting {
     pub packet: Packet,
     /// When it came.
     pub came: Timestamp,
+    /// Whether this queue has marked it.
+    pub marked: bool,
+}
+
+impl Waiting {
+    fn new(packet: Packet, came: Timestamp) -> Self {
+        Self {
+            packet,
+            came,
+            marked: false,
+        }
+    }
+
+    /// Marks the packet, if its sender takes marks.
+    fn mark(&mut self) -> bool {
+        let before = self.packet.ecn;
+        let can = self.packet.ecn.mark();
+        // It may have come with a mark of another queue.
+        self.marked |= before != self.packet.ecn;
+        can
+    }
 }
 
 /// Packets, first in first out.
@@ -88,6 +115,12 @@ impl Fifo {
     fn push(&mut self, waiting: Waiting) {
         self.bytes += waiting.packet.size;
         self.waiting.push_back(waiting);
+    }
+
+    /// How long the packet at the head has waited.
+    fn delay(&self, now: Timestamp) -> Duration {
+        let head = self.waiting.front();
+        head.map_or(Duration::ZERO, |head| now.saturating_since(head.came))
     }
 
     fn pop(&mut self) -> Option<Waiting> {
@@ -111,6 +144,7 @@ enum Kind {
     Fair(FairQueue),
     Pie(Fifo, Pie),
     Red(Fifo, Red),
+    Dual(DualPi2),
 }
 
 impl Queue {
@@ -123,6 +157,7 @@ impl Queue {
             Discipline::FqCoDel(settings) => Kind::Fair(FairQueue::new(*settings)),
             Discipline::Pie(settings) => Kind::Pie(fifo, Pie::new(*settings, random)),
             Discipline::Red(settings) => Kind::Red(fifo, Red::new(*settings, random)),
+            Discipline::DualPi2(settings) => Kind::Dual(DualPi2::new(*settings)),
         };
         Self { limit, kind }
     }
@@ -130,19 +165,30 @@ impl Queue {
     /// Takes a packet, or drops it or another one, which `counters` are told.
     pub fn push(&mut self, now: Timestamp, packet: Packet, counters: &mut Counters) {
         let limit = self.limit;
-        let is_full = |fifo: &Fifo| !limit.holds(fifo.bytes + packet.size, fifo.waiting.len() + 1);
-        let (fifo, early) = match &mut self.kind {
-            Kind::DropTail(fifo) | Kind::CoDel(fifo, _) => (fifo, false),
+        let mut waiting = Waiting::new(packet, now);
+        let size = waiting.packet.size;
+        let is_full = |fifo: &Fifo| !limit.holds(fifo.bytes + size, fifo.waiting.len() + 1);
+        // Whether the packet is dropped early, and whether a mark would do.
+        let (fifo, early, may_mark) = match &mut self.kind {
+            Kind::DropTail(fifo) | Kind::CoDel(fifo, _) => (fifo, false, false),
             Kind::Pie(fifo, pie) => {
                 let early = pie.drops(now, fifo);
-                (fifo, early)
+                (fifo, early, pie.may_mark())
             }
             Kind::Red(fifo, red) => {
                 let early = red.drops(now, fifo);
-                (fifo, early)
+                (fifo, early, red.may_mark())
+            }
+            Kind::Dual(dual) => {
+                if limit.holds(dual.bytes() + size, dual.packets() + 1) {
+                    dual.push(waiting);
+                } else {
+                    counters.overflowed.add(&waiting.packet);
+                }
+                return;
             }
             Kind::Fair(fair) => {
-                fair.push(Waiting { packet, came: now });
+                fair.push(waiting);
                 while !limit.holds(fair.bytes(), fair.packets()) {
                     match fair.drop_from_fattest() {
                         Some(dropped) => counters.overflowed.add(&dropped.packet),
@@ -153,11 +199,11 @@ impl Queue {
             }
         };
         if is_full(fifo) {
-            counters.overflowed.add(&packet);
-        } else if early {
-            counters.managed.add(&packet);
+            counters.overflowed.add(&waiting.packet);
+        } else if early && !(may_mark && waiting.mark()) {
+            counters.managed.add(&waiting.packet);
         } else {
-            fifo.push(Waiting { packet, came: now });
+            fifo.push(waiting);
         }
     }
 
@@ -165,13 +211,18 @@ impl Queue {
     /// told.
     pub fn pop(&mut self, now: Timestamp, counters: &mut Counters) -> Option<Waiting> {
         let drop = &mut |dropped: Waiting| counters.managed.add(&dropped.packet);
-        match &mut self.kind {
+        let next = match &mut self.kind {
             Kind::DropTail(fifo) => fifo.pop(),
             Kind::CoDel(fifo, codel) => codel.pop(fifo, now, drop),
             Kind::Fair(fair) => fair.pop(now, drop),
             Kind::Pie(fifo, pie) => pie.pop(fifo, now),
             Kind::Red(fifo, red) => red.pop(fifo, now),
+            Kind::Dual(dual) => dual.pop(now, drop),
+        };
+        if let Some(marked) = next.as_ref().filter(|next| next.marked) {
+            counters.marked.add(&marked.packet);
         }
+        next
     }
 
     /// Bytes waiting.
@@ -182,6 +233,7 @@ impl Queue {
             | Kind::Pie(fifo, _)
             | Kind::Red(fifo, _) => fifo.bytes,
             Kind::Fair(fair) => fair.bytes(),
+            Kind::Dual(dual) => dual.bytes(),
         }
     }
 }
@@ -189,9 +241,8 @@ impl Queue {
 /// What tests put into queues.
 #[cfg(test)]
 mod samples {
-    use super::super::{FlowId, Owner};
+    use super::super::{Ecn, FlowId, Owner};
     use super::*;
-    use std::time::Duration;
 
     pub(super) fn ms(ms: f64) -> Timestamp {
         Timestamp::from_origin(Duration::from_secs_f64(ms / 1e3))
@@ -201,11 +252,64 @@ mod samples {
         let packet = Packet {
             size: Bytes::new(1500),
             owner: Owner::Flow(FlowId(flow)),
+            ecn: Ecn::NotCapable,
             datagram: None,
         };
-        Waiting {
-            packet,
-            came: ms(came_ms),
+        Waiting::new(packet, ms(came_ms))
+    }
+
+    /// The same from a sender that takes marks.
+    pub(super) fn capable(flow: usize, came_ms: f64, ecn: Ecn) -> Waiting {
+        let mut waiting = waiting(flow, came_ms);
+        waiting.packet.ecn = ecn;
+        waiting
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Ecn;
+    use super::samples::{capable, ms};
+    use super::*;
+
+    /// Drops and marks of a queue that is filled with a thousand packets and emptied.
+    fn early(ecn: Ecn, upper: Bytes) -> [u64; 2] {
+        let red = RedSettings {
+            lower: Bytes::new(1),
+            upper,
+            most: 1.0,
+            transmission: Duration::from_millis(1),
+        };
+        let limit = QueueLimit::Packets(10_000);
+        let random = Random::for_component(1, "queue");
+        let mut queue = Queue::new(limit, &Discipline::Red(red), random);
+        let mut counters = Counters::default();
+        for _ in 0..1000 {
+            let packet = capable(0, 0.0, ecn).packet;
+            queue.push(ms(0.0), packet, &mut counters);
         }
+        while queue.pop(ms(0.0), &mut counters).is_some() {}
+        [counters.managed.packets, counters.marked.packets]
+    }
+
+    #[test]
+    fn a_mark_takes_the_place_of_an_early_drop_where_the_sender_takes_marks() {
+        // The mean stays below this threshold.
+        let upper = Bytes::new(3_000_000);
+        let [dropped, marked] = early(Ecn::NotCapable, upper);
+        assert!(dropped > 50 && marked == 0, "{dropped} {marked}");
+        for ecn in [Ecn::Ect0, Ecn::Ect1] {
+            let [dropped, marked] = early(ecn, upper);
+            assert!(dropped == 0 && marked > 50, "{dropped} {marked}");
+        }
+        // What comes marked is no mark of this queue.
+        assert_eq!(early(Ecn::Experienced, upper), [0, 0]);
+    }
+
+    #[test]
+    fn above_the_upper_threshold_everybody_is_dropped() {
+        let [dropped, marked] = early(Ecn::Ect0, Bytes::new(30_000));
+        assert!(dropped > 500, "{dropped}");
+        assert!((1..400).contains(&marked), "{marked}");
     }
 }

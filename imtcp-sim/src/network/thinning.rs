@@ -43,13 +43,14 @@ impl Thinning {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FlowId;
+    use super::super::{Ecn, FlowId};
     use super::*;
 
     fn packet(owner: Owner, size: u64) -> Packet {
         Packet {
             size: Bytes::new(size),
             owner,
+            ecn: Ecn::NotCapable,
             datagram: None,
         }
     }

@@ -3,8 +3,10 @@
 
 mod chart;
 mod comparison;
+mod estimate_page;
 mod estimates;
 mod figure;
+mod page;
 mod promise_plots;
 mod promise_report;
 mod qlog;
@@ -15,6 +17,7 @@ mod sweep;
 mod sweep_figures;
 
 pub use comparison::comparison_files;
+pub use estimate_page::EstimatePage;
 pub use estimates::{estimate_files, estimate_json};
 pub use figure::figures;
 pub use promise_report::{promise_files, promise_json};

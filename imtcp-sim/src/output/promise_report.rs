@@ -2,6 +2,7 @@
 //! paths where a promise was broken.
 
 use super::OutputError;
+use super::page::{escaped, percent, table};
 use super::promise_plots::{forecasts, kept, rivals};
 use crate::survey::Class;
 use crate::survey::promise::{Carrier, Promised, Row, Tally};
@@ -178,38 +179,4 @@ fn worst(paths: &[Promised]) -> String {
         );
     }
     table + "</table>\n"
-}
-
-fn table(header: &[&str]) -> String {
-    let mut table = "<table><tr>".to_owned();
-    for name in header {
-        let _ = write!(table, "<th>{}</th>", escaped(name));
-    }
-    table + "</tr>\n"
-}
-
-fn percent(share: f64, digits: usize) -> String {
-    format!("{:.digits$}", share * 100.0)
-}
-
-/// Text for a page: nothing of it is taken for markup.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace('\'', "&#39;")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_of_a_text_is_taken_for_markup() {
-        assert_eq!(
-            escaped("<b a=\"1\" c='2'>&amp;"),
-            "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;"
-        );
-    }
 }

@@ -16,6 +16,7 @@ pub use promise::{BesideRivals, PromiseResult, Reported, SlotPoint, Slots};
 pub use rivals::RivalShare;
 pub use sweep::{SweepRow, SweepRun};
 pub use truth::{TruthRow, available_on};
+pub(crate) use truth::{bins, capacity, forward, users};
 
 use crate::network::{Counters, Direction, FlowId, HopId};
 use crate::simulation::Simulation;

@@ -16,7 +16,7 @@ pub struct TruthRow {
     /// Where the bin begins, in seconds.
     #[serde(rename = "t")]
     pub t_s: f64,
-    /// What could have crossed.
+    /// What could have crossed. Behind a token bucket it is the rate at which tokens come.
     pub capacity_bps: u64,
     /// Cross traffic that did.
     pub cross_bps: u64,
@@ -53,42 +53,66 @@ fn row(simulation: &Simulation<'_>, link: usize, bin: usize) -> TruthRow {
 pub(super) fn available(simulation: &Simulation<'_>, flow: FlowId) -> Available {
     let network = simulation.network();
     let links = network.route(flow).links().map(|link| {
-        let bins = 0..bins(simulation.scenario());
-        let available = bins.map(|bin| available_on(simulation, flow, link, bin).as_bps_f64());
+        let available = available_on(simulation, flow, link, bins(simulation.scenario()));
         (
             network.delay_since_crossing(flow, link),
-            available.collect(),
+            available.into_iter().map(Bandwidth::as_bps_f64).collect(),
         )
     });
     Available::along(&links.collect::<Vec<_>>())
 }
 
-/// What a bin leaves for a flow on a link: the capacity less the cross traffic and the other flows.
-/// The flow's own bytes do not count.
+/// What each of the first bins leaves for a flow on a link: the capacity less the cross traffic and
+/// the other flows. The flow's own bytes do not count.
+///
+/// Behind a token bucket the capacity is the rate at which tokens come. Others may cross faster
+/// than that for a while. The tokens that they take beyond the rate are missing afterwards, and the
+/// bins after it leave less until the bucket is as full as it was.
 pub fn available_on(
     simulation: &Simulation<'_>,
     flow: FlowId,
     link: usize,
-    bin: usize,
-) -> Bandwidth {
+    bins: usize,
+) -> Vec<Bandwidth> {
     let hop = forward(simulation, link);
-    let others = users(simulation.scenario(), link).filter(|user| *user != flow);
-    let rate = |user| hop.meter().rate(Owner::Flow(user), bin).as_bps();
-    let used = others.map(rate).sum::<u64>() + hop.meter().rate(Owner::Cross, bin).as_bps();
-    Bandwidth::from_bps(capacity(hop, bin).saturating_sub(used))
+    let others: Vec<FlowId> = users(simulation.scenario(), link)
+        .filter(|user| *user != flow)
+        .collect();
+    let used = (0..bins).map(|bin| {
+        let rate = |user: &FlowId| hop.meter().rate(Owner::Flow(*user), bin).as_bps();
+        others.iter().map(rate).sum::<u64>() + hop.meter().rate(Owner::Cross, bin).as_bps()
+    });
+    let used = used.zip((0..bins).map(|bin| capacity(hop, bin)));
+    let borrows = simulation.scenario().links[link].forward.bucket.is_some();
+    left(used, borrows).map(Bandwidth::from_bps).collect()
 }
 
-fn bins(scenario: &Scenario) -> usize {
+/// What is left in each bin, from pairs of what is used and what the capacity is. Where bins can
+/// borrow, what is used beyond the capacity is paid back by the bins behind.
+fn left(bins: impl Iterator<Item = (u64, u64)>, borrows: bool) -> impl Iterator<Item = u64> {
+    let mut debt = 0;
+    bins.map(move |(used, capacity)| {
+        let wanted = used + debt;
+        if borrows {
+            debt = wanted.saturating_sub(capacity);
+        }
+        capacity.saturating_sub(wanted)
+    })
+}
+
+/// How many whole bins a run has.
+pub(crate) fn bins(scenario: &Scenario) -> usize {
     usize::try_from(scenario.duration.as_nanos() / BIN.as_nanos()).unwrap_or(usize::MAX)
 }
 
-fn capacity(hop: &Hop, bin: usize) -> u64 {
-    let work = hop.rate().work_between(bin_start(bin), bin_start(bin + 1));
-    let nanos = bin_start(1).as_nanos();
-    work / nanos
+/// What could have crossed a hop in a bin, for ever, in bit/s.
+pub(crate) fn capacity(hop: &Hop, bin: usize) -> u64 {
+    let rate = hop.lasting_rate();
+    rate.work_between(bin_start(bin), bin_start(bin + 1)) / bin_start(1).as_nanos()
 }
 
-fn forward<'s>(simulation: &'s Simulation<'_>, link: usize) -> &'s Hop {
+/// A link's hop from the servers to the clients.
+pub(crate) fn forward<'s>(simulation: &'s Simulation<'_>, link: usize) -> &'s Hop {
     simulation.network().hop(HopId {
         link,
         direction: Direction::Forward,
@@ -96,8 +120,23 @@ fn forward<'s>(simulation: &'s Simulation<'_>, link: usize) -> &'s Hop {
 }
 
 /// The flows that take a link.
-fn users(scenario: &Scenario, link: usize) -> impl Iterator<Item = FlowId> {
+pub(crate) fn users(scenario: &Scenario, link: usize) -> impl Iterator<Item = FlowId> {
     let flows = scenario.flows.iter().enumerate();
     let users = flows.filter(move |(_, flow)| (flow.route.first..=flow.route.last).contains(&link));
     users.map(|(index, _)| FlowId(index))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_borrow_of_a_bucket_is_missing_afterwards() {
+        // 10 in each bin. 25 are used in the second: the 15 too many are paid back by the next two.
+        let used = [4, 25, 0, 2, 2].into_iter().map(|used| (used, 10));
+        let behind_a_bucket: Vec<u64> = left(used.clone(), true).collect();
+        assert_eq!(behind_a_bucket, [6, 0, 0, 3, 8]);
+        let plain: Vec<u64> = left(used, false).collect();
+        assert_eq!(plain, [6, 0, 10, 8, 8]);
+    }
 }

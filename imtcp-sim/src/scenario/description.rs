@@ -165,6 +165,8 @@ fn keys_of_link(link: &Link) -> Vec<String> {
             ("queue.kind", hop.discipline != Discipline::DropTail),
             ("loss.burst_packets", in_bursts),
             ("release", hop.release.is_some()),
+            ("bucket", hop.bucket.is_some()),
+            ("trace", hop.trace.is_some()),
             (
                 "keep_every_acknowledgement",
                 hop.keep_every_acknowledgement > 1,
@@ -226,6 +228,11 @@ mod tests {
                 "link.l.queue",
                 "{ kind = \"codel\", limit = \"9 KB\" }",
                 "link.l.queue.kind",
+            ),
+            (
+                "link.l.bucket",
+                "{ kind = \"shaper\", rate = \"2 Mbit/s\", size = \"9 KB\" }",
+                "link.l.bucket",
             ),
             (
                 "link.l.loss",

@@ -3,7 +3,8 @@
 use super::error::{Complaint, ScenarioError};
 use super::quantity;
 use super::reader::{Entry, Section};
-use crate::network::{CoDelSettings, Discipline, PieSettings, QueueLimit, RedSettings};
+use crate::network::{CoDelSettings, Discipline, DualPi2Settings};
+use crate::network::{PieSettings, QueueLimit, RedSettings};
 use imtcp_cc::units::{Bandwidth, Bytes};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ enum Kind {
     FqCoDel,
     Pie,
     Red,
+    DualPi2,
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -22,6 +24,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("fq-codel", Kind::FqCoDel),
     ("pie", Kind::Pie),
     ("red", Kind::Red),
+    ("dualpi2", Kind::DualPi2),
 ];
 
 /// The bound of a queue and how it is managed. `rate` is that of the link.
@@ -43,6 +46,9 @@ pub(super) fn read(
         Kind::FqCoDel => Discipline::FqCoDel(codel(&mut section)?),
         Kind::Pie => Discipline::Pie(pie(&mut section)?),
         Kind::Red => Discipline::Red(red(&mut section, rate)?),
+        Kind::DualPi2 => Discipline::DualPi2(DualPi2Settings {
+            target: span(&mut section, "target", DualPi2Settings::default().target)?,
+        }),
     };
     section.finish()?;
     Ok((limit, discipline))

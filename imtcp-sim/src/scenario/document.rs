@@ -3,6 +3,7 @@
 use super::error::{Complaint, ScenarioError};
 use super::reader::Section;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -48,6 +49,23 @@ impl<'t> Document<'t> {
         set(&mut self.root, &keys, parsed).map_err(|c| self.error(path, &(0..0), c))
     }
 
+    /// Where a file is that the key at `key` names: beside this file, unless the key was overridden
+    /// or the name says it.
+    pub(super) fn beside(&self, key: &str, file: &str) -> PathBuf {
+        let folder = match self.is_overridden(key) {
+            true => None,
+            false => Path::new(self.origin).parent(),
+        };
+        folder.unwrap_or(Path::new("")).join(file)
+    }
+
+    fn is_overridden(&self, key: &str) -> bool {
+        self.overridden.iter().any(|path| {
+            key.strip_prefix(*path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        })
+    }
+
     /// An error about the key at `key`, wherever it came from.
     pub(super) fn error(
         &self,
@@ -55,13 +73,9 @@ impl<'t> Document<'t> {
         span: &Range<usize>,
         complaint: Complaint,
     ) -> ScenarioError {
-        let inside = |path: &&&str| {
-            key.strip_prefix(**path)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        };
-        let (origin, position) = match self.overridden.iter().find(inside) {
-            Some(_) => ("--set".to_owned(), None),
-            None => (self.origin.to_owned(), Some(position(self.text, span))),
+        let (origin, position) = match self.is_overridden(key) {
+            true => ("--set".to_owned(), None),
+            false => (self.origin.to_owned(), Some(position(self.text, span))),
         };
         ScenarioError {
             origin,

@@ -66,7 +66,7 @@ impl Shared {
         let hop = &scenario.links[tight].forward;
         if matches!(hop.discipline, Discipline::FqCoDel(_)) {
             return Self {
-                link_bps: hop.rate.rate_at(at).as_bps_f64() * share,
+                link_bps: hop.lasting_rate_at(at).as_bps_f64() * share,
                 cross_bps: Some(nominal.cross(tight, at).as_bps_f64() * share),
             };
         }

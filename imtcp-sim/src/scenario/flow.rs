@@ -252,6 +252,9 @@ fn imtcp(entry: Option<Entry<'_>>, round_trip: Duration) -> Result<Config, Scena
     if let Some(entry) = section.optional("remember_paths") {
         builder = builder.remember_paths(entry.boolean()?);
     }
+    if let Some(entry) = section.optional("takes_marks") {
+        builder = builder.takes_marks(entry.boolean()?);
+    }
     if let Some(entry) = section.optional("estimator") {
         builder = builder.estimator(entry.choice(&[
             ("statistical", EstimatorKind::Statistical),

@@ -2,7 +2,8 @@
 
 use super::error::{Complaint, ScenarioError};
 use super::reader::{Entry, Section};
-use super::{discipline, quantity};
+use super::recorded::{self, Carries};
+use super::{bucket, discipline, quantity};
 use crate::network::{Discipline, HopSettings, LossModel, QueueLimit, Release};
 use crate::profile::{Profile, Step};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
@@ -22,7 +23,9 @@ pub struct Link {
 /// The default for the reverse queue. Acknowledgements do not fill it.
 const REVERSE_QUEUE: QueueLimit = QueueLimit::Bytes(Bytes::new(100_000_000));
 
-pub(super) fn read_all(root: &mut Section<'_>) -> Result<Vec<Link>, ScenarioError> {
+/// The links of a run that ends at `end`.
+pub(super) fn read_all(root: &mut Section<'_>, end: Timestamp) -> Result<Vec<Link>, ScenarioError> {
+    let read = |name: String, section: Section<'_>| read(name, section, end);
     let links = super::read_named(root, "link", read)?;
     if links.is_empty() {
         return Err(root.reject(Complaint::new(
@@ -33,10 +36,9 @@ pub(super) fn read_all(root: &mut Section<'_>) -> Result<Vec<Link>, ScenarioErro
     Ok(links)
 }
 
-fn read(name: String, mut section: Section<'_>) -> Result<Link, ScenarioError> {
-    let rate = section
-        .required("rate", "\"50 Mbit/s\"")?
-        .quantity(quantity::rate_above_zero)?;
+fn read(name: String, mut section: Section<'_>, end: Timestamp) -> Result<Link, ScenarioError> {
+    let carries = recorded::read(&mut section, None, end)?;
+    let rate = carries.rate;
     let delay = section
         .required("delay", "\"10 ms\"")?
         .quantity(quantity::span)?;
@@ -48,17 +50,22 @@ fn read(name: String, mut section: Section<'_>) -> Result<Link, ScenarioError> {
         .optional("loss")
         .map(|entry| loss(&entry))
         .transpose()?;
-    let steps = steps(&mut section, quantity::rate_above_zero)?;
     let release = section.optional("release");
     let release = release
-        .map(|entry| read_release(&entry, rate))
+        .map(|entry| read_release(&entry, carries.fastest()))
+        .transpose()?;
+    let bucket = section.optional("bucket");
+    let bucket = bucket
+        .map(|entry| bucket::read(&entry, &carries.profile))
         .transpose()?;
     let reverse = section.optional("reverse");
     let reverse = reverse.map(|entry| entry.section()).transpose()?;
-    let reverse = read_reverse(reverse, rate, delay)?;
+    let reverse = read_reverse(reverse, (rate, delay), end)?;
     section.finish()?;
+    let Carries { profile, trace, .. } = carries;
     let forward = HopSettings {
-        rate: Profile::stepped(rate, &steps),
+        rate: profile,
+        trace,
         delay,
         jitter,
         queue,
@@ -66,6 +73,7 @@ fn read(name: String, mut section: Section<'_>) -> Result<Link, ScenarioError> {
         loss,
         keep_every_acknowledgement: 1,
         release,
+        bucket,
     };
     Ok(Link {
         name,
@@ -74,13 +82,15 @@ fn read(name: String, mut section: Section<'_>) -> Result<Link, ScenarioError> {
     })
 }
 
+/// Rate and delay are those of the way forward, unless it says otherwise.
 fn read_reverse(
     section: Option<Section<'_>>,
-    forward_rate: Bandwidth,
-    forward_delay: Duration,
+    (forward_rate, forward_delay): (Bandwidth, Duration),
+    end: Timestamp,
 ) -> Result<HopSettings, ScenarioError> {
     let mut hop = HopSettings {
         rate: Profile::constant(forward_rate),
+        trace: None,
         delay: forward_delay,
         jitter: Duration::ZERO,
         queue: REVERSE_QUEUE,
@@ -88,15 +98,14 @@ fn read_reverse(
         loss: None,
         keep_every_acknowledgement: 1,
         release: None,
+        bucket: None,
     };
     let Some(mut section) = section else {
         return Ok(hop);
     };
-    let rate = match section.optional("rate") {
-        Some(entry) => entry.quantity(quantity::rate_above_zero)?,
-        None => forward_rate,
-    };
-    hop.rate = Profile::stepped(rate, &steps(&mut section, quantity::rate_above_zero)?);
+    let carries = recorded::read(&mut section, Some(forward_rate), end)?;
+    let (rate, fastest) = (carries.rate, carries.fastest());
+    (hop.rate, hop.trace) = (carries.profile, carries.trace);
     if let Some(entry) = section.optional("delay") {
         hop.delay = entry.quantity(quantity::span)?;
     }
@@ -113,7 +122,10 @@ fn read_reverse(
         hop.keep_every_acknowledgement = entry.count(1..=1000)?;
     }
     if let Some(entry) = section.optional("release") {
-        hop.release = Some(read_release(&entry, rate)?);
+        hop.release = Some(read_release(&entry, fastest)?);
+    }
+    if let Some(entry) = section.optional("bucket") {
+        hop.bucket = Some(bucket::read(&entry, &hop.rate)?);
     }
     section.finish()?;
     Ok(hop)

@@ -5,6 +5,7 @@
 
 mod alike;
 mod application;
+mod bucket;
 mod column;
 mod description;
 mod discipline;
@@ -20,6 +21,7 @@ mod promise;
 mod quantity;
 mod reader;
 mod receiver;
+mod recorded;
 mod sweep;
 mod traffic;
 
@@ -94,7 +96,7 @@ impl Scenario {
         let duration = root
             .required("duration", "\"60 s\"")?
             .quantity(quantity::span_above_zero)?;
-        let links = link::read_all(&mut root)?;
+        let links = link::read_all(&mut root, Timestamp::from_origin(duration))?;
         let traffic = traffic::read_all(&mut root, &links)?;
         let flows = flow::read_all(&mut root, &links)?;
         root.finish()?;

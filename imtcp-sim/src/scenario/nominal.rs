@@ -31,12 +31,13 @@ impl<'s> Nominal<'s> {
         delays.sum()
     }
 
-    /// Capacity less inelastic cross traffic of the tightest link at `at`, with its index. Flows
-    /// are not counted, because what they take is up to them.
+    /// Capacity less inelastic cross traffic of the tightest link at `at`, with its index. The
+    /// capacity of a link with a token bucket is its rate after the bucket, and that of a recorded
+    /// link the mean. Flows are not counted, because what they take is up to them.
     pub fn available(&self, at: Timestamp) -> (usize, Bandwidth) {
         let links = self.route().links();
         let rates = links.map(|link| {
-            let capacity = self.scenario.links[link].forward.rate.rate_at(at);
+            let capacity = self.scenario.links[link].forward.lasting_rate_at(at);
             (link, capacity.saturating_sub(self.cross(link, at)))
         });
         rates
@@ -57,7 +58,7 @@ impl<'s> Nominal<'s> {
     /// The capacity of the narrowest link at `at`.
     pub fn capacity(&self, at: Timestamp) -> Bandwidth {
         let links = self.route().links();
-        let rates = links.map(|link| self.scenario.links[link].forward.rate.rate_at(at));
+        let rates = links.map(|link| self.scenario.links[link].forward.lasting_rate_at(at));
         rates.min().unwrap_or(Bandwidth::ZERO)
     }
 

@@ -3,6 +3,7 @@
 use super::document::Document;
 use super::error::{Complaint, ScenarioError};
 use std::ops::{Range, RangeInclusive};
+use std::path::PathBuf;
 use toml::de::{DeTable, DeValue};
 
 /// A table being read. [`Section::finish`] rejects the keys that nobody asked for.
@@ -187,6 +188,16 @@ impl<'d> Entry<'d> {
             let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
             self.reject(unknown_name("value", text, &names))
         })
+    }
+
+    /// Where the file is that the value names: beside the scenario, unless it was overridden.
+    pub(super) fn file(&self) -> Result<PathBuf, ScenarioError> {
+        Ok(self.document.beside(&self.path, self.text()?))
+    }
+
+    /// The key, as a path.
+    pub(super) fn key(&self) -> &str {
+        &self.path
     }
 
     pub(super) fn is_text(&self) -> bool {

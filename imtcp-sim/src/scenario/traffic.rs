@@ -4,7 +4,7 @@ use super::error::{Complaint, ScenarioError};
 use super::link::{Link, steps};
 use super::reader::{Entry, Section};
 use super::{life, link_named, quantity};
-use crate::network::{Direction, HopId};
+use crate::network::{Direction, Ecn, HopId};
 use crate::profile::Profile;
 use crate::traffic::{OnOffSettings, Pattern, Periods, Sizes, SourceSettings, WebSettings};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
@@ -16,6 +16,8 @@ pub struct Traffic {
     pub name: String,
     /// The hop that it takes. It leaves the path behind that hop.
     pub hop: HopId,
+    /// Whether its packets say that marks will do. It does not react to them.
+    pub ecn: Ecn,
     /// What it sends.
     pub source: SourceSettings,
 }
@@ -67,6 +69,10 @@ fn read(name: String, mut section: Section<'_>, links: &[Link]) -> Result<Traffi
         None => Sizes::fixed(Bytes::new(1500)),
     };
     let (start, stop) = life(&mut section)?;
+    let ecn = match section.optional("ecn") {
+        Some(entry) => entry.choice(&[("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1)])?,
+        None => Ecn::NotCapable,
+    };
     section.finish()?;
     let stop = stop.unwrap_or(Timestamp::from_nanos(u64::MAX));
     let source = SourceSettings {
@@ -77,6 +83,7 @@ fn read(name: String, mut section: Section<'_>, links: &[Link]) -> Result<Traffi
     Ok(Traffic {
         name,
         hop: HopId { link, direction },
+        ecn,
         source,
     })
 }

@@ -54,6 +54,11 @@ impl Ground {
     /// A path that is no faster than this.
     pub(super) fn draw_up_to(draw: &mut Draw, most_mbps: f64, cross_share: f64) -> Self {
         let capacity_mbps = draw.rather_low(1.0, most_mbps);
+        Self::draw_at(draw, capacity_mbps, cross_share)
+    }
+
+    /// A path of this capacity.
+    pub(super) fn draw_at(draw: &mut Draw, capacity_mbps: f64, cross_share: f64) -> Self {
         Self {
             capacity_mbps,
             rtt_ms: draw.between(
@@ -88,10 +93,15 @@ impl Ground {
 
     /// The narrow link, with a delay of its own and a queue as scenarios write it.
     pub(super) fn link(&self, rtt_ms: f64, queue: &str) -> String {
+        self.link_of(self.capacity_mbps, rtt_ms, queue)
+    }
+
+    /// The same with a rate of its own.
+    pub(super) fn link_of(&self, rate_mbps: f64, rtt_ms: f64, queue: &str) -> String {
         format!(
             "\n[[link]]\nname = \"link\"\nrate = \"{} bit/s\"\ndelay = \"{} ns\"\n\
              queue = {queue}\n",
-            whole(self.capacity_mbps * 1e6),
+            whole(rate_mbps * 1e6),
             whole(rtt_ms * 0.5e6)
         )
     }

@@ -20,16 +20,19 @@ mod path;
 pub mod promise;
 mod radio;
 mod repeats;
+mod shaped;
 mod source;
 mod statements;
 mod steps;
 mod tally;
+mod traces;
 
 pub use bars::Miss;
 pub use compare::{Extent, Outcome, Paired, Variant, compare};
-pub use path::{Facts, Path};
+pub use path::{Facts, Path, Tokens};
 pub use repeats::{Mean, Repeats};
 pub use tally::Tally;
+pub use traces::Traces;
 
 use crate::scenario::ScenarioError;
 
@@ -42,10 +45,13 @@ pub enum Class {
     Steps,
     /// One to twenty flows beside, which take what they can get.
     Elastic,
-    /// A queue managed by CoDel, FQ-CoDel, PIE or RED.
+    /// A queue managed by CoDel, FQ-CoDel, PIE, RED or `DualPI2`, with marks or without.
     Managed,
-    /// A link whose rate follows a walk, with losses in bursts and aggregates.
+    /// A link whose rate follows a walk, the rungs of Wi-Fi or a trace, with losses in bursts and
+    /// aggregates.
     Radio,
+    /// A link behind a token bucket, shaper or policer.
+    Shaped,
     /// Two to five links with traffic on each; the tight one need not be the narrow one.
     Hops,
     /// Acknowledgements that come late, thinned, in aggregates, or over a poor way back.
@@ -62,6 +68,7 @@ impl Class {
         Self::Elastic,
         Self::Managed,
         Self::Radio,
+        Self::Shaped,
         Self::Hops,
         Self::Echoes,
         Self::Hosts,
@@ -78,6 +85,7 @@ impl Class {
             Self::Elastic => "elastic",
             Self::Managed => "managed",
             Self::Radio => "radio",
+            Self::Shaped => "shaped",
             Self::Hops => "hops",
             Self::Echoes => "echoes",
             Self::Hosts => "hosts",
@@ -95,12 +103,21 @@ impl Class {
     /// # Errors
     /// None is known: what is drawn is a valid scenario.
     pub fn draw(self, seed: u64) -> Result<Path, ScenarioError> {
+        self.draw_among(seed, None)
+    }
+
+    /// The same. Where there are recorded traces, each radio link follows one of them.
+    ///
+    /// # Errors
+    /// A trace is not there any more.
+    pub fn draw_among(self, seed: u64, traces: Option<&Traces>) -> Result<Path, ScenarioError> {
         match self {
             Self::Fixed => fixed::draw(seed),
             Self::Steps => steps::draw(seed),
             Self::Elastic => elastic::draw(seed),
             Self::Managed => managed::draw(seed),
-            Self::Radio => radio::draw(seed),
+            Self::Radio => radio::draw(seed, traces),
+            Self::Shaped => shaped::draw(seed),
             Self::Hops => hops::draw(seed),
             Self::Echoes => echoes::draw(seed),
             Self::Hosts => hosts::draw(seed),

@@ -23,10 +23,22 @@ pub struct Path {
     pub facts: Facts,
 }
 
+/// A token bucket as it was drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Tokens {
+    /// As scenarios name it.
+    pub kind: &'static str,
+    /// The rate of bursts.
+    pub line_mbps: f64,
+    /// The size of the bucket.
+    pub bucket_bytes: f64,
+}
+
 /// What was drawn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Facts {
-    /// The link's rate from the start and from each step on.
+    /// The link's rate from the start and from each step on. With a token bucket it is the rate
+    /// after the bucket.
     pub capacity_mbps: Vec<f64>,
     /// What is left beside inelastic cross traffic, likewise.
     pub left_mbps: Vec<f64>,
@@ -38,6 +50,12 @@ pub struct Facts {
     pub queue_bdp: f64,
     /// How the queue is managed.
     pub queue_kind: &'static str,
+    /// The token bucket, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// What the capacity follows, where it varies all the time: its numbers are then the mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follows: Option<String>,
     /// What the flow sends, in words.
     pub sends: String,
     /// What the flow sends, as scenarios write it.
@@ -68,6 +86,8 @@ impl Facts {
             queue_bytes: ground.queue_bytes(),
             queue_bdp: ground.queue_bdp,
             queue_kind: DROP_TAIL,
+            tokens: None,
+            follows: None,
             sends: source.words.clone(),
             application: source.text.clone(),
             bulk: source.mbps.is_none(),
@@ -114,8 +134,15 @@ impl Facts {
             DROP_TAIL => String::new(),
             managed => format!(" of {managed}"),
         };
+        let tokens = self.tokens.map_or(String::new(), |tokens| {
+            let (kind, line) = (tokens.kind, tokens.line_mbps);
+            let kilobytes = tokens.bucket_bytes / 1e3;
+            format!(", {kind} of {kilobytes:.0} KB at {line:.1} Mbit/s")
+        });
+        let follows = self.follows.as_ref();
+        let follows = follows.map_or(String::new(), |what| format!(", {what}"));
         let path = format!(
-            "{phases} Mbit/s, {}, {:.0} ms, {:.1} BDP{queue}",
+            "{phases} Mbit/s, {}, {:.0} ms, {:.1} BDP{queue}{tokens}{follows}",
             self.cross, self.rtt_ms, self.queue_bdp
         );
         let beside = match &self.rivals[..] {

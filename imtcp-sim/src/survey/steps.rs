@@ -60,6 +60,8 @@ pub(super) fn draw(seed: u64) -> Result<Path, ScenarioError> {
         queue_bytes,
         queue_bdp,
         queue_kind: DROP_TAIL,
+        tokens: None,
+        follows: None,
         sends: source.words,
         application: source.text,
         bulk: source.mbps.is_none(),

@@ -48,7 +48,7 @@ pub struct Receiver {
     /// Packets out of order since the last ACK frame.
     out_of_order: usize,
     last_ack: Option<Instant>,
-    /// The packet being processed carries an IMMEDIATE_ACK.
+    /// The packet being processed carries an IMMEDIATE_ACK, or a mark of congestion.
     immediate: bool,
     /// An acknowledgement waits for the next packet.
     due: bool,
@@ -135,6 +135,12 @@ impl Receiver {
             });
         }
         Ok(())
+    }
+
+    /// A router has begun to mark packets, with the one that [`on_packet`](Self::on_packet) tells
+    /// of afterwards (RFC 9000, section 13.2.1).
+    pub(crate) fn on_congestion_mark(&mut self) {
+        self.immediate = true;
     }
 
     /// A packet arrived; returns whether an acknowledgement is due.

@@ -106,6 +106,14 @@ pub trait CongestionController: Debug + Send + Sync + Any {
         None
     }
 
+    /// Whether routers may mark packets instead of dropping them. Packets then leave with ECT(0) as
+    /// long as marks come back as they should, if the application writes
+    /// [`sent_mark()`](crate::Connection::sent_mark) into its IP headers. Marks are told as
+    /// [`AckReceived::ecn_ce`](super::AckReceived::ecn_ce).
+    fn takes_marks(&self) -> bool {
+        false
+    }
+
     /// A short name of the present state, for qlog's `congestion_state_updated`.
     fn state(&self) -> &'static str;
 

@@ -4,7 +4,10 @@
 //! only if it can be true: no more packets arrive with a mark than were sent with one, and each
 //! newly acknowledged packet that was sent with a mark arrived with that mark, or with CE in its
 //! place. After a count that cannot be true, none of the peer's counts is believed any more on that
-//! path. quiche marks no packet today, so every count above zero is refused.
+//! path. Where no packet says that marks are taken, every count above zero is refused.
+//!
+//! Counts are of the connection, and validation is of a path. So after a change of the path the
+//! peer's counts are above what was sent there, and the new path goes without marks.
 
 /// The ECN counts of an ACK frame (RFC 9000, section 19.3.2): running totals of one packet number
 /// space.
@@ -71,6 +74,11 @@ impl Validation {
         let counts = counts.filter(|_| !self.failed)?;
         self.last = counts;
         (self.sent.total() > 0).then_some(counts.ce)
+    }
+
+    /// A count could not be true.
+    pub fn has_failed(&self) -> bool {
+        self.failed
     }
 
     fn can_be_true(&self, counts: Counts, newly_acked: Marked) -> bool {

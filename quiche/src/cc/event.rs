@@ -147,9 +147,10 @@ pub struct AckReceived<'a> {
     pub rtt: Rtt,
     /// Bytes in flight without these packets, and without those declared lost by the same frame.
     pub bytes_in_flight: usize,
-    /// The peer's running count of packets that arrived with the ECN mark CE, where it reports one
-    /// that can be believed (RFC 9000, section 13.4.2.1). quiche marks no packets, so it is `None`
-    /// today.
+    /// The peer's running count, in this space, of packets that arrived with the ECN mark CE, where
+    /// it reports one that can be believed (RFC 9000, section 13.4.2.1). An increase is a
+    /// congestion event (RFC 9002, section 7.1). `None` unless the controller
+    /// [takes marks](super::CongestionController::takes_marks).
     pub ecn_ce: Option<u64>,
     /// When packets of `acked` arrived, by ascending packet number and each once; empty when the
     /// peer reports none. Packets may be missing: the peer reports what it can and what has room.

@@ -33,6 +33,8 @@ pub struct Script {
     pub immediate_every: Option<u32>,
     /// The request to the peer, repeated whenever asked.
     pub frequency: Option<AckFrequency>,
+    /// Routers may mark packets.
+    pub takes_marks: bool,
 }
 
 impl Script {
@@ -43,6 +45,14 @@ impl Script {
             policy,
             immediate_every: None,
             frequency: None,
+            takes_marks: false,
+        }
+    }
+
+    pub fn takes_marks(self) -> Self {
+        Self {
+            takes_marks: true,
+            ..self
         }
     }
 
@@ -94,6 +104,7 @@ pub struct Acked {
     pub packet_numbers: Vec<u64>,
     pub ack_delay: Duration,
     pub smoothed_rtt: Duration,
+    pub ecn_ce: Option<u64>,
     pub receive_times: Vec<ReceiveTime>,
 }
 
@@ -223,6 +234,7 @@ impl CongestionController for Scripted {
                 .collect(),
             ack_delay: ack.ack_delay,
             smoothed_rtt: ack.rtt.smoothed,
+            ecn_ce: ack.ecn_ce,
             receive_times: ack.receive_times.to_vec(),
         });
     }
@@ -269,6 +281,10 @@ impl CongestionController for Scripted {
     fn ack_frequency(&mut self, _now: Instant) -> Option<AckFrequency> {
         self.frequency_asked += 1;
         self.script.frequency
+    }
+
+    fn takes_marks(&self) -> bool {
+        self.script.takes_marks
     }
 
     fn state(&self) -> &'static str {

@@ -12,6 +12,7 @@ mod ecn;
 mod feedback;
 mod gate;
 mod liveness;
+mod marks;
 mod paths;
 #[cfg(feature = "qlog")]
 mod qlog;

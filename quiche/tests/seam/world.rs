@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quiche::cc::Factory;
+use quiche::ecn::Mark;
 use quiche::{Config, Connection, ConnectionId, Error, RecvInfo};
 
 use crate::controller::{factory, Script, Scripted};
@@ -32,7 +33,12 @@ pub struct Passage {
     /// Since the world began.
     pub at: Duration,
     pub size: usize,
+    /// What its IP header says.
+    pub mark: Mark,
 }
+
+/// What a datagram is when it arrives: addresses, mark, sender, bytes.
+type Travelling = (RecvInfo, Mark, Side, Vec<u8>);
 
 /// What the link does with a datagram.
 pub enum Fate {
@@ -49,6 +55,8 @@ pub struct World {
     pub trace: Vec<Passage>,
     /// Decides about each datagram.
     pub link: Box<dyn FnMut(&Passage) -> Fate>,
+    /// What routers make of that.
+    pub router: fn(Side, usize, Mark) -> Mark,
     /// Allocations during each datagram that the server received.
     pub allocations: Vec<u64>,
     /// The client takes packets in, and sends nothing.
@@ -65,7 +73,7 @@ pub struct World {
     pub remembers: bool,
     /// The server has received something, or a timer of its ran out, since it sent last.
     pub server_is_woken: bool,
-    on_the_way: BTreeMap<(Instant, u64), (RecvInfo, Side, Vec<u8>)>,
+    on_the_way: BTreeMap<(Instant, u64), Travelling>,
     count: u64,
     scratch: Vec<u8>,
 }
@@ -130,6 +138,7 @@ impl World {
             now: start,
             trace: Vec::new(),
             link: Box::new(|_| Fate::Deliver),
+            router: |_, _, mark| mark,
             allocations: Vec::new(),
             client_is_mute: false,
             errors: Vec::new(),
@@ -208,8 +217,8 @@ impl World {
             if entry.key().0 > self.now {
                 break;
             }
-            let (info, from, mut datagram) = entry.remove();
-            self.deliver(from, info, &mut datagram);
+            let (info, mark, from, mut datagram) = entry.remove();
+            quiche::ecn::with(mark, || self.deliver(from, info, &mut datagram));
         }
     }
 

@@ -116,10 +116,9 @@ impl LiveView {
 
 /// The mean truth of the last second on the scenario's one link.
 fn last_second(simulation: &Simulation<'_>, seconds: usize) -> Bandwidth {
-    let bins = (seconds - 1) * BINS_A_ROW..seconds * BINS_A_ROW;
-    let sum: f64 = bins
-        .map(|bin| available_on(simulation, MAIN, 0, bin).as_bps_f64())
-        .sum();
+    let available = available_on(simulation, MAIN, 0, seconds * BINS_A_ROW);
+    let last = available.iter().skip((seconds - 1) * BINS_A_ROW);
+    let sum: f64 = last.map(|rate| rate.as_bps_f64()).sum();
     Bandwidth::from_bps_f64(sum / BINS_A_ROW as f64)
 }
 

@@ -8,15 +8,15 @@ mod quiche;
 mod quinn;
 
 use super::{Moment, PairError, Pool};
-use crate::network::FlowId;
+use crate::network::{Ecn, FlowId};
 use crate::random::Random;
 use crate::scenario::{Flow, Stack};
 use imtcp_cc::units::Timestamp;
 
 /// A client's connection, whatever the stack.
 pub(super) trait Client {
-    /// A datagram arrives; `number` counts the server's datagrams from 0.
-    fn receive(&mut self, moment: Moment<'_>, payload: &mut [u8], number: u64);
+    /// A datagram arrives, with its number among the server's datagrams, from 0, and its ECN field.
+    fn receive(&mut self, moment: Moment<'_>, payload: &mut [u8], arrived: (u64, Ecn));
 
     /// Writes the next datagram that should leave now. The buffer has its full length before the
     /// call, and the datagram's afterwards. False if there is no datagram.

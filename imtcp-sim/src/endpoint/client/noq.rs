@@ -6,7 +6,7 @@ use family::{Unadvertised, without_ack_frequency};
 use noq_proto as proto;
 use noq_proto::crypto::{ClientConfig, Session};
 use noq_proto::transport_parameters::TransportParameters;
-use noq_proto::{ConnectError, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
+use noq_proto::{ConnectError, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, FourTuple};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,11 +31,11 @@ fn draw_ids_from(config: &mut EndpointConfig, ids: Ids) {
 fn deliver(
     endpoint: &mut Endpoint,
     now: Instant,
-    payload: &[u8],
+    (payload, ecn): (&[u8], Option<EcnCodepoint>),
     answer: &mut Vec<u8>,
 ) -> Option<DatagramEvent> {
     let path = FourTuple::new(SERVER, None);
-    endpoint.handle(now, path, None, payload.into(), answer)
+    endpoint.handle(now, path, ecn, payload.into(), answer)
 }
 
 impl ClientConfig for Unadvertised {

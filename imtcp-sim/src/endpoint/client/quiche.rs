@@ -5,7 +5,7 @@ use super::cadence::Cadence;
 use super::{Client, Dial};
 use crate::application::STREAM;
 use crate::endpoint::{CLIENT, Moment, SERVER, Side, config, connection_id};
-use crate::network::FlowId;
+use crate::network::{Ecn, FlowId};
 use crate::scenario::{Acknowledge, Flow, Receiver};
 use imtcp_cc::units::Timestamp;
 
@@ -44,7 +44,7 @@ fn asked_for(receiver: Receiver) -> Receiver {
 }
 
 impl Client for QuicheClient {
-    fn receive(&mut self, moment: Moment<'_>, payload: &mut [u8], number: u64) {
+    fn receive(&mut self, moment: Moment<'_>, payload: &mut [u8], (number, _): (u64, Ecn)) {
         let info = quiche::RecvInfo {
             from: SERVER,
             to: CLIENT,

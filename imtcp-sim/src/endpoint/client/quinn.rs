@@ -6,7 +6,7 @@ use family::{Unadvertised, without_ack_frequency};
 use quinn_proto as proto;
 use quinn_proto::crypto::{ClientConfig, Session};
 use quinn_proto::transport_parameters::TransportParameters;
-use quinn_proto::{ConnectError, DatagramEvent, Endpoint, EndpointConfig};
+use quinn_proto::{ConnectError, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -30,10 +30,10 @@ fn draw_ids_from(config: &mut EndpointConfig, ids: Ids) {
 fn deliver(
     endpoint: &mut Endpoint,
     now: Instant,
-    payload: &[u8],
+    (payload, ecn): (&[u8], Option<EcnCodepoint>),
     answer: &mut Vec<u8>,
 ) -> Option<DatagramEvent> {
-    endpoint.handle(now, SERVER, None, None, payload.into(), answer)
+    endpoint.handle(now, SERVER, None, ecn, payload.into(), answer)
 }
 
 impl ClientConfig for Unadvertised {

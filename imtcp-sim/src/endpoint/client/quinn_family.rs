@@ -8,6 +8,7 @@ use crate::endpoint::client::foreign::{
 };
 use crate::endpoint::client::{Client, Dial};
 use crate::endpoint::{IDLE_TIMEOUT, Moment, SERVER};
+use crate::network::Ecn;
 use crate::random::Random;
 use crate::scenario::Flow;
 use imtcp_cc::units::Timestamp;
@@ -16,7 +17,8 @@ use proto::crypto::{self, CryptoError, HmacKey};
 use proto::transport_parameters::TransportParameters;
 use proto::{
     ClientConfig, Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent,
-    Dir, Endpoint, EndpointConfig, IdleTimeout, Side, StreamId, TransportConfig, VarInt,
+    Dir, EcnCodepoint, Endpoint, EndpointConfig, IdleTimeout, Side, StreamId, TransportConfig,
+    VarInt,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -142,6 +144,16 @@ pub(super) fn without_ack_frequency(parameters: &TransportParameters) -> Transpo
         .expect("the stack wrote these parameters itself")
 }
 
+/// The ECN field, as the stack calls it.
+fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
+    match ecn {
+        Ecn::NotCapable => None,
+        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+        Ecn::Experienced => Some(EcnCodepoint::Ce),
+    }
+}
+
 impl FamilyClient {
     /// Connection and endpoint tell each other about connection ids.
     fn exchange_events(&mut self) {
@@ -176,10 +188,11 @@ impl FamilyClient {
 }
 
 impl Client for FamilyClient {
-    fn receive(&mut self, moment: Moment<'_>, payload: &mut [u8], _: u64) {
+    fn receive(&mut self, moment: Moment<'_>, payload: &mut [u8], (_, ecn): (u64, Ecn)) {
         let now = moment.instant();
         let mut answer = Vec::new();
-        match deliver(&mut self.endpoint, now, payload, &mut answer) {
+        let arrived = (&*payload, codepoint(ecn));
+        match deliver(&mut self.endpoint, now, arrived, &mut answer) {
             Some(DatagramEvent::ConnectionEvent(_, event)) => self.connection.handle_event(event),
             Some(DatagramEvent::Response(_)) => self.answers.push_back(answer),
             Some(DatagramEvent::NewConnection(incoming)) => self.endpoint.ignore(incoming),

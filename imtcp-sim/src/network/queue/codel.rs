@@ -1,5 +1,6 @@
 //! CoDel, after the pseudo-code of RFC 8289, section 5: packets are dropped from the head as long
-//! as each has waited too long for a whole interval.
+//! as each has waited too long for a whole interval. Packets whose sender takes marks are marked at
+//! the same times, and go on.
 
 use super::{Fifo, Waiting};
 use imtcp_cc::units::{Bytes, Timestamp};
@@ -60,8 +61,12 @@ impl CoDel {
         if self.dropping {
             self.dropping = may_drop;
             while self.dropping && now >= self.drop_next {
-                packet.into_iter().for_each(&mut *drop);
                 self.count += 1;
+                if packet.as_mut().is_some_and(Waiting::mark) {
+                    self.drop_next = self.control_law(self.drop_next);
+                    break;
+                }
+                packet.into_iter().for_each(&mut *drop);
                 (packet, may_drop) = self.take(fifo, now);
                 self.dropping = may_drop;
                 if may_drop {
@@ -69,8 +74,10 @@ impl CoDel {
                 }
             }
         } else if may_drop {
-            packet.into_iter().for_each(&mut *drop);
-            (packet, _) = self.take(fifo, now);
+            if !packet.as_mut().is_some_and(Waiting::mark) {
+                packet.into_iter().for_each(&mut *drop);
+                (packet, _) = self.take(fifo, now);
+            }
             self.dropping = true;
             // The rate of dropping is taken up where it was if that is not long ago.
             let delta = self.count.saturating_sub(self.last_count);
@@ -105,8 +112,9 @@ impl CoDel {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{ms, waiting};
+    use super::super::samples::{capable, ms, waiting};
     use super::*;
+    use crate::network::Ecn;
 
     /// How many are dropped if a packet is taken at each of these times, in ms.
     fn dropped(at_ms: &[f64]) -> Vec<u32> {
@@ -130,6 +138,21 @@ mod tests {
         assert_eq!(dropped(&at), [0, 0, 1, 0, 1, 0, 1, 0, 1]);
         // Two that were due are dropped at once.
         assert_eq!(dropped(&[10.0, 110.0, 281.0]), [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_takes_marks_is_marked_at_the_same_times_and_goes_on() {
+        let mut fifo = Fifo::default();
+        (0..100).for_each(|_| fifo.push(capable(0, 0.0, Ecn::Ect0)));
+        let mut codel = CoDel::new(CoDelSettings::default());
+        let at = [10.0, 109.9, 110.0, 209.9, 210.0, 280.6, 280.8, 338.4, 338.5];
+        let marked = at.map(|at| {
+            let popped = codel.pop(&mut fifo, ms(at), &mut |_| panic!("dropped"));
+            popped.map(|popped| popped.packet.ecn == Ecn::Experienced)
+        });
+        let [no, yes] = [Some(false), Some(true)];
+        assert_eq!(marked, [no, no, yes, no, yes, no, yes, no, yes]);
+        assert_eq!(fifo.waiting.len(), 91);
     }
 
     #[test]

@@ -12,6 +12,8 @@ const UPDATE: Duration = Duration::from_millis(15);
 /// Below this delay relative to the target, and below this probability, nothing is dropped.
 const LOW_DELAY: f64 = 0.5;
 const LOW_PROBABILITY: f64 = 0.2;
+/// Up to this probability packets are marked and not dropped.
+const MOST_MARKED: f64 = 0.1;
 /// Queues of two packets are left alone.
 const SMALL: Bytes = Bytes::new(3000);
 
@@ -67,6 +69,11 @@ impl Pie {
         let low_s = LOW_DELAY * self.settings.target.as_secs_f64();
         let is_low = self.old_delay_s < low_s && self.probability < LOW_PROBABILITY;
         !is_low && fifo.bytes > SMALL && self.random.chance(self.probability)
+    }
+
+    /// Whether a mark is enough (section 5.1). Above that, capable senders are dropped from, too.
+    pub(super) fn may_mark(&self) -> bool {
+        self.probability <= MOST_MARKED
     }
 
     pub(super) fn pop(&mut self, fifo: &mut Fifo, now: Timestamp) -> Option<Waiting> {
@@ -174,6 +181,15 @@ mod tests {
         assert!((0..100).all(|_| !pie.drops(ms(1.0), &fifo)));
         pie.old_delay_s = 0.0076;
         assert!((0..100).any(|_| pie.drops(ms(1.0), &fifo)));
+    }
+
+    #[test]
+    fn marks_are_enough_up_to_a_tenth() {
+        let mut pie = pie();
+        for (probability, enough) in [(0.0, true), (0.1, true), (0.11, false)] {
+            pie.probability = probability;
+            assert_eq!(pie.may_mark(), enough, "{probability}");
+        }
     }
 
     #[test]

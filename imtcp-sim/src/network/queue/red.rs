@@ -63,6 +63,11 @@ impl Red {
         drops
     }
 
+    /// Whether a mark is enough (RFC 3168, section 7): not above the upper threshold.
+    pub(super) fn may_mark(&self) -> bool {
+        self.mean < self.settings.upper.as_f64()
+    }
+
     pub(super) fn pop(&mut self, fifo: &mut Fifo, now: Timestamp) -> Option<Waiting> {
         let popped = fifo.pop();
         if popped.is_some() && fifo.bytes == Bytes::ZERO {

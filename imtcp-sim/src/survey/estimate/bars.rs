@@ -29,6 +29,7 @@ impl Bars {
             Class::Elastic => (0.08, 0.20, 0.95, Some(2.0)),
             Class::Managed => (0.05, 0.15, 0.95, Some(1.5)),
             Class::Radio => (0.10, 0.25, 0.90, None),
+            Class::Shaped => (0.04, 0.12, 0.95, Some(1.5)),
             Class::Hops => (0.06, 0.15, 0.95, None),
             Class::Echoes => (0.04, 0.12, 0.85, None),
             Class::Hosts => (0.04, 0.12, 0.95, None),

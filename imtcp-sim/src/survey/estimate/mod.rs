@@ -7,12 +7,14 @@
 
 pub mod bars;
 mod grid;
+mod measures;
 mod run;
 mod score;
 mod tally;
 mod truth;
 
 pub use grid::{Instant, Reading};
+pub use measures::{Measure, percent};
 pub use run::{Read, Reader, Surveyed, run};
 pub use score::{Score, score};
 pub use tally::{Column, Tally};

@@ -7,6 +7,7 @@ use super::truth::Truth;
 use crate::endpoint::Said;
 use crate::network::FlowId;
 use crate::record::Snapshot;
+use crate::result::forward;
 use crate::simulation::Simulation;
 use imtcp_cc::EstimatorKind;
 use imtcp_cc::event::Event;
@@ -65,7 +66,8 @@ pub struct Surveyed {
     pub seed: u64,
     /// What was drawn.
     pub facts: Facts,
-    /// When the truth changes by design, as the server can see it, in seconds.
+    /// When the truth changes by design, or a token bucket is empty for the first time, as the
+    /// server can see it, in seconds.
     pub changes_s: Vec<f64>,
     /// Each reader's readings.
     pub read: Vec<Read>,
@@ -95,7 +97,8 @@ pub fn run(path: &Path, seed: u64) -> Result<Surveyed, Failure> {
     let oracle = oracle(&own.truth, &statistical);
     let of = |reader, instants| Read { reader, instants };
     let seen_after = own.truth.seen_after();
-    let changes = path.steps.iter().map(|step| *step + seen_after);
+    let changes = path.steps.iter().chain(&own.bucket_spent);
+    let changes = changes.map(|change| *change + seen_after);
     Ok(Surveyed {
         seed,
         facts: path.facts.clone(),
@@ -121,6 +124,8 @@ struct Observed {
     snapshots: Vec<Snapshot>,
     /// IP packets in UDP payload.
     in_payload: f64,
+    /// When a token bucket first had too few tokens.
+    bucket_spent: Option<Timestamp>,
     end: Timestamp,
 }
 
@@ -131,7 +136,11 @@ fn observe(path: &Path, seed: u64, overrides: &[(&str, &str)]) -> Result<Observe
     let flow = &scenario.flows[MAIN.0];
     let (packet, headers) = (flow.packet.as_f64(), flow.imtcp.header_overhead().as_f64());
     let pair = &simulation.pairs()[MAIN.0];
+    let links = simulation.network().route(MAIN).links();
     Ok(Observed {
+        bucket_spent: links
+            .filter_map(|link| forward(&simulation, link).bucket_spent())
+            .min(),
         truth: Truth::of(&simulation, MAIN),
         said: pair.tap().take(),
         snapshots: simulation.record().of(MAIN.0).to_vec(),

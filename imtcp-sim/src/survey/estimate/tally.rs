@@ -46,6 +46,26 @@ impl Tally {
         self.columns.iter().find(|column| column.reader == reader)
     }
 
+    /// The paths with this project's scores: the largest errors and the least reach first.
+    pub fn worst_first<'a>(&'a self, all: &'a [Surveyed]) -> Vec<(&'a Surveyed, &'a Score)> {
+        let Some(own) = self.column(Reader::Statistical) else {
+            return Vec::new();
+        };
+        let mut ordered: Vec<(&Surveyed, &Score)> = all.iter().zip(&own.scores).collect();
+        let rank = |score: &Score| score.error_p90.unwrap_or(1.0) + 1.0 - score.reach;
+        ordered.sort_by(|one, other| rank(other.1).total_cmp(&rank(one.1)));
+        ordered
+    }
+
+    /// The least interval score of those beside this project's estimator who do not know the truth.
+    pub fn sharpest_other(&self) -> Option<f64> {
+        let others = [Reader::Classic, Reader::Delivery, Reader::Bbr2];
+        let scores = others
+            .iter()
+            .filter_map(|reader| self.column(*reader)?.medians.interval_score);
+        scores.min_by(f64::total_cmp)
+    }
+
     /// What this project's estimator misses, in words.
     pub fn misses(&self, class: Class) -> Vec<&'static str> {
         let Some(own) = self.column(Reader::Statistical) else {
@@ -53,11 +73,7 @@ impl Tally {
         };
         let (bars, own) = (Bars::of(class), &own.medians);
         let above = |value: Option<f64>, bar: f64| value.is_none_or(|value| value > bar);
-        let others = [Reader::Classic, Reader::Delivery, Reader::Bbr2];
-        let sharpest = others
-            .iter()
-            .filter_map(|reader| self.column(*reader)?.medians.interval_score)
-            .fold(f64::INFINITY, f64::min);
+        let sharpest = self.sharpest_other().unwrap_or(f64::INFINITY);
         let [least, most] = COVERAGE;
         let checks = [
             (above(own.error_p50, bars.error_p50), "median error"),

@@ -1,11 +1,11 @@
 //! What a flow's path left for it, and the capacity that it was left of, on the server's clock.
 
-use crate::network::{Direction, Discipline, FlowId, HopId, Owner};
-use crate::result::available_on;
+use crate::network::{Discipline, FlowId, Owner};
+use crate::result::{available_on, bins, capacity, forward, users};
 use crate::scenario::{wants_all, water_level};
 use crate::simulation::Simulation;
-use crate::truth::{Available, BIN, bin_start};
-use imtcp_cc::units::Timestamp;
+use crate::truth::{Available, BIN};
+use imtcp_cc::units::{Bandwidth, Timestamp};
 use std::time::Duration;
 
 /// The truth of a run.
@@ -26,18 +26,11 @@ struct Link {
 impl Truth {
     pub(super) fn of(simulation: &Simulation<'_>, flow: FlowId) -> Self {
         let network = simulation.network();
-        let bins = simulation.scenario().duration.as_nanos() / BIN.as_nanos();
-        let bins = 0..usize::try_from(bins).unwrap_or(usize::MAX);
+        let bins = bins(simulation.scenario());
         let link = |link| Link {
             delay: network.delay_since_crossing(flow, link),
-            available_bps: bins
-                .clone()
-                .map(|bin| left(simulation, flow, link, bin))
-                .collect(),
-            capacity_bps: bins
-                .clone()
-                .map(|bin| capacity(simulation, link, bin))
-                .collect(),
+            available_bps: left(simulation, flow, link, bins),
+            capacity_bps: capacities(simulation, link, bins),
         };
         let links: Vec<Link> = network.route(flow).links().map(link).collect();
         let along: Vec<_> = links
@@ -75,29 +68,37 @@ impl Truth {
     }
 }
 
-fn capacity(simulation: &Simulation<'_>, link: usize, bin: usize) -> f64 {
-    let hop = simulation.network().hop(forward(link));
-    let work = hop.rate().work_between(bin_start(bin), bin_start(bin + 1));
-    (work / bin_start(1).as_nanos()) as f64
-}
-
-fn forward(link: usize) -> HopId {
-    HopId {
-        link,
-        direction: Direction::Forward,
+/// The capacity of a link in each bin. That of a recorded link is the mean of the second around, as
+/// the truth is: in a single bin it may have no opportunity at all.
+fn capacities(simulation: &Simulation<'_>, link: usize, bins: usize) -> Vec<f64> {
+    const AROUND: usize = 5;
+    let hop = forward(simulation, link);
+    let all: Vec<f64> = (0..bins).map(|bin| capacity(hop, bin) as f64).collect();
+    if simulation.scenario().links[link].forward.trace.is_none() {
+        return all;
     }
+    let mean = |bin: usize| {
+        let around = &all[bin.saturating_sub(AROUND)..bins.min(bin + AROUND + 1)];
+        around.iter().sum::<f64>() / around.len() as f64
+    };
+    (0..bins).map(mean).collect()
 }
 
-/// What a bin leaves for a flow on a link. A queue that is fair leaves a share.
-fn left(simulation: &Simulation<'_>, flow: FlowId, link: usize, bin: usize) -> f64 {
-    let idle = available_on(simulation, flow, link, bin).as_bps_f64();
+/// What the bins leave for a flow on a link. A queue that is fair leaves a share.
+fn left(simulation: &Simulation<'_>, flow: FlowId, link: usize, bins: usize) -> Vec<f64> {
+    let idle = available_on(simulation, flow, link, bins);
+    let idle = idle.into_iter().map(Bandwidth::as_bps_f64);
     match simulation.scenario().links[link].forward.discipline {
         Discipline::FqCoDel(_) => {
-            let mut wanted = wanted(simulation, flow, link, bin);
-            wanted.push(f64::INFINITY);
-            idle.max(water_level(capacity(simulation, link, bin), &wanted))
+            let share = |(bin, idle): (usize, f64)| {
+                let mut wanted = wanted(simulation, flow, link, bin);
+                wanted.push(f64::INFINITY);
+                let capacity = capacity(forward(simulation, link), bin) as f64;
+                idle.max(water_level(capacity, &wanted))
+            };
+            idle.enumerate().map(share).collect()
         }
-        _ => idle,
+        _ => idle.collect(),
     }
 }
 
@@ -105,16 +106,12 @@ fn left(simulation: &Simulation<'_>, flow: FlowId, link: usize, bin: usize) -> f
 /// something, want any rate.
 fn wanted(simulation: &Simulation<'_>, flow: FlowId, link: usize, bin: usize) -> Vec<f64> {
     let scenario = simulation.scenario();
-    let meter = simulation.network().hop(forward(link)).meter();
-    let flows = scenario.flows.iter().enumerate();
-    let others = flows.filter(|(index, other)| {
-        FlowId(*index) != flow && (other.route.first..=other.route.last).contains(&link)
-    });
+    let meter = forward(simulation, link).meter();
+    let others = users(scenario, link).filter(|other| *other != flow);
     let mut wanted: Vec<f64> = others
-        .map(|(index, _)| {
-            let id = FlowId(index);
-            let rate = meter.rate(Owner::Flow(id), bin).as_bps_f64();
-            match rate > 0.0 && wants_all(scenario, id) {
+        .map(|other| {
+            let rate = meter.rate(Owner::Flow(other), bin).as_bps_f64();
+            match rate > 0.0 && wants_all(scenario, other) {
                 true => f64::INFINITY,
                 false => rate,
             }

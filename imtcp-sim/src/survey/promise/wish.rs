@@ -171,13 +171,13 @@ impl Wish {
     /// As a scenario's overrides.
     pub(super) fn overrides(&self) -> [(&'static str, String); 3] {
         let promise = format!(
-            "{{ promise = {{ rate = \"{:.0} bit/s\", per = \"{:.0} ns\", demand = \"{}\" }} }}",
+            "{{ rate = \"{:.0} bit/s\", per = \"{:.0} ns\", demand = \"{}\" }}",
             self.required_bps,
             self.per_s * 1e9,
             self.demand()
         );
         [
-            ("flow.main.imtcp", promise),
+            ("flow.main.imtcp.promise", promise),
             (
                 "flow.main.slots_from",
                 format!("{:.0} ns", self.slots_from_s * 1e9),
@@ -188,7 +188,7 @@ impl Wish {
 
     /// The path's scenario file with the requirement in it, so that it can be run by itself.
     pub(super) fn written_into(&self, text: &str) -> String {
-        let [(_, imtcp), (_, slots_from), (_, duration)] = self.overrides();
+        let [(_, promise), (_, slots_from), (_, duration)] = self.overrides();
         let main = text.find("name = \"main\"").unwrap_or(text.len());
         let (before, own) = text.split_at(main);
         let line = |text: &str, key: &str, new: String| {
@@ -198,8 +198,17 @@ impl Wish {
         };
         let before = line(before, "duration = ", format!("duration = \"{duration}\""));
         let (key, bulk) = ("application = ", BULK.1);
-        let required = format!("{key}{bulk}\nimtcp = {imtcp}\nslots_from = \"{slots_from}\"");
-        before + &line(own, key, required)
+        // Other keys of the controller stay.
+        let table = "imtcp = { ";
+        let others = own.lines().find_map(|line| line.strip_prefix(table));
+        let own = match others {
+            Some(others) => own.replacen(&format!("{table}{others}\n"), "", 1),
+            None => own.to_owned(),
+        };
+        let others = others.map_or("}".to_owned(), |others| format!(", {others}"));
+        let imtcp = format!("{table}promise = {promise} {others}");
+        let required = format!("{key}{bulk}\n{imtcp}\nslots_from = \"{slots_from}\"");
+        before + &line(&own, key, required)
     }
 
     /// As scenarios write it.

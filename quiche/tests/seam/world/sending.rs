@@ -94,12 +94,15 @@ impl World {
     }
 
     fn hand_to_link(&mut self, from: Side, size: usize, mut info: RecvInfo) {
+        let mark = self.side(from).sent_mark();
         let passage = Passage {
             from,
             at: self.elapsed(),
             size,
+            mark,
         };
         self.trace.push(passage);
+        let mark = (self.router)(from, self.trace.len(), mark);
         let extra = match (self.link)(&passage) {
             Fate::Deliver => Duration::ZERO,
             Fate::Delay(extra) => extra,
@@ -117,6 +120,6 @@ impl World {
         self.count += 1;
         let arrival = (self.now + DELAY + extra, self.count);
         self.on_the_way
-            .insert(arrival, (info, from, self.scratch[..size].to_vec()));
+            .insert(arrival, (info, mark, from, self.scratch[..size].to_vec()));
     }
 }

@@ -10,6 +10,7 @@ use crate::cc::ecn;
 use crate::cc::AckFrequency;
 use crate::cc::CongestionController;
 use crate::cc::ReceiveTime;
+use crate::ecn::Mark;
 use crate::frame::EcnCounts;
 use crate::packet::Epoch;
 use crate::path::PathMap;
@@ -79,6 +80,23 @@ impl Recovery {
     pub(crate) fn on_send_done(&mut self, now: Instant, queued_bytes: usize) {
         if let Self::Plugin(plugin) = self {
             plugin.on_send_done(now, queued_bytes);
+        }
+    }
+
+    /// A datagram is begun; returns what its IP header has to say.
+    pub(crate) fn begin_datagram(&mut self) -> Mark {
+        match self {
+            Self::Plugin(plugin) => {
+                let wanted = plugin.controller.takes_marks();
+                match plugin
+                    .marking
+                    .begin_datagram(wanted, plugin.inner.pto_count)
+                {
+                    true => Mark::Ect0,
+                    false => Mark::NotEct,
+                }
+            }
+            _ => Mark::NotEct,
         }
     }
 

@@ -12,6 +12,7 @@ mod departure;
 mod dispatch;
 mod gate;
 mod hold;
+mod marking;
 mod observed;
 mod persistent;
 mod recovery_ops;
@@ -41,6 +42,7 @@ use crate::recovery::MINIMUM_WINDOW_PACKETS;
 use crate::CongestionControlAlgorithm;
 use ack_requests::AckRequests;
 use hold::Hold;
+use marking::Marking;
 use persistent::Fate;
 
 pub(crate) struct PluginRecovery {
@@ -58,8 +60,8 @@ pub(crate) struct PluginRecovery {
     first_rtt_sample: Option<Instant>,
     /// The ECN counts of the ACK frame being processed.
     ecn_counts: Option<ecn::Counts>,
-    /// Whether they can be believed, for each packet number space.
-    ecn: [ecn::Validation; Epoch::count()],
+    /// Which packets say that marks are taken, and whether the counts can be believed.
+    marking: Marking,
     ack_requests: AckRequests,
     /// Newly acknowledged packets, kept for its memory.
     acked: Vec<AckedPacket>,
@@ -97,7 +99,7 @@ impl PluginRecovery {
             retransmission_bytes: 0,
             first_rtt_sample: None,
             ecn_counts: None,
-            ecn: Default::default(),
+            marking: Marking::default(),
             ack_requests: AckRequests::default(),
             acked: Vec::new(),
             receive_times: Vec::new(),

@@ -8,7 +8,6 @@ use std::time::Instant;
 use qlog::events::EventData;
 
 use super::PluginRecovery;
-use crate::cc::ecn;
 use crate::cc::PacketSent;
 use crate::frame::Frame;
 use crate::packet::Epoch;
@@ -137,6 +136,7 @@ impl RecoveryOps for PluginRecovery {
         let app_data = stream_bytes.is_some() || has_datagram(&packet);
         self.note_blocked(&packet);
         self.on_ack_requests_sent(&packet);
+        self.marking.on_sent(epoch, packet.pkt_num);
         let mut sent = PacketSent {
             now,
             space: epoch.into(),
@@ -182,7 +182,10 @@ impl RecoveryOps for PluginRecovery {
         if let Some(largest_acked) = ranges.last() {
             let ack_delay = Duration::from_micros(ack_delay);
             let counts = self.ecn_counts.take();
-            let ecn_ce = self.ecn[epoch].on_ack(largest_acked, counts, ecn::Marked::default());
+            let newly_acked = self.inner.newly_acked.iter().map(|packet| packet.pkt_num);
+            let ecn_ce = self
+                .marking
+                .on_ack(epoch, largest_acked, counts, newly_acked);
             self.report_acks(epoch, largest_acked, ack_delay, ecn_ce, now);
         }
         Ok(outcome)
