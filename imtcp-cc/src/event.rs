@@ -73,7 +73,7 @@ pub enum Event {
     },
     /// The latest estimate is out of date, and there is no new one. This is reported when no
     /// estimate was made for 0.5 s, and again from time to time while this lasts. If packets were
-    /// acknowledged for 0.75 s without an estimate, the estimators start anew, unless the echoes of
+    /// acknowledged for 2 s without an estimate, the estimators start anew, unless the echoes of
     /// this path cannot be read at all. If that does not help, they start anew after twice the
     /// time, up to 4 s.
     EstimateWithdrawn {
