@@ -41,15 +41,15 @@ macro_rules! classes {
 }
 
 classes! {
-    fixed_links_are_read: Fixed, 0.88, 0.5;
-    steps_are_read: Steps, 0.6, 6.0;
-    links_beside_elastic_flows_are_read: Elastic, 0.45, 4.0;
-    managed_queues_are_read: Managed, 0.6, 6.0;
-    radio_links_are_read: Radio, 0.55, 4.5;
-    links_behind_token_buckets_are_read: Shaped, 0.2, 90.0;
-    several_links_are_read: Hops, 0.6, 2.5;
-    poor_echoes_are_read: Echoes, 0.88, 7.0;
-    busy_hosts_are_read: Hosts, 0.6, 2.5;
+    fixed_links_are_read: Fixed, 0.95, 0.4;
+    steps_are_read: Steps, 0.8, 3.2;
+    links_beside_elastic_flows_are_read: Elastic, 0.85, 3.0;
+    managed_queues_are_read: Managed, 0.68, 5.5;
+    radio_links_are_read: Radio, 0.93, 1.6;
+    links_behind_token_buckets_are_read: Shaped, 0.6, 80.0;
+    several_links_are_read: Hops, 0.8, 1.1;
+    poor_echoes_are_read: Echoes, 0.93, 4.0;
+    busy_hosts_are_read: Hosts, 0.8, 1.4;
 }
 
 #[test]
