@@ -43,7 +43,7 @@ fn a_simulated_connections_slots_are_summed_up_as_they_were() {
     };
     let result = scenario.run(1, options).expect("it runs");
     let path = qlog_path(folder.path(), &scenario, 1, "main");
-    let mut log = imtcp_qlog::open(&path).expect("a qlog");
+    let mut log = imtcp_qlog::Log::open(&path).expect("a qlog");
     let promises = Summary::of(&mut log).expect("all of it is read").promises;
 
     let events = &result.flow("main").expect("it is there").events;
