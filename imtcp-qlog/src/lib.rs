@@ -7,8 +7,10 @@
 pub mod error;
 pub mod promises;
 pub mod read;
+pub mod replay;
 pub mod summary;
 pub mod table;
+pub mod write;
 
 pub use error::Error;
 pub use read::Log;

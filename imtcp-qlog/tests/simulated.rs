@@ -3,7 +3,7 @@
 use imtcp_cc::event::Event;
 use imtcp_cc::promise::{Outcome, SlotReport};
 use imtcp_qlog::summary::Summary;
-use imtcp_sim::run::{RunOptions, qlog_path};
+use imtcp_sim::run::{Qlog, RunOptions, qlog_path};
 use imtcp_sim::scenario::Scenario;
 
 /// A promise that can be kept until most of the path is taken away.
@@ -38,7 +38,7 @@ fn a_simulated_connections_slots_are_summed_up_as_they_were() {
     let scenario = Scenario::parse("promise.toml", SCENARIO, &[]).expect("it can be read");
     let folder = tempfile::tempdir().expect("a folder");
     let options = RunOptions {
-        qlog: Some(folder.path().to_owned()),
+        qlog: Some(Qlog::into_folder(folder.path())),
         progress: None,
     };
     let result = scenario.run(1, options).expect("it runs");

@@ -1,5 +1,6 @@
 //! What the program does.
 
+pub mod replay;
 pub mod summary;
 
 use imtcp_qlog::{Error, Log};
