@@ -39,8 +39,8 @@ pub struct Told {
     pub available_bps: u64,
     /// The lower end of its interval.
     pub low_bps: u64,
-    /// The upper end of its interval.
-    pub high_bps: u64,
+    /// The upper end of its interval; a lower bound has none.
+    pub high_bps: Option<u64>,
     /// What qualifies it.
     pub flags: Vec<String>,
 }
@@ -52,7 +52,7 @@ impl Told {
         self.estimator == made.estimator.to_string()
             && self.available_bps == estimate.available.as_bps()
             && self.low_bps == estimate.low.as_bps()
-            && self.high_bps == estimate.high.as_bps()
+            && self.high_bps.unwrap_or(u64::MAX) == estimate.high.as_bps()
             && self
                 .flags
                 .iter()

@@ -4,6 +4,7 @@ use super::ms;
 use crate::estimate::Estimate;
 use crate::event::Event;
 use crate::promise::{SlotReport, Status};
+use crate::units::Bandwidth;
 use serde_json::{Value, json};
 
 /// The name and the data of an event in qlog. Rates are in bits per second and spans in
@@ -128,7 +129,7 @@ fn estimate_data(estimator: &str, estimate: &Estimate) -> Value {
         "estimator": estimator,
         "available_bps": estimate.available.as_bps(),
         "low_bps": estimate.low.as_bps(),
-        "high_bps": estimate.high.as_bps(),
+        "high_bps": (estimate.high < Bandwidth::MAX).then(|| estimate.high.as_bps()),
         "window": ms(estimate.window),
         "flags": estimate.flags.names().collect::<Vec<_>>(),
     })

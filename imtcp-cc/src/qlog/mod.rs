@@ -1,5 +1,5 @@
 //! What the controller logs, as qlog has it: the events of the namespace `imtcp`, their names and
-//! their data. `docs/qlog-schema.md` documents them.
+//! their data. `docs/qlog-imtcp.cddl` documents them.
 //!
 //! The same functions serve whoever writes a log and whoever reads it, so that the two agree.
 

@@ -155,7 +155,7 @@ fn text(arguments: &Arguments, replay: &Replay) -> String {
             .map(|told| {
                 (
                     told.available_bps,
-                    told.high_bps - told.low_bps.min(told.high_bps),
+                    told.high_bps.unwrap_or(0).saturating_sub(told.low_bps),
                 )
             })
             .collect());
@@ -221,7 +221,7 @@ fn csv(replay: &Replay, output: &mut impl Write) -> Result<(), Box<dyn Error>> {
             told.estimator.clone(),
             available_bps.to_string(),
             low_bps.to_string(),
-            high_bps.to_string(),
+            high_bps.map_or(String::new(), |high| high.to_string()),
             told.flags.join(" "),
         ])?;
     }
