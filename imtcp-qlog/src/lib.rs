@@ -5,9 +5,11 @@
 //! controller's events one by one.
 
 pub mod error;
+pub mod page;
 pub mod promises;
 pub mod read;
 pub mod replay;
+pub mod series;
 pub mod summary;
 pub mod table;
 pub mod write;

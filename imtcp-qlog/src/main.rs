@@ -27,6 +27,8 @@ struct Arguments {
 enum Command {
     /// Add up a log: estimates, measurements, packets, window, promises.
     Summary(SummaryArguments),
+    /// Draw a log: one HTML page to zoom in, which works offline.
+    Plot(commands::plot::Arguments),
     /// Run the measurement again from what the controller was fed, with other parameters.
     Replay(commands::replay::Arguments),
 }
@@ -66,6 +68,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     match &arguments.command {
         None => summary(&arguments.files, &mut output),
         Some(Command::Summary(arguments)) => summary(arguments, &mut output),
+        Some(Command::Plot(arguments)) => commands::plot::run(arguments),
         Some(Command::Replay(arguments)) => commands::replay::run(arguments, &mut output),
     }
 }

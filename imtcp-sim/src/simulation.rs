@@ -6,7 +6,7 @@ use crate::network::{Direction, FlowId, HopId, Network, Onward, Owner, Packet};
 use crate::random::Random;
 use crate::record::Record;
 use crate::run::{Qlog, RunError};
-use crate::scenario::{Flow, Scenario};
+use crate::scenario::{Controller, Flow, Scenario};
 use crate::traffic::{Emission, Source};
 use imtcp_cc::quiche::Factory;
 use imtcp_cc::units::Timestamp;
@@ -138,6 +138,12 @@ impl<'s> Simulation<'s> {
                 file: path.display().to_string(),
                 error,
             })?;
+            let writer = match flow.controller {
+                Controller::Reno | Controller::Cubic | Controller::Bbr2 => {
+                    writer.of_quiches_controller()
+                }
+                _ => writer,
+            };
             pair.set_qlog(Box::new(writer), qlog.detail);
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! What the program does.
 
+pub mod plot;
 pub mod replay;
 pub mod summary;
 

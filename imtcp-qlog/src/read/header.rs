@@ -24,7 +24,8 @@ pub struct Dialect {
     pub(crate) time_unit: f64,
     /// Milliseconds of a unit of round trips.
     pub(crate) rtt_unit: f64,
-    /// Bits per second of a unit of the pacing rate.
+    /// Bits per second of a unit of the pacing rate. quiche's own controllers log bytes, those that
+    /// are plugged into it log bits.
     pub(crate) pacing_unit: f64,
     /// Whether a time counts from the event before.
     pub(crate) is_delta: bool,

@@ -159,7 +159,7 @@ impl Log {
             self.position.record = 1;
             let (bytes, byte, open) = (first.as_slice(), 0, true);
             let text = Text { bytes, byte, open };
-            let problem = self.clock.take(&text, 1, &self.dialect, &mut visit);
+            let problem = self.clock.take(&text, 1, &mut self.dialect, &mut visit);
             self.settle(problem)?;
         }
         loop {
@@ -258,7 +258,7 @@ impl Clock {
         &mut self,
         text: &Text<'_>,
         record: u64,
-        dialect: &Dialect,
+        dialect: &mut Dialect,
         visit: &mut impl FnMut(&Record<'_>) -> Result<(), String>,
     ) -> Option<String> {
         let raw = match record::parse(text.bytes, text.open, dialect) {
@@ -269,6 +269,9 @@ impl Clock {
             }
             Err(error) => return Some(format!("the record is not JSON: {error}")),
         };
+        if raw.name.starts_with("imtcp:") {
+            dialect.pacing_unit = 1.0;
+        }
         let position = Position {
             record,
             byte: text.byte,

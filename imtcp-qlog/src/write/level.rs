@@ -34,6 +34,7 @@ const ALWAYS: [&str; 5] = [
 #[derive(Debug)]
 pub(super) struct Filter {
     level: Level,
+    pub(super) paces_in_bytes: bool,
     /// Metrics that are not written yet, and the time of the latest.
     metrics: Map<String, Value>,
     metrics_at: String,
@@ -44,6 +45,7 @@ impl Filter {
     pub(super) fn new(level: Level) -> Self {
         Self {
             level,
+            paces_in_bytes: false,
             metrics: Map::new(),
             metrics_at: String::new(),
             written_ms: f64::NEG_INFINITY,
@@ -77,7 +79,7 @@ impl Filter {
     }
 
     fn metrics(&mut self, parts: &Parts<'_>) -> Option<Vec<u8>> {
-        let metrics = record::metrics(parts.data)?;
+        let metrics = record::metrics(parts.data, self.paces_in_bytes)?;
         let write = |time: &str, metrics: Map<String, Value>| {
             let data = Value::Object(metrics).to_string();
             record::record(time, "quic:recovery_metrics_updated", data.as_bytes())

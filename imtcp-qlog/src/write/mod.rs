@@ -57,6 +57,14 @@ impl<W: Write> Writer<W> {
         })
     }
 
+    /// The same for a connection with a controller of quiche's own. Those log their pacing rate in
+    /// bytes per second, and the draft wants bits, as controllers that are plugged in log it.
+    #[must_use]
+    pub fn of_quiches_controller(mut self) -> Self {
+        self.filter.paces_in_bytes = true;
+        self
+    }
+
     /// Completes the log.
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-/// How many bits per second quiche's unit of the pacing rate is: it logs bytes.
-const PACING_UNIT: u64 = 8;
+/// How many bits per second a byte per second is.
+const BITS: u64 = 8;
 
 /// The largest integer that every reader of JSON keeps (RFC 7493). quiche logs a threshold beyond
 /// it where there is none.
@@ -39,13 +39,14 @@ pub(super) fn record(time: &str, name: &str, data: &[u8]) -> Vec<u8> {
     record
 }
 
-/// The metrics in the draft's units; `None` if nothing is left.
-pub(super) fn metrics(data: &[u8]) -> Option<Map<String, Value>> {
+/// The metrics in the draft's units; `None` if nothing is left. The pacing rate may be in bytes.
+pub(super) fn metrics(data: &[u8], is_in_bytes: bool) -> Option<Map<String, Value>> {
     let mut metrics: Map<String, Value> = serde_json::from_slice(data).ok()?;
     if let Some(rate) = metrics.get_mut("pacing_rate")
         && let Some(bytes) = rate.as_u64()
     {
-        *rate = Value::from(bytes.saturating_mul(PACING_UNIT).min(MOST));
+        let unit = if is_in_bytes { BITS } else { 1 };
+        *rate = Value::from(bytes.saturating_mul(unit).min(MOST));
     }
     metrics.retain(|_, value| value.as_u64().is_none_or(|value| value <= MOST));
     (!metrics.is_empty()).then_some(metrics)
@@ -118,11 +119,11 @@ mod tests {
     #[test]
     fn rates_are_bits_and_a_threshold_that_is_none_is_left_out() {
         let data = br#"{"pacing_rate":1000,"ssthresh":18446744073709551615,"min_rtt":1.5}"#;
-        let metrics = Value::Object(metrics(data).expect("something is left"));
+        let metrics = Value::Object(metrics(data, true).expect("something is left"));
         assert_eq!(
             metrics,
             serde_json::json!({"pacing_rate": 8000, "min_rtt": 1.5})
         );
-        assert!(super::metrics(br#"{"ssthresh":18446744073709551615}"#).is_none());
+        assert!(super::metrics(br#"{"ssthresh":18446744073709551615}"#, false).is_none());
     }
 }
