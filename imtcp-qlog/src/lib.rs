@@ -5,8 +5,10 @@
 //! controller's events one by one.
 
 pub mod error;
+pub mod export;
 pub mod page;
 pub mod promises;
+pub mod qvis;
 pub mod read;
 pub mod replay;
 pub mod series;

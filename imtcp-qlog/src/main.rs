@@ -29,6 +29,14 @@ enum Command {
     Summary(SummaryArguments),
     /// Draw a log: one HTML page to zoom in, which works offline.
     Plot(commands::plot::Arguments),
+    /// List probe streams, or show one of them packet by packet.
+    Streams(commands::streams::Arguments),
+    /// Compare several runs in one table, and on one page.
+    Compare(commands::compare::Arguments),
+    /// Write every value of a log as a row, as CSV or Parquet.
+    Export(commands::export::Arguments),
+    /// Rewrite a log so that qvis opens and draws it.
+    Qvis(commands::qvis::Arguments),
     /// Run the measurement again from what the controller was fed, with other parameters.
     Replay(commands::replay::Arguments),
 }
@@ -69,6 +77,10 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         None => summary(&arguments.files, &mut output),
         Some(Command::Summary(arguments)) => summary(arguments, &mut output),
         Some(Command::Plot(arguments)) => commands::plot::run(arguments),
+        Some(Command::Streams(arguments)) => commands::streams::run(arguments, &mut output),
+        Some(Command::Compare(arguments)) => commands::compare::run(arguments, &mut output),
+        Some(Command::Export(arguments)) => commands::export::run(arguments, &mut io::stdout()),
+        Some(Command::Qvis(arguments)) => commands::qvis::run(arguments),
         Some(Command::Replay(arguments)) => commands::replay::run(arguments, &mut output),
     }
 }

@@ -62,11 +62,7 @@ impl Table {
     /// # Errors
     /// The output fails.
     pub fn write(&self, output: impl Write) -> io::Result<()> {
-        self.write_rows(output)
-            .map_err(|error| match error.into_kind() {
-                csv::ErrorKind::Io(error) => error,
-                other => io::Error::other(format!("{other:?}")),
-            })
+        self.write_rows(output).map_err(system_error)
     }
 
     fn write_rows(&self, output: impl Write) -> csv::Result<()> {
@@ -79,6 +75,14 @@ impl Table {
             csv.write_record(fixed.into_iter().chain(fields))?;
         }
         Ok(csv.flush()?)
+    }
+}
+
+/// The system's own error behind one of CSV's, so that a closed pipe is told from a full disk.
+pub(crate) fn system_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }
 

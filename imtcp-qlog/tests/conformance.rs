@@ -78,6 +78,7 @@ fn every_record_keeps_the_rules_at_every_level() {
         check_header(&records[0]);
         let mut seen = BTreeSet::new();
         let mut wrong = Vec::new();
+        let mut last = 0.0;
         for record in &records[1..] {
             let event: Value = serde_json::from_str(record).expect("each record is JSON");
             let name = event["name"]
@@ -87,6 +88,9 @@ fn every_record_keeps_the_rules_at_every_level() {
             if let Err(problem) = check_event(&rules, &event, &name) {
                 wrong.push(format!("{name}: {problem}: {record}"));
             }
+            let time = event["time"].as_f64().expect("it was checked");
+            assert!(time >= last, "{level:?}: after {last}: {record}");
+            last = time;
             seen.insert(name);
         }
         assert!(

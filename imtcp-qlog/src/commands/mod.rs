@@ -1,7 +1,11 @@
 //! What the program does.
 
+pub mod compare;
+pub mod export;
 pub mod plot;
+pub mod qvis;
 pub mod replay;
+pub mod streams;
 pub mod summary;
 
 use imtcp_qlog::{Error, Log};

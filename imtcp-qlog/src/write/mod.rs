@@ -16,6 +16,7 @@
 mod encoder;
 mod header;
 mod level;
+mod order;
 mod record;
 
 pub use encoder::Compression;
@@ -23,6 +24,7 @@ pub use level::Level;
 
 use encoder::Encoder;
 use level::Filter;
+use order::Order;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -38,6 +40,7 @@ pub struct Writer<W: Write> {
     /// `None` when finished.
     sink: Option<Encoder<W>>,
     filter: Filter,
+    order: Order,
     /// A record that is not complete yet.
     pending: Vec<u8>,
     is_header: bool,
@@ -52,6 +55,7 @@ impl<W: Write> Writer<W> {
         Ok(Self {
             sink: Some(Encoder::new(sink, compression)?),
             filter: Filter::new(level),
+            order: Order::default(),
             pending: Vec::new(),
             is_header: true,
         })
@@ -77,8 +81,13 @@ impl<W: Write> Writer<W> {
         let Some(mut sink) = self.sink.take() else {
             return Ok(());
         };
-        if let Some(last) = self.filter.finish() {
-            sink.write_all(&last)?;
+        if let Some(last) = self.filter.finish()
+            && let Some(before) = self.order.take(last)
+        {
+            sink.write_all(&before)?;
+        }
+        for record in self.order.finish() {
+            sink.write_all(&record)?;
         }
         // A last record that was cut off stays as it is: readers know what to do with it.
         sink.write_all(&std::mem::take(&mut self.pending))?;
@@ -93,8 +102,12 @@ impl<W: Write> Writer<W> {
             self.is_header = false;
             sink.write_all(&header::conformant(&self.pending))?;
         } else {
+            let order = &mut self.order;
             self.filter
-                .take(&self.pending, |record| sink.write_all(record))?;
+                .take(&self.pending, |record| match order.take(record.to_vec()) {
+                    Some(before) => sink.write_all(&before),
+                    None => Ok(()),
+                })?;
         }
         self.pending.clear();
         Ok(())
