@@ -37,6 +37,8 @@ enum Command {
     Export(commands::export::Arguments),
     /// Rewrite a log so that qvis opens and draws it.
     Qvis(commands::qvis::Arguments),
+    /// Make a qlog of quiche's conformant, smaller, or compressed.
+    Rewrite(commands::rewrite::Arguments),
     /// Run the measurement again from what the controller was fed, with other parameters.
     Replay(commands::replay::Arguments),
 }
@@ -81,6 +83,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Some(Command::Compare(arguments)) => commands::compare::run(arguments, &mut output),
         Some(Command::Export(arguments)) => commands::export::run(arguments, &mut io::stdout()),
         Some(Command::Qvis(arguments)) => commands::qvis::run(arguments),
+        Some(Command::Rewrite(arguments)) => commands::rewrite::run(arguments),
         Some(Command::Replay(arguments)) => commands::replay::run(arguments, &mut output),
     }
 }

@@ -5,6 +5,7 @@ pub mod export;
 pub mod plot;
 pub mod qvis;
 pub mod replay;
+pub mod rewrite;
 pub mod streams;
 pub mod summary;
 

@@ -10,6 +10,7 @@ mod records;
 mod sequence;
 
 pub use header::{Dialect, Header};
+pub use input::{Input, decompressed};
 pub use log::Log;
 pub use record::{Ack, Kind, Metrics, Packet, Record, Space};
 pub use sequence::LONGEST_TEXT;
