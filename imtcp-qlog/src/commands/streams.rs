@@ -113,8 +113,9 @@ fn micros(nanos: i64) -> String {
 /// The largest error of a gap between departures.
 fn worst(stream: &Stream) -> Option<i64> {
     let pairs = stream.planned_gaps_ns.iter().zip(&stream.sent_gaps_ns);
-    let errors = pairs.filter_map(|(planned, sent)| Some(sent.as_ref()? - planned.as_ref()?));
-    errors.max_by_key(|error| error.abs())
+    let errors =
+        pairs.filter_map(|(planned, sent)| Some(sent.as_ref()?.saturating_sub(*planned.as_ref()?)));
+    errors.max_by_key(|error| error.unsigned_abs())
 }
 
 fn glass(stream: &Stream) -> String {
@@ -140,7 +141,7 @@ fn glass(stream: &Stream) -> String {
             _ => "-".to_owned(),
         };
         let (sent, echo) = (gap(&stream.sent_gaps_ns), gap(&stream.echo_gaps_ns));
-        let rise = sent.zip(echo).map(|(sent, echo)| echo - sent);
+        let rise = sent.zip(echo).map(|(sent, echo)| echo.saturating_sub(sent));
         table.add_row([
             number.to_string(),
             size.to_string(),

@@ -142,7 +142,7 @@ function drawLine(canvas, context, line, y) {
   columns(canvas, line.series, (x, low, high, first, last) => {
     if (before === undefined) context.moveTo(x, y(first));
     else {
-      if (line.shape === "steps") context.lineTo(x, y(before));
+      context.lineTo(x, y(before));
       context.lineTo(x, y(first));
     }
     if (low !== high) {
@@ -152,7 +152,7 @@ function drawLine(canvas, context, line, y) {
     }
     before = last;
   });
-  if (before !== undefined && line.shape === "steps") {
+  if (before !== undefined) {
     const end = Math.min(canvas.x(canvas.view.end), canvas.width);
     context.lineTo(end, y(before));
   }

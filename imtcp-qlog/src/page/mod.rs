@@ -32,8 +32,6 @@ const SCRIPTS: [&str; 3] = [
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Shape {
-    /// From point to point.
-    Line,
     /// Each value holds until the next one.
     Steps,
     /// Points alone.
@@ -53,6 +51,8 @@ struct Line {
     band: Option<[Place; 2]>,
     /// Whether it is shown before anybody asks.
     shown: bool,
+    /// Whether it may leave the panel at the top, because it would press the others flat.
+    loose: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -90,6 +90,7 @@ impl Drawer {
             place: self.packer.add(points, unit),
             band: None,
             shown: true,
+            loose: false,
         }
     }
 
@@ -205,8 +206,12 @@ fn panels(runs: &[Run], drawer: &mut Drawer) -> Vec<Panel> {
             );
             let capacity = ("capacity", 3, Shape::Steps);
             drawer.add(&mut rates, index, capacity, &series.capacity, KILOBIT);
-            let pacing = ("pacing rate", 4, Shape::Steps);
-            drawer.add(&mut rates, index, pacing, &series.pacing, KILOBIT);
+            if !series.pacing.is_empty() {
+                let look = ("pacing rate", 4, Shape::Steps);
+                let mut line = drawer.line(index, look, series.pacing.points(), KILOBIT);
+                line.loose = true;
+                rates.lines.push(line);
+            }
             let delivered = ("goodput", 5, Shape::Slope);
             drawer.add(&mut rates, index, delivered, &series.delivered, 1.0);
         } else {
@@ -227,14 +232,14 @@ fn panels(runs: &[Run], drawer: &mut Drawer) -> Vec<Panel> {
             drawer.add(&mut window, index, flight, &series.in_flight, 1.0);
             let threshold = ("slow-start threshold", 3, Shape::Steps);
             drawer.add(&mut window, index, threshold, &series.threshold, 1.0);
-            let latest = ("sample", 1, Shape::Line);
+            let latest = ("sample", 1, Shape::Steps);
             drawer.add(&mut rtt, index, latest, &series.latest_rtt, MICROSECOND);
         }
         let look = named("smoothed");
         drawer.add(
             &mut rtt,
             index,
-            (&look, 0, Shape::Line),
+            (&look, 0, Shape::Steps),
             &series.smoothed_rtt,
             MICROSECOND,
         );

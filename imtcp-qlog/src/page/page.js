@@ -2,27 +2,38 @@
 
 const HEIGHT = 210, LANE = 16;
 
-function extent(canvas, panel) {
-  let low = Infinity, high = -Infinity;
+// Least and greatest value of a line in view.
+function reach(canvas, line) {
   const { from, to } = canvas.view;
-  for (const line of panel.lines.filter((line) => line.shown)) {
-    if (line.shape === "slope") {
-      const span = slopeSpan(canvas);
-      for (let x = LEFT; x <= LEFT + canvas.plot; x += 8) {
-        const rate = line.series.slope(canvas.time(x), span);
-        if (rate !== undefined) high = Math.max(high, rate * 8);
-      }
-      low = Math.min(low, 0);
-      continue;
+  let low = Infinity, high = -Infinity;
+  if (line.shape === "slope") {
+    const span = slopeSpan(canvas);
+    for (let x = LEFT; x <= LEFT + canvas.plot; x += 8) {
+      const rate = line.series.slope(canvas.time(x), span);
+      if (rate !== undefined) high = Math.max(high, rate * 8);
     }
-    for (const series of [line.series, ...(line.band || []).slice(1)]) {
-      const a = Math.max(0, series.from(from) - 1), b = series.from(to);
-      if (b <= a) continue;
-      const [least, greatest] = series.extremes(a, b);
-      low = Math.min(low, least);
-      high = Math.max(high, greatest);
-    }
+    return [0, high];
   }
+  for (const series of [line.series, ...(line.band || []).slice(1)]) {
+    const a = Math.max(0, series.from(from) - 1), b = series.from(to);
+    if (b <= a) continue;
+    const [least, greatest] = series.extremes(a, b);
+    low = Math.min(low, least);
+    high = Math.max(high, greatest);
+  }
+  return [low, high];
+}
+
+// The range of a panel. What may leave it widens it to double the rest at most.
+function extent(canvas, panel) {
+  let low = Infinity, high = -Infinity, loose = -Infinity;
+  for (const line of panel.lines.filter((line) => line.shown)) {
+    const [least, greatest] = reach(canvas, line);
+    low = Math.min(low, least);
+    if (line.loose) loose = Math.max(loose, greatest);
+    else high = Math.max(high, greatest);
+  }
+  high = isFinite(high) ? Math.max(high, Math.min(loose, high * 2)) : loose;
   if (!isFinite(high)) return [0, 1];
   // A baseline of zero, unless the values are far from it compared to their range.
   const margin = (high - low) * 0.06 || Math.abs(high) * 0.05 || 1;

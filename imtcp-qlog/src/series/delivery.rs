@@ -36,7 +36,7 @@ impl Default for Delivery {
 
 impl Delivery {
     pub(super) fn on_sent(&mut self, packet: Packet) {
-        self.sent_bytes += packet.length;
+        self.sent_bytes = self.sent_bytes.saturating_add(packet.length);
         if let (Space::Application, Some(number)) = (packet.space, packet.number) {
             if self.outstanding.len() >= MOST_OUTSTANDING {
                 self.outstanding.pop_first();
@@ -52,7 +52,7 @@ impl Delivery {
         record: &Record<'_>,
     ) -> Result<Option<u64>, serde_json::Error> {
         let packet = record.packet()?;
-        self.received_bytes += packet.length;
+        self.received_bytes = self.received_bytes.saturating_add(packet.length);
         self.received.push(now_ms, self.received_bytes as f64);
         if packet.space != Space::Application {
             return Ok(None);
@@ -70,7 +70,7 @@ impl Delivery {
         while let Some((number, size)) = self.outstanding.range(first..=last).next() {
             let (number, size) = (*number, *size);
             self.outstanding.remove(&number);
-            self.acknowledged += size;
+            self.acknowledged = self.acknowledged.saturating_add(size);
         }
     }
 
