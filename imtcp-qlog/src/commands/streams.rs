@@ -83,7 +83,7 @@ fn list<'s>(streams: impl Iterator<Item = &'s Stream>) -> Table {
             format!("{:.4}", stream.start_ms / 1e3),
             rates(stream),
             stream.packet_numbers.len().to_string(),
-            worst(stream).map_or("-".to_owned(), |nanos| micros(nanos)),
+            worst(stream).map_or("-".to_owned(), micros),
             ratio(stream.pct),
             ratio(stream.pdt),
             format!("{:+}", stream.trend),
