@@ -191,6 +191,12 @@ impl ImTcp {
         self.log.keep();
     }
 
+    /// Keeps a log with a report on each probe stream ([`Logged::Stream`]). Each report is made of
+    /// new memory, of which the controller takes none otherwise while it runs.
+    pub fn keep_log_of_streams(&mut self) {
+        self.log.keep_streams();
+    }
+
     /// The oldest kept entry and its time; `None` if there is none.
     pub fn take_logged(&mut self) -> Option<(Timestamp, Logged)> {
         self.log.take()
@@ -219,7 +225,7 @@ impl ImTcp {
         if known.path.rtt.is_some() {
             let due = self.scheduler.due_in_sequence().unwrap_or(now);
             self.scheduler.on_sent(now, packet, size, &known);
-            if self.log.is_kept() && packet.released {
+            if self.log.keeps_streams() && packet.released {
                 self.plans.on_sent(packet.number, due);
             }
             let log = &mut self.log;
@@ -354,7 +360,7 @@ fn log_streams(
     now: Timestamp,
     is_over: bool,
 ) {
-    if !log.is_kept() {
+    if !log.keeps_streams() {
         return;
     }
     for stream in 1..=MAX_SUB_RANGES {

@@ -23,6 +23,7 @@ pub enum Logged {
 pub(crate) struct Log {
     subscriber: Option<Arc<dyn Subscriber>>,
     kept: Option<VecDeque<(Timestamp, Logged)>>,
+    keeps_streams: bool,
     has_judged: bool,
 }
 
@@ -39,6 +40,7 @@ impl Log {
         Self {
             subscriber,
             kept: None,
+            keeps_streams: false,
             has_judged: false,
         }
     }
@@ -49,8 +51,14 @@ impl Log {
             .get_or_insert_with(|| VecDeque::with_capacity(CAPACITY));
     }
 
-    pub(crate) fn is_kept(&self) -> bool {
-        self.kept.is_some()
+    /// Keeps reports on streams, too.
+    pub(crate) fn keep_streams(&mut self) {
+        self.keep();
+        self.keeps_streams = true;
+    }
+
+    pub(crate) fn keeps_streams(&self) -> bool {
+        self.keeps_streams
     }
 
     /// The oldest kept entry.

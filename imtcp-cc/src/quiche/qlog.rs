@@ -115,7 +115,7 @@ impl Controller {
 
     /// Passes what happened since the last call to `emit`.
     pub(super) fn drain(&mut self, emit: &mut dyn FnMut(Instant, &str, Value)) {
-        self.core_mut().keep_log();
+        self.core_mut().keep_log_of_streams();
         if !self.recording.has_begun {
             self.recording.has_begun = true;
             let now = self.instant(self.recording.began);
