@@ -13,6 +13,7 @@ use imtcp_qlog::summary::Summary;
 use imtcp_qlog::table::Table;
 use imtcp_qlog::{export, page, qvis};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
 use std::path::Path;
 
@@ -258,9 +259,12 @@ fn replayed() -> Vec<String> {
         saved: None,
     };
     let parameters = imtcp_cc::qlog::parameters(&parameters);
+    // In the order of names: whether serde_json keeps another one depends on who else is built.
+    let parameters: BTreeMap<_, _> = parameters.as_object().into_iter().flatten().collect();
+    let parameters = serde_json::to_string(&parameters).expect("it is JSON");
     let event =
         |name: &str, data: String| format!("{{\"time\":1,\"name\":\"{name}\",\"data\":{data}}}");
-    let mut records = vec![event("imtcp:parameters_set", parameters.to_string())];
+    let mut records = vec![event("imtcp:parameters_set", parameters)];
     let mut feed = |data: String| records.push(event("imtcp:core_input", data));
     for number in 0..4u64 {
         let at = number * 30_000_000;
