@@ -2,7 +2,8 @@
 
 use super::header::{self, Dialect, Header};
 use super::input::{Input, decompressed};
-use super::record::{self, Record};
+use super::parse;
+use super::record::Record;
 use super::records::{Foreign, Found, Records};
 use super::sequence::{SplitError, Text};
 use crate::error::{Error, Position, Problems};
@@ -103,7 +104,7 @@ impl Log {
             return Ok(());
         }
         // A log whose header is lost can be read like any other, if it has events.
-        match record::parse(&top, true, &self.dialect) {
+        match parse::parse(&top, true, &self.dialect) {
             Ok(_) => {
                 let text = "the header is missing; the rest is read as the newest draft has it";
                 self.problems.add(self.position, text.to_owned());
@@ -261,7 +262,7 @@ impl Clock {
         dialect: &mut Dialect,
         visit: &mut impl FnMut(&Record<'_>) -> Result<(), String>,
     ) -> Option<String> {
-        let raw = match record::parse(text.bytes, text.open, dialect) {
+        let raw = match parse::parse(text.bytes, text.open, dialect) {
             Ok(raw) => raw,
             Err(_) if text.open => return Some("the last record is cut off".to_owned()),
             Err(error) if error.is_data() => {

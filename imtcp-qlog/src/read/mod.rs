@@ -5,6 +5,7 @@ mod contained;
 mod header;
 mod input;
 mod log;
+mod parse;
 mod record;
 mod records;
 mod sequence;
