@@ -9,13 +9,14 @@
 use crate::config::Config;
 use crate::control::{Phase, Steering};
 use crate::estimate::{Estimate, EstimatorKind};
-use crate::event::{Event, Subscriber};
-use crate::log::Log;
-use crate::measurement::Measuring;
+use crate::event::Subscriber;
+use crate::log::{Log, Logged};
+use crate::measurement::{MAX_SUB_RANGES, Measuring, Step};
 use crate::path::{Path, PathInfo};
 use crate::promise::{Bounds, Keeper, Promise};
 use crate::saved::SavedPath;
 use crate::scheduler::{Known, Scheduler};
+use crate::stream_report::Plans;
 use crate::transport::{AckRequest, Acked, LossInfo, PeerAcks, Release, SendRequest, SentPacket};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use crate::window::CongestionWindow;
@@ -33,6 +34,7 @@ pub struct ImTcp {
     window: CongestionWindow,
     scheduler: Scheduler,
     log: Log,
+    plans: Plans,
 }
 
 /// The scheduler's view of the other rooms. It is a macro, because a function of `&self` would
@@ -50,7 +52,7 @@ macro_rules! known {
 
 impl ImTcp {
     /// A controller for a path whose full datagrams are `max_datagram` bytes of UDP payload. The
-    /// subscriber, if there is one, hears every [`Event`].
+    /// subscriber, if there is one, hears every [`Event`](crate::event::Event).
     pub fn new(
         config: Config,
         max_datagram: Bytes,
@@ -65,6 +67,7 @@ impl ImTcp {
             window: CongestionWindow::new(config.window(), packets, max_datagram),
             scheduler: Scheduler::new(config.scheduler_settings()),
             log: Log::new(subscriber),
+            plans: Plans::default(),
         }
     }
 
@@ -146,7 +149,8 @@ impl ImTcp {
     }
 
     /// The latest estimate of the configured estimator. While it has nothing to tell
-    /// ([`Event::EstimateWithdrawn`]), it is a lower bound ([`crate::Flags::lower_bound`]), and
+    /// ([`EstimateWithdrawn`](crate::event::Event::EstimateWithdrawn)), it is a lower bound
+    /// ([`crate::Flags::lower_bound`]), and
     /// `None` if nothing was delivered lately.
     pub fn estimate(&self) -> Option<Estimate> {
         self.measuring.told()
@@ -181,14 +185,20 @@ impl ImTcp {
         self.scheduler.due_in_sequence()
     }
 
-    /// Keeps events for [`ImTcp::take_logged_event`] from now on. It keeps the latest 256 events
-    /// and drops older ones.
+    /// Keeps a log for [`ImTcp::take_logged`] from now on. It keeps the latest 256 entries and
+    /// drops older ones.
     pub fn keep_log(&mut self) {
         self.log.keep();
     }
 
-    /// The oldest kept event and its time; `None` if there is none.
-    pub fn take_logged_event(&mut self) -> Option<(Timestamp, Event)> {
+    /// Keeps a log with a report on each probe stream ([`Logged::Stream`]). Each report is made of
+    /// new memory, of which the controller takes none otherwise while it runs.
+    pub fn keep_log_of_streams(&mut self) {
+        self.log.keep_streams();
+    }
+
+    /// The oldest kept entry and its time; `None` if there is none.
+    pub fn take_logged(&mut self) -> Option<(Timestamp, Logged)> {
         self.log.take()
     }
 
@@ -213,7 +223,11 @@ impl ImTcp {
         self.window.on_sent(packet);
         let known = known!(self);
         if known.path.rtt.is_some() {
+            let due = self.scheduler.due_in_sequence().unwrap_or(now);
             self.scheduler.on_sent(now, packet, size, &known);
+            if self.log.keeps_streams() && packet.released {
+                self.plans.on_sent(packet.number, due);
+            }
             let log = &mut self.log;
             let emit = &mut |event| log.emit(now, event);
             self.measuring.on_sent(now, emit);
@@ -233,6 +247,11 @@ impl ImTcp {
         if self.measuring.on_heard(&heard, emit) {
             self.scheduler.stop_early(now);
         }
+        if self.log.take_judged() {
+            log_streams(&mut self.log, &mut self.plans, &self.measuring, now, false);
+        }
+        let log = &mut self.log;
+        let emit = &mut |event| log.emit(now, event);
         let (path, findings) = (self.path.view(), self.measuring.findings());
         let window = self.window.view();
         self.steering = self.promise.on_ack(acked, path, &findings, &window, emit);
@@ -245,7 +264,10 @@ impl ImTcp {
         let is_settled = || self.measuring.is_settled();
         if self.scheduler.take_settled(now, info.rtt, is_settled) {
             self.measuring.conclude(now, emit);
+            log_streams(&mut self.log, &mut self.plans, &self.measuring, now, true);
         }
+        let log = &mut self.log;
+        let emit = &mut |event| log.emit(now, event);
         if self.measuring.report(now, info, path, emit) {
             self.path.forget_capacity();
         }
@@ -312,10 +334,42 @@ impl ImTcp {
     /// Passes the scheduler's steps to the record of the measurement and to the subscribers.
     fn follow_steps(&mut self, now: Timestamp) {
         while let Some(step) = self.scheduler.take_step() {
+            match step {
+                Step::MeasurementAbandoned { .. } => {
+                    log_streams(&mut self.log, &mut self.plans, &self.measuring, now, true);
+                }
+                Step::MeasurementStarted { .. } => self.plans.begin(),
+                Step::StreamStarted { stream, .. } => self.plans.begin_stream(stream),
+                _ => {}
+            }
             self.measuring.on_step(&step);
             if let Some(event) = step.event() {
                 self.log.emit(now, event);
             }
+        }
+    }
+}
+
+/// Logs what became of the streams that are whole, or of all streams if the measurement `is_over`.
+/// Each stream is told once.
+fn log_streams(
+    log: &mut Log,
+    plans: &mut Plans,
+    measuring: &Measuring,
+    now: Timestamp,
+    is_over: bool,
+) {
+    if !log.keeps_streams() {
+        return;
+    }
+    for stream in 1..=MAX_SUB_RANGES {
+        let judged = measuring.judged(stream);
+        let Some(judged) = judged.filter(|judged| !judged.packets.is_empty()) else {
+            continue;
+        };
+        if (is_over || judged.is_whole) && plans.take(stream) {
+            let report = plans.report(stream, &judged);
+            log.push(now, Logged::Stream(Box::new(report)));
         }
     }
 }

@@ -43,14 +43,18 @@ mod control;
 pub mod estimate;
 pub mod event;
 mod imtcp;
+mod input;
 mod log;
 mod measurement;
 mod path;
 pub mod promise;
+#[cfg(feature = "json")]
+pub mod qlog;
 #[cfg(feature = "quiche")]
 pub mod quiche;
 mod saved;
 mod scheduler;
+mod stream_report;
 pub mod transport;
 pub mod units;
 mod window;
@@ -60,8 +64,11 @@ pub use control::Phase;
 pub use control::Window;
 pub use estimate::{Estimate, EstimatorKind, Flags};
 pub use imtcp::ImTcp;
+pub use input::Input;
+pub use log::Logged;
 pub use path::{PathInfo, Role};
 pub use saved::SavedPath;
+pub use stream_report::{ProbePacket, StreamReport};
 
 /// Parts of the measurement, for research and for fuzzing. No version keeps them as they are.
 #[cfg(feature = "unstable")]

@@ -1,14 +1,20 @@
-//! What a server's qlog says of its measurements and promises.
+//! Reads qlogs: what they say of a connection's measurements, promises and packets.
 //!
-//! [`sequence`] splits a file into records, [`event`] knows which of them matter, [`summary`] adds
-//! them up, [`promises`] does so with those about promises, and [`table`] lists them one by one.
+//! [`read`] goes through a file one record at a time, whatever wrote it. [`summary`] adds up what
+//! the records say, [`promises`] does so with those about promises, and [`table`] lists the
+//! controller's events one by one.
 
 pub mod error;
-pub mod event;
+pub mod export;
+pub mod page;
 pub mod promises;
-pub mod sequence;
+pub mod qvis;
+pub mod read;
+pub mod replay;
+pub mod series;
 pub mod summary;
 pub mod table;
+pub mod write;
 
 pub use error::Error;
-pub use event::{Log, open};
+pub use read::Log;

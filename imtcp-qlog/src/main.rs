@@ -1,25 +1,59 @@
-//! `imtcp-qlog`: what a server's qlog says of its measurements and promises.
+//! `imtcp-qlog`: what qlogs say of measurements, promises and packets.
 
-use clap::Parser;
-use comfy_table::{Table, presets};
-use imtcp_qlog::promises::Promises;
-use imtcp_qlog::summary::{Packets, Rates, Summary};
-use imtcp_qlog::table;
-use std::collections::BTreeMap;
+mod commands;
+
+use clap::{Args, Parser, Subcommand};
+use imtcp_qlog::table::Table;
 use std::error::Error;
 use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What a server's qlog says of its measurements and promises.
+/// Reads qlogs: what they say of a connection's measurements, promises and packets.
+///
+/// A file may be a JSON text sequence (.sqlog), JSON lines or one JSON object (.qlog), plain or
+/// compressed by gzip or zstd, from any QUIC stack. `-` is standard input.
 #[derive(Debug, Parser)]
-#[command(name = "imtcp-qlog", version)]
+#[command(name = "imtcp-qlog", version, args_conflicts_with_subcommands = true)]
 struct Arguments {
-    /// A qlog in JSON-SEQ, as quiche writes it.
-    file: PathBuf,
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Without a command: what `summary` does.
+    #[command(flatten)]
+    files: SummaryArguments,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Add up a log: estimates, measurements, packets, window, promises.
+    Summary(SummaryArguments),
+    /// Draw a log: one HTML page to zoom in, which works offline.
+    Plot(commands::plot::Arguments),
+    /// List probe streams, or show one of them packet by packet.
+    Streams(commands::streams::Arguments),
+    /// Compare several runs in one table, and on one page.
+    Compare(commands::compare::Arguments),
+    /// Write every value of a log as a row, as CSV or Parquet.
+    Export(commands::export::Arguments),
+    /// Rewrite a log so that qvis opens and draws it.
+    Qvis(commands::qvis::Arguments),
+    /// Make a qlog of quiche's conformant, smaller, or compressed.
+    Rewrite(commands::rewrite::Arguments),
+    /// Run the measurement again from what the controller was fed, with other parameters.
+    Replay(commands::replay::Arguments),
+}
+
+#[derive(Debug, Args)]
+struct SummaryArguments {
+    /// Qlogs.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
     /// Print every event of the namespace imtcp as CSV.
     #[arg(long)]
     csv: bool,
+    /// Stop at the first damaged record instead of leaving it out.
+    #[arg(long)]
+    strict: bool,
 }
 
 fn main() -> ExitCode {
@@ -40,177 +74,29 @@ fn is_closed_pipe(error: &(dyn Error + 'static)) -> bool {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let mut log = imtcp_qlog::open(&arguments.file)?;
     let mut output = io::stdout().lock();
-    if arguments.csv {
-        table::Table::of(&mut log)?.write(&mut output)?;
-    } else {
-        let summary = Summary::of(&mut log)?;
-        output.write_all(text(&arguments.file, &summary).as_bytes())?;
+    match &arguments.command {
+        None => summary(&arguments.files, &mut output),
+        Some(Command::Summary(arguments)) => summary(arguments, &mut output),
+        Some(Command::Plot(arguments)) => commands::plot::run(arguments),
+        Some(Command::Streams(arguments)) => commands::streams::run(arguments, &mut output),
+        Some(Command::Compare(arguments)) => commands::compare::run(arguments, &mut output),
+        Some(Command::Export(arguments)) => commands::export::run(arguments, &mut io::stdout()),
+        Some(Command::Qvis(arguments)) => commands::qvis::run(arguments),
+        Some(Command::Rewrite(arguments)) => commands::rewrite::run(arguments),
+        Some(Command::Replay(arguments)) => commands::replay::run(arguments, &mut output),
     }
-    output.flush()?;
-    if let Some(line) = log.cut() {
-        let file = arguments.file.display();
-        eprintln!("warning: {file}:{line}: the last record is cut off and was left out");
+}
+
+fn summary(arguments: &SummaryArguments, output: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    if !arguments.csv {
+        return commands::summary::run(&arguments.files, arguments.strict, output);
+    }
+    for file in &arguments.files {
+        let mut log = commands::open(file, arguments.strict)?;
+        Table::of(&mut log)?.write(&mut *output)?;
+        output.flush()?;
+        commands::warn(&log);
     }
     Ok(())
-}
-
-fn text(file: &Path, summary: &Summary) -> String {
-    let mut text = format!(
-        "{}: {} events in {:.3} s\n\n{}\n\n{}\n",
-        file.display(),
-        summary.events,
-        summary.end_ms / 1e3,
-        rates(summary),
-        counts(summary)
-    );
-    if !summary.promises.is_empty() {
-        text += &format!("\n{}\n", promises(&summary.promises));
-    }
-    text
-}
-
-fn promises(promises: &Promises) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED);
-    let ratio = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
-    for (name, value) in [
-        ("required", required(promises)),
-        (
-            "slots",
-            format!(
-                "{}: {} kept, {} missed, {} limited by the source; {} control slots",
-                promises.slots(),
-                promises.kept,
-                promises.missed,
-                promises.source_limited,
-                promises.control_slots
-            ),
-        ),
-        (
-            "achieved / required",
-            format!(
-                "p5 {}, mean {}",
-                ratio(promises.p5()),
-                ratio(promises.mean())
-            ),
-        ),
-        (
-            "warned of half a slot before the end",
-            format!(
-                "{} of {} missed (recall {}); {} others (precision {})",
-                promises.warned_missed,
-                promises.missed,
-                ratio(promises.recall()),
-                promises.warned_kept,
-                ratio(promises.precision())
-            ),
-        ),
-        ("changes of status", listed(&promises.statuses)),
-        ("causes of risk", listed(&promises.causes)),
-    ] {
-        table.add_row([name.to_owned(), value]);
-    }
-    table
-}
-
-/// The last requirement, and how many there were.
-fn required(promises: &Promises) -> String {
-    let changes = promises.requirements.len();
-    match promises.requirements.iter().flatten().last() {
-        Some(last) => format!(
-            "{} {} Mbit/s per {:.3} s; {changes} {}",
-            last.demand.replace('_', " "),
-            mega(last.rate_bps as f64),
-            last.per_ms / 1e3,
-            if changes == 1 { "change" } else { "changes" }
-        ),
-        None => "-".to_owned(),
-    }
-}
-
-fn listed(counts: &BTreeMap<String, u64>) -> String {
-    let counts: Vec<_> = counts
-        .iter()
-        .map(|(name, count)| format!("{count} {name}"))
-        .collect();
-    if counts.is_empty() {
-        "-".to_owned()
-    } else {
-        counts.join(", ")
-    }
-}
-
-fn rates(summary: &Summary) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED);
-    table.set_header([
-        "Mbit/s of IP packets",
-        "count",
-        "mean",
-        "least",
-        "greatest",
-        "last",
-        "from, to",
-    ]);
-    let mut add = |name: String, rates: &Rates| {
-        table.add_row([
-            name,
-            rates.count.to_string(),
-            mega(rates.mean_bps()),
-            mega(rates.least_bps as f64),
-            mega(rates.greatest_bps as f64),
-            mega(rates.last_bps as f64),
-            format!(
-                "{:.3} s, {:.3} s",
-                rates.first_ms / 1e3,
-                rates.last_ms / 1e3
-            ),
-        ]);
-    };
-    for (estimator, rates) in &summary.estimates {
-        add(format!("estimate, {estimator}"), rates);
-    }
-    if let Some(rates) = &summary.capacity {
-        add("capacity".to_owned(), rates);
-    }
-    if table.is_empty() {
-        table.add_row(["no estimate and no capacity in this log"]);
-    }
-    table
-}
-
-fn mega(bps: f64) -> String {
-    format!("{:.2}", bps / 1e6)
-}
-
-fn counts(summary: &Summary) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED);
-    let Summary {
-        started,
-        completed,
-        abandoned,
-        ..
-    } = summary;
-    let window = summary.window.map_or("-".to_owned(), |(least, greatest)| {
-        format!("{least} B to {greatest} B")
-    });
-    for (name, value) in [
-        (
-            "measurements",
-            format!("{started} started, {completed} completed, {abandoned} abandoned"),
-        ),
-        ("packets sent", packets(summary.sent)),
-        ("packets received", packets(summary.received)),
-        ("congestion window", window),
-    ] {
-        table.add_row([name.to_owned(), value]);
-    }
-    table
-}
-
-fn packets(packets: Packets) -> String {
-    format!("{} ({} B of UDP payload)", packets.count, packets.bytes)
 }

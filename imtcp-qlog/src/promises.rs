@@ -1,7 +1,7 @@
 //! Promises: how slots ended, and what was said of them before.
 
+use crate::read::Record;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// The promises of a log, added up.
@@ -68,15 +68,19 @@ enum Outcome {
 
 impl Promises {
     /// Counts an event of a promise. Other events are left alone.
-    pub(crate) fn add(&mut self, name: &str, data: Map<String, Value>) -> serde_json::Result<()> {
-        match name {
-            // At first nothing is required, so this is no change.
-            "promise_changed" if data.is_empty() && self.requirements.is_empty() => {}
-            "promise_changed" if data.is_empty() => self.requirements.push(None),
-            "promise_changed" => self.requirements.push(Some(read(data)?)),
+    pub(crate) fn add(&mut self, record: &Record<'_>) -> serde_json::Result<()> {
+        match record.event() {
+            "promise_changed" => {
+                let is_withdrawn = record.data == b"{}";
+                // At first nothing is required, so this is no change.
+                if !is_withdrawn || !self.requirements.is_empty() {
+                    let required = (!is_withdrawn).then(|| record.data()).transpose()?;
+                    self.requirements.push(required);
+                }
+            }
             "control_slot_started" => self.control_slots += 1,
-            "promise_status_changed" => self.add_status(read(data)?),
-            "slot_ended" => self.add_slot(&read(data)?),
+            "promise_status_changed" => self.add_status(record.data()?),
+            "slot_ended" => self.add_slot(&record.data()?),
             _ => {}
         }
         Ok(())
@@ -152,23 +156,17 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-fn read<T: serde::de::DeserializeOwned>(data: Map<String, Value>) -> serde_json::Result<T> {
-    serde_json::from_value(Value::Object(data))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
 
-    fn slot(achieved: u64, outcome: &str, warned_after: Option<f64>) -> Map<String, Value> {
-        let Value::Object(data) = json!({
+    fn slot(achieved: u64, outcome: &str, warned_after: Option<f64>) -> SlotEnded {
+        serde_json::from_value(json!({
             "slot": 0, "length": 2000.0, "required_bps": 1000, "achieved_bps": achieved,
             "outcome": outcome, "warned_after": warned_after,
-        }) else {
-            unreachable!("it is an object")
-        };
-        data
+        }))
+        .expect("complete")
     }
 
     #[test]
@@ -184,7 +182,7 @@ mod tests {
             (100, "source_limited", None),
         ] {
             let data = slot(achieved, outcome, warned);
-            promises.add("slot_ended", data).expect("complete");
+            promises.add_slot(&data);
         }
         assert_eq!(
             (promises.kept, promises.missed, promises.slots()),
@@ -201,11 +199,11 @@ mod tests {
         let mut promises = Promises::default();
         assert_eq!((promises.p5(), promises.mean()), (None, None));
         let limited = slot(1, "source_limited", None);
-        promises.add("slot_ended", limited).expect("complete");
+        promises.add_slot(&limited);
         assert_eq!((promises.p5(), promises.recall()), (None, None));
         for achieved in (1001..=1041).rev() {
             let data = slot(achieved, "kept", None);
-            promises.add("slot_ended", data).expect("complete");
+            promises.add_slot(&data);
         }
         // 41 values, of which two are 5 %.
         assert_eq!(promises.p5(), Some(1.003));

@@ -1,12 +1,10 @@
 //! A log in a few lines.
 
 use crate::Error;
-use crate::event::{Event, Log, Packet};
 use crate::promises::Promises;
+use crate::read::{Kind, Log, Metrics, Packet, Record};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::io::BufRead;
 
 /// Count, mean and extremes of a series of rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,7 +65,7 @@ pub struct Packets {
 impl Packets {
     fn add(&mut self, packet: Packet) {
         self.count += 1;
-        self.bytes = self.bytes.saturating_add(packet.raw.length);
+        self.bytes = self.bytes.saturating_add(packet.length);
     }
 }
 
@@ -92,8 +90,12 @@ pub struct Summary {
     pub sent: Packets,
     /// Packets that came.
     pub received: Packets,
+    /// Packets that were declared lost.
+    pub lost: u64,
     /// Least and greatest congestion window, in bytes.
-    pub window: Option<(u64, u64)>,
+    pub window: Option<(f64, f64)>,
+    /// Least and greatest sample of the round trip, in milliseconds.
+    pub round_trip: Option<(f64, f64)>,
     /// What was required, and what came of it.
     pub promises: Promises,
 }
@@ -115,46 +117,46 @@ impl Summary {
     /// Reads a log to its end.
     ///
     /// # Errors
-    /// A record cannot be read, or an event of the controller lacks what it is about.
-    pub fn of<R: BufRead>(log: &mut Log<R>) -> Result<Self, Error> {
+    /// The input fails, or a record is damaged and the log is strict.
+    pub fn of(log: &mut Log) -> Result<Self, Error> {
         let mut summary = Self::default();
-        while let Some(logged) = log.next_event()? {
-            summary
-                .add(logged.time_ms, logged.event)
-                .map_err(|problem| log.wrong(logged.line, problem))?;
-        }
+        log.for_each(|record| summary.add(record).map_err(|error| error.to_string()))?;
         Ok(summary)
     }
 
-    fn add(&mut self, time_ms: f64, event: Event) -> Result<(), String> {
-        self.events += 1;
-        self.end_ms = self.end_ms.max(time_ms);
-        match event {
-            Event::PacketSent(packet) => self.sent.add(packet),
-            Event::PacketReceived(packet) => self.received.add(packet),
-            Event::Metrics(metrics) => {
-                if let Some(window) = metrics.congestion_window {
-                    let (least, greatest) = self.window.unwrap_or((window, window));
-                    self.window = Some((least.min(window), greatest.max(window)));
-                }
-            }
-            Event::Imtcp(name, data) => self
-                .add_own(time_ms, &name, data)
-                .map_err(|error| format!("imtcp:{name}: its data: {error}"))?,
-            Event::Other => {}
+    /// Counts an event.
+    ///
+    /// # Errors
+    /// The event lacks what it is about.
+    pub fn add(&mut self, record: &Record<'_>) -> Result<(), serde_json::Error> {
+        match record.kind {
+            Kind::PacketSent => self.sent.add(record.packet()?),
+            Kind::PacketReceived => self.received.add(record.packet()?),
+            Kind::PacketLost => self.lost += 1,
+            Kind::Metrics => self.add_metrics(&record.metrics()?),
+            Kind::Imtcp => self.add_own(record)?,
+            Kind::State | Kind::Other => {}
         }
+        self.events += 1;
+        self.end_ms = self.end_ms.max(record.time_ms);
         Ok(())
     }
 
-    fn add_own(
-        &mut self,
-        time_ms: f64,
-        name: &str,
-        data: Map<String, Value>,
-    ) -> Result<(), serde_json::Error> {
-        match name {
+    fn add_metrics(&mut self, metrics: &Metrics) {
+        let widened = |range: Option<(f64, f64)>, value: Option<f64>| match (range, value) {
+            (Some((least, greatest)), Some(value)) => Some((least.min(value), greatest.max(value))),
+            (None, Some(value)) => Some((value, value)),
+            (range, None) => range,
+        };
+        self.window = widened(self.window, metrics.congestion_window);
+        self.round_trip = widened(self.round_trip, metrics.latest_rtt);
+    }
+
+    fn add_own(&mut self, record: &Record<'_>) -> Result<(), serde_json::Error> {
+        let time_ms = record.time_ms;
+        match record.event() {
             "estimate_updated" => {
-                let update: EstimateUpdated = serde_json::from_value(Value::Object(data))?;
+                let update: EstimateUpdated = record.data()?;
                 // A lower bound is no estimate.
                 if update.flags.iter().any(|flag| flag == "lower_bound") {
                     return Ok(());
@@ -166,8 +168,7 @@ impl Summary {
                     .or_insert_with(|| Rates::first(time_ms, rate));
             }
             "capacity_updated" => {
-                let update: CapacityUpdated = serde_json::from_value(Value::Object(data))?;
-                let rate = update.capacity_bps;
+                let rate = record.data::<CapacityUpdated>()?.capacity_bps;
                 match &mut self.capacity {
                     Some(rates) => rates.add(time_ms, rate),
                     None => self.capacity = Some(Rates::first(time_ms, rate)),
@@ -176,7 +177,7 @@ impl Summary {
             "measurement_started" => self.started += 1,
             "measurement_completed" => self.completed += 1,
             "measurement_abandoned" => self.abandoned += 1,
-            _ => self.promises.add(name, data)?,
+            _ => self.promises.add(record)?,
         }
         Ok(())
     }

@@ -1,9 +1,12 @@
 //! The controller's events one by one, as CSV.
 
 use crate::Error;
-use crate::event::{Event, Log};
+use crate::read::{Kind, Log, Record};
 use serde_json::{Map, Value};
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
+
+/// The event that feeds a replay.
+const INPUT: &str = "core_input";
 
 /// The events of the namespace `imtcp`, with all their fields.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,31 +24,37 @@ struct Row {
 }
 
 impl Table {
-    /// Reads a log to its end.
+    /// Reads a log to its end. Events that only a replay needs are left out.
     ///
     /// # Errors
-    /// A record cannot be read.
-    pub fn of<R: BufRead>(log: &mut Log<R>) -> Result<Self, Error> {
+    /// The input fails, or a record is damaged and the log is strict.
+    pub fn of(log: &mut Log) -> Result<Self, Error> {
         let mut table = Self::default();
-        while let Some(logged) = log.next_event()? {
-            if let Event::Imtcp(name, data) = logged.event {
-                let mut fields: Vec<&String> = data.keys().collect();
-                // serde_json keeps the file's order only if another crate in the build asks for
-                // that.
-                fields.sort();
-                for field in fields {
-                    if !table.columns.contains(field) {
-                        table.columns.push(field.clone());
-                    }
-                }
-                table.rows.push(Row {
-                    time_ms: logged.time_ms,
-                    name,
-                    data,
-                });
+        log.for_each(|record| match (record.kind, record.event()) {
+            (Kind::Imtcp, event) if event != INPUT => {
+                table.add(record).map_err(|error| error.to_string())
+            }
+            _ => Ok(()),
+        })?;
+        Ok(table)
+    }
+
+    fn add(&mut self, record: &Record<'_>) -> Result<(), serde_json::Error> {
+        let data: Map<String, Value> = record.data()?;
+        let mut fields: Vec<&String> = data.keys().collect();
+        // serde_json keeps the file's order only if another crate in the build asks for that.
+        fields.sort();
+        for field in fields {
+            if !self.columns.contains(field) {
+                self.columns.push(field.clone());
             }
         }
-        Ok(table)
+        self.rows.push(Row {
+            time_ms: record.time_ms,
+            name: record.event().to_owned(),
+            data,
+        });
+        Ok(())
     }
 
     /// Writes a header and a row for each event.
@@ -53,11 +62,7 @@ impl Table {
     /// # Errors
     /// The output fails.
     pub fn write(&self, output: impl Write) -> io::Result<()> {
-        self.write_rows(output)
-            .map_err(|error| match error.into_kind() {
-                csv::ErrorKind::Io(error) => error,
-                other => io::Error::other(format!("{other:?}")),
-            })
+        self.write_rows(output).map_err(system_error)
     }
 
     fn write_rows(&self, output: impl Write) -> csv::Result<()> {
@@ -70,6 +75,14 @@ impl Table {
             csv.write_record(fixed.into_iter().chain(fields))?;
         }
         Ok(csv.flush()?)
+    }
+}
+
+/// The system's own error behind one of CSV's, so that a closed pipe is told from a full disk.
+pub(crate) fn system_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }
 

@@ -166,17 +166,10 @@ fn a_slot_with_an_unknown_outcome_is_refused() {
         r#"{"time":1.0,"name":"imtcp:slot_ended","data":{"length":2000.0,"#,
         r#""required_bps":1,"achieved_bps":1,"outcome":"good","warned_after":null}}"#,
     );
-    refused_by_the_summary(
-        &log(&[HEADER, slot]),
-        "imtcp:slot_ended: its data: unknown variant `good`",
-    );
-}
-
-fn refused_by_the_summary(content: &[u8], expected: &str) {
-    let output = analyse(content, &[]);
-    let message = stderr(&output);
-    let start = format!("error: run.sqlog:2: {expected}");
-    assert!(message.starts_with(&start), "{message}");
+    let output = analyse(&log(&[HEADER, slot]), &["--strict"]);
+    let expected = "record 2, byte 68: imtcp:slot_ended: its data: unknown variant `good`";
+    let start = format!("error: run.sqlog: {expected}");
+    assert!(stderr(&output).starts_with(&start), "{}", stderr(&output));
 }
 
 #[test]
@@ -208,6 +201,7 @@ fn a_log_may_end_anywhere() {
 }
 
 fn analyse_in_process(content: &[u8]) -> Result<u64, imtcp_qlog::Error> {
+    let content = std::io::Cursor::new(content.to_vec());
     let mut log = imtcp_qlog::Log::new(content, Path::new("run.sqlog"))?;
     imtcp_qlog::summary::Summary::of(&mut log).map(|summary| summary.events)
 }
@@ -219,14 +213,14 @@ fn a_last_record_that_is_cut_off_is_told_and_left_out() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(
         stderr(&output),
-        "warning: run.sqlog:11: the last record is cut off and was left out\n"
+        "warning: run.sqlog: record 11, byte 939: the last record is cut off; it was left out\n"
     );
     assert!(stdout(&output).contains("9 events"), "{}", stdout(&output));
 }
 
 /// The program fails on this content, and says this.
 fn refused(content: &[u8], expected: &str) {
-    for options in [&[][..], &["--csv"]] {
+    for options in [&["--strict"][..], &["--strict", "--csv"]] {
         let output = analyse(content, options);
         assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
         let message = stderr(&output);
@@ -235,56 +229,103 @@ fn refused(content: &[u8], expected: &str) {
 }
 
 #[test]
-fn what_is_not_a_qlog_is_refused_with_file_and_line() {
-    refused(b"", "error: run.sqlog:1: the file is empty");
-    refused(b"\x1e\n", "error: run.sqlog:1: the file has no records");
+fn what_is_not_a_qlog_is_refused_with_the_reason_and_the_remedy() {
+    refused(
+        b"",
+        "error: run.sqlog: the file is empty; give a qlog: JSON text sequences",
+    );
+    refused(
+        b"\x1e\n",
+        "error: run.sqlog: the file is empty; give a qlog",
+    );
     refused(
         b"\x7fELF\x02\x01\x01\0\xff\xfe",
-        "error: run.sqlog:1: this is not a qlog in JSON-SEQ: it starts with the byte 0x7f,",
+        "error: run.sqlog: this is not a qlog: it begins with the bytes 7f 45 4c 46 02 01 01 00; \
+         give a qlog",
     );
     refused(
-        HEADER.as_bytes(),
-        "error: run.sqlog:1: this is not a qlog in JSON-SEQ: it starts with the byte 0x7b,",
+        b"\xd4\xc3\xb2\xa1\x02\0",
+        "error: run.sqlog: this is a packet capture, not a qlog;",
     );
-    refused(
-        b"\x1e\xff\xfe\x00\n",
-        "error: run.sqlog:1: the first record is not a qlog's header:",
-    );
-    refused(
-        &log(&[r#"{"file_schema":"urn:ietf:params:qlog:file:contained"}"#]),
-        "error: run.sqlog:1: the header's file_schema is `urn:ietf:params:qlog:file:contained`;",
-    );
+    for foreign in [
+        "\x1e\u{fffd}\n",
+        "{\"name\":\"imtcp\",\"version\":1}\n",
+        "{}",
+    ] {
+        refused(
+            foreign.as_bytes(),
+            "error: run.sqlog: the first record is neither a qlog's header nor an event:",
+        );
+    }
 }
 
 #[test]
-fn a_damaged_record_is_refused_with_its_line() {
+fn a_damaged_record_is_left_out_and_told_with_its_place() {
     let with = |record: &str| log(&[HEADER, EVENTS[0], record, EVENTS[1]]);
-    refused(
-        &with(r#"{"time":1.0,"name":"quic:pack"#),
-        "error: run.sqlog:3: the record is not JSON:",
-    );
-    refused(
-        &with(r#"{"time":"soon","name":"quic:packet_sent"}"#),
-        "error: run.sqlog:3: the record is not an event:",
-    );
-    refused(
-        &with(r#"{"time":1.0,"name":"quic:packet_sent","data":{"raw":{"length":-1}}}"#),
-        "error: run.sqlog:3: quic:packet_sent: its data:",
-    );
-    refused(
-        &with(r#"{"time":1.0,"name":"imtcp:estimate_updated","data":[1]}"#),
-        "error: run.sqlog:3: imtcp:estimate_updated: its data:",
-    );
+    for (record, problem, csv) in [
+        (
+            r#"{"time":1.0,"name":"quic:pack"#,
+            "the record is not JSON:",
+            true,
+        ),
+        (
+            r#"{"time":"soon","name":"quic:packet_sent"}"#,
+            "the record is not an event: the string holds no number",
+            true,
+        ),
+        (
+            r#"{"time":1.0,"name":"quic:packet_sent","data":{"raw":{"length":"long"}}}"#,
+            "quic:packet_sent: its data:",
+            false,
+        ),
+        (
+            r#"{"time":1.0,"name":"imtcp:estimate_updated","data":[1]}"#,
+            "imtcp:estimate_updated: its data:",
+            true,
+        ),
+        (
+            r#"{"time":1.0,"name":"imtcp:estimate_updated","data":{"estimator":"classic"}}"#,
+            "imtcp:estimate_updated: its data: missing field `available_bps`",
+            false,
+        ),
+    ] {
+        let expected = format!("run.sqlog: record 3, byte 151: {problem}");
+        let output = analyse(&with(record), &["--strict"]);
+        let start = format!("error: {expected}");
+        assert!(
+            stderr(&output).starts_with(&start),
+            "{}\nnot\n{start}",
+            stderr(&output)
+        );
+        let output = analyse(&with(record), &[]);
+        assert!(
+            output.status.success() && stdout(&output).contains("2 events"),
+            "{record}"
+        );
+        let start = format!("warning: {expected}");
+        assert!(
+            stderr(&output).starts_with(&start),
+            "{}\nnot\n{start}",
+            stderr(&output)
+        );
+        let output = analyse(&with(record), &["--csv"]);
+        assert_eq!(
+            !output.stderr.is_empty(),
+            csv,
+            "{record}: {}",
+            stderr(&output)
+        );
+    }
 }
 
 #[test]
-fn an_estimate_without_its_value_is_refused() {
-    let nothing = r#"{"time":1.0,"name":"imtcp:estimate_updated","data":{"estimator":"classic"}}"#;
-    let output = analyse(&log(&[HEADER, nothing]), &[]);
-    assert_eq!(
-        stderr(&output),
-        "error: run.sqlog:2: imtcp:estimate_updated: its data: missing field `available_bps`\n"
-    );
+fn a_thousand_damaged_records_are_not_a_thousand_lines() {
+    let mut records = vec![HEADER, EVENTS[0]];
+    records.extend(["{"; 1000]);
+    let output = analyse(&log(&records), &[]);
+    let said = stderr(&output);
+    assert_eq!(said.lines().count(), 9, "{said}");
+    assert!(said.ends_with("and 992 more like these\n"), "{said}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use imtcp_cc::event::Event;
 use imtcp_cc::promise::{Outcome, SlotReport};
 use imtcp_qlog::summary::Summary;
-use imtcp_sim::run::{RunOptions, qlog_path};
+use imtcp_sim::run::{Qlog, RunOptions, qlog_path};
 use imtcp_sim::scenario::Scenario;
 
 /// A promise that can be kept until most of the path is taken away.
@@ -38,12 +38,12 @@ fn a_simulated_connections_slots_are_summed_up_as_they_were() {
     let scenario = Scenario::parse("promise.toml", SCENARIO, &[]).expect("it can be read");
     let folder = tempfile::tempdir().expect("a folder");
     let options = RunOptions {
-        qlog: Some(folder.path().to_owned()),
+        qlog: Some(Qlog::into_folder(folder.path())),
         progress: None,
     };
     let result = scenario.run(1, options).expect("it runs");
     let path = qlog_path(folder.path(), &scenario, 1, "main");
-    let mut log = imtcp_qlog::open(&path).expect("a qlog");
+    let mut log = imtcp_qlog::Log::open(&path).expect("a qlog");
     let promises = Summary::of(&mut log).expect("all of it is read").promises;
 
     let events = &result.flow("main").expect("it is there").events;

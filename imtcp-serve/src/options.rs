@@ -51,6 +51,14 @@ pub struct Options {
     #[arg(long, value_name = "DIR")]
     pub qlog: Option<PathBuf>,
 
+    /// How qlogs are compressed while they are written; their names then end in .gz or .zst.
+    #[arg(long, value_enum, default_value_t = QlogCompression::None, requires = "qlog")]
+    pub qlog_compression: QlogCompression,
+
+    /// Log all that a controller is fed, for `imtcp-qlog replay`. It doubles a qlog.
+    #[arg(long, requires = "qlog")]
+    pub qlog_replay: bool,
+
     /// Write the estimates as they are made into this CSV file.
     #[arg(long, value_name = "FILE")]
     pub estimates: Option<PathBuf>,
@@ -128,6 +136,17 @@ pub enum ControllerKind {
     Bbr2,
     /// quiche's Reno.
     Reno,
+}
+
+/// How a qlog is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum QlogCompression {
+    /// Not at all.
+    None,
+    /// By gzip.
+    Gzip,
+    /// By zstd.
+    Zstd,
 }
 
 /// How the log is written.

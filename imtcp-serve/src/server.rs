@@ -5,13 +5,13 @@ use crate::csv::{CsvFile, ESTIMATES, Estimates, SLOTS};
 use crate::dashboard::{self, Watch};
 use crate::folder::Folder;
 use crate::metrics::{self, Counts};
-use crate::options::{ControllerKind, Options};
+use crate::options::{ControllerKind, Options, QlogCompression};
 use crate::required::{Policy, Rules};
 use crate::site::{Live, Site};
 use crate::tls::Identity;
 use anyhow::{Context, Result, anyhow};
 use futures::StreamExt;
-use imtcp_cc::quiche::{Factory, register_as};
+use imtcp_cc::quiche::{Detail, Factory, register_as};
 use imtcp_cc::units::Bytes;
 use std::fs;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_quiche::metrics::DefaultMetrics;
-use tokio_quiche::settings::{CertificateKind, Hooks, QuicSettings, TlsCertificatePaths};
+use tokio_quiche::settings::{self, CertificateKind, Hooks, QuicSettings, TlsCertificatePaths};
 use tokio_quiche::{ConnectionParams, QuicConnectionStream, listen};
 
 /// Bytes of the IP header, by the family of the address, and of the UDP header.
@@ -208,6 +208,11 @@ async fn open(
         let made = fs::create_dir_all(folder);
         made.with_context(|| format!("cannot make {}", folder.display()))?;
         settings.qlog_dir = Some(text(folder)?.to_owned());
+        settings.qlog_compression = match options.qlog_compression {
+            QlogCompression::None => settings::QlogCompression::None,
+            QlogCompression::Gzip => settings::QlogCompression::Gzip,
+            QlogCompression::Zstd => settings::QlogCompression::Zstd,
+        };
     }
     let socket = UdpSocket::bind(options.listen).await;
     let socket = socket.with_context(|| format!("cannot listen on UDP {}", options.listen))?;
@@ -249,6 +254,9 @@ fn controller(options: &Options, site: &Site, estimates: Option<&Arc<CsvFile>>) 
             let connection = Arc::clone(&path.connection);
             Arc::new(Estimates::new(connection, Arc::clone(&file)))
         });
+    }
+    if options.qlog_replay {
+        factory = factory.with_qlog_detail(Detail::Replay);
     }
     let number = SERVERS.fetch_add(1, Ordering::Relaxed);
     let name = format!("imtcp-serve-{number}");

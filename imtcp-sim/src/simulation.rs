@@ -5,15 +5,13 @@ use crate::engine::Agenda;
 use crate::network::{Direction, FlowId, HopId, Network, Onward, Owner, Packet};
 use crate::random::Random;
 use crate::record::Record;
-use crate::run::{RunError, qlog_path};
-use crate::scenario::{Flow, Scenario};
+use crate::run::{Qlog, RunError};
+use crate::scenario::{Controller, Flow, Scenario};
 use crate::traffic::{Emission, Source};
 use imtcp_cc::quiche::Factory;
 use imtcp_cc::units::Timestamp;
+use imtcp_qlog::write::create;
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::Path;
 use std::time::Duration;
 
 /// How often the state of the flows is sampled.
@@ -127,19 +125,26 @@ impl<'s> Simulation<'s> {
             .schedule(Timestamp::ZERO + SAMPLING, Event::Sample);
     }
 
-    /// Lets every flow's server write its qlog into `folder`, see [`qlog_path`]. Has to be called
-    /// before anything happens.
+    /// Lets every flow's server write its qlog, see [`Qlog::path`]. Has to be called before
+    /// anything happens.
     ///
     /// # Errors
     /// A file cannot be created.
-    pub fn write_qlogs(&mut self, folder: &Path) -> Result<(), RunError> {
+    pub fn write_qlogs(&mut self, qlog: &Qlog) -> Result<(), RunError> {
         for (flow, pair) in self.scenario.flows.iter().zip(&mut self.pairs) {
-            let path = qlog_path(folder, self.scenario, self.seed, &flow.name);
-            let file = File::create(&path).map_err(|error| RunError::Qlog {
+            let path = qlog.path(self.scenario, self.seed, &flow.name);
+            let writer = create(&path, qlog.level, qlog.compression);
+            let writer = writer.map_err(|error| RunError::Qlog {
                 file: path.display().to_string(),
                 error,
             })?;
-            pair.set_qlog(Box::new(BufWriter::new(file)));
+            let writer = match flow.controller {
+                Controller::Reno | Controller::Cubic | Controller::Bbr2 => {
+                    writer.of_quiches_controller()
+                }
+                _ => writer,
+            };
+            pair.set_qlog(Box::new(writer), qlog.detail);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ mod common;
 use common::{Path, run};
 use imtcp_sim::output::idle_packets;
 use imtcp_sim::result::{FlowResult, RunResult};
-use imtcp_sim::run::{RunOptions, qlog_path};
+use imtcp_sim::run::{Qlog, RunOptions, qlog_path};
 
 /// Share of the link's capacity that the flow's IP packets took from `from_s` to `to_s` seconds.
 fn utilisation(result: &RunResult, flow: &str, from_s: f64, to_s: f64) -> f64 {
@@ -205,7 +205,7 @@ fn measuring_sends_no_packet_without_data() {
             .flow("main", "imtcp", application, "");
         let scenario = path.scenario();
         let options = RunOptions {
-            qlog: Some(folder.clone()),
+            qlog: Some(Qlog::into_folder(&folder)),
             progress: None,
         };
         let result = scenario.run(1, options).expect("it runs");

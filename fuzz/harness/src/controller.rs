@@ -180,7 +180,7 @@ impl Harness {
             5 => promise::read_reports(&mut self.reports),
             _ => {
                 // A log that nobody reads is bounded.
-                let kept = std::iter::from_fn(|| self.transport.core.take_logged_event());
+                let kept = std::iter::from_fn(|| self.transport.core.take_logged());
                 assert!(kept.count() <= 256);
             }
         }

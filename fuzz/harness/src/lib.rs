@@ -12,6 +12,7 @@ pub mod echoes;
 pub mod frames;
 pub mod input;
 pub mod parameters;
+pub mod qlog;
 pub mod receiver;
 
 use std::collections::BTreeSet;
@@ -49,5 +50,5 @@ macro_rules! targets {
 }
 
 targets!(
-    frames, parameters, receiver, arrivals, echoes, controller, connection
+    frames, parameters, receiver, arrivals, echoes, controller, connection, qlog
 );

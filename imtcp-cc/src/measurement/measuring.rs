@@ -53,7 +53,7 @@ pub(crate) struct Measuring {
     bootstrap: Bootstrap,
     classic: ClassicEstimator,
     statistical: StatisticalEstimator,
-    record: MeasurementRecord,
+    pub(super) record: MeasurementRecord,
     /// Whether a measurement runs and its echoes are awaited.
     is_running: bool,
     delivered: Delivered,

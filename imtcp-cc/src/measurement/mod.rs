@@ -12,6 +12,7 @@ mod classic;
 mod cprobe;
 mod delivered;
 mod fit;
+mod judged;
 mod last_values;
 mod measuring;
 pub(crate) mod pairs;
@@ -24,6 +25,7 @@ mod statistical;
 mod step;
 mod trend;
 
+pub(crate) use judged::Judged;
 pub(crate) use measuring::{Findings, Measuring, MeasuringSettings};
 pub(crate) use step::Step;
 

@@ -4,10 +4,16 @@ use super::convert::{Origin, ack_request, path_info, peer_acks, round_trip, send
 use super::gaps::{GapObserver, Gaps};
 use super::memory::Memory;
 use super::peer::host;
+#[cfg(feature = "qlog")]
+use super::qlog::{Detail, Recording};
 use crate::config::Config;
 use crate::event::Subscriber;
 use crate::imtcp::ImTcp;
+#[cfg(feature = "qlog")]
+use crate::input::Input;
 use crate::promise::{Bounds, Promise};
+#[cfg(feature = "qlog")]
+use crate::qlog::Parameters;
 use crate::saved::SavedPath;
 use crate::transport::{AckInfo, Acked, AckedPacket, LossInfo, Release, SentPacket};
 use crate::units::{Bandwidth, Bytes, Timestamp};
@@ -36,6 +42,21 @@ pub struct Controller {
     memory: Option<Arc<Memory>>,
     peer: IpAddr,
     gaps: Option<Gaps>,
+    #[cfg(feature = "qlog")]
+    pub(super) recording: Recording,
+}
+
+/// Says what the core is about to be fed, for a log that may want it.
+#[cfg(feature = "qlog")]
+macro_rules! feed {
+    ($controller:expr, $now:expr, $input:expr) => {
+        $controller.record($now, || $input)
+    };
+}
+
+#[cfg(not(feature = "qlog"))]
+macro_rules! feed {
+    ($($unused:tt)*) => {};
 }
 
 /// Room for the packets of one acknowledgement.
@@ -94,6 +115,8 @@ impl Controller {
         let config = config.or_transport(packets, path.initial_rtt);
         let initial_rtt = config.initial_rtt().unwrap_or(path.initial_rtt);
         let takes_marks = config.takes_marks();
+        #[cfg(feature = "qlog")]
+        let settings = config.clone();
         let core = ImTcp::new(config, max_datagram, subscriber);
         let common = Common::of(path);
         let own = core.promise();
@@ -103,21 +126,38 @@ impl Controller {
             _ => core,
         };
         let peer = info.peer.ip();
-        let core = match remembered(memory.as_deref(), common, peer, path.now) {
+        let saved = remembered(memory.as_deref(), common, peer, path.now);
+        let core = match saved {
             Some(saved) => core.remembering(saved),
             None => core,
         };
+        let origin = common.map_or(Origin(path.now), |common| common.origin);
         Self {
             initial_rtt,
             core: core.on_path(info).bounded_by(bounds, host(peer)),
-            origin: common.map_or(Origin(path.now), |common| common.origin),
+            origin,
             congestion_marks: 0,
             takes_marks,
             acked: Vec::with_capacity(MOST_ACKED),
             memory,
             peer,
             gaps: None,
+            #[cfg(feature = "qlog")]
+            recording: Recording::new(
+                origin.timestamp(path.now),
+                Parameters {
+                    config: settings,
+                    max_datagram,
+                    saved,
+                },
+            ),
         }
+    }
+
+    #[cfg(feature = "qlog")]
+    pub(super) fn logging(mut self, detail: Detail) -> Self {
+        self.recording.set_detail(detail);
+        self
     }
 
     pub(super) fn observed_by(mut self, observer: Arc<dyn GapObserver>) -> Self {
@@ -159,6 +199,17 @@ impl Controller {
         Common::of(path).map_or(path.now, |common| common.origin.0)
     }
 
+    /// The packets of an acknowledgement are about to be told to the core.
+    #[cfg(feature = "qlog")]
+    fn record_acked(&mut self, now: Timestamp, info: AckInfo) {
+        let packets = std::mem::take(&mut self.acked);
+        self.record(now, || Input::Acked {
+            info,
+            packets: packets.clone(),
+        });
+        self.acked = packets;
+    }
+
     #[cfg(feature = "qlog")]
     pub(super) fn core_mut(&mut self) -> &mut ImTcp {
         &mut self.core
@@ -177,6 +228,7 @@ impl CongestionController for Controller {
 
     fn next_release(&mut self, context: &SendContext) -> quiche::cc::Release {
         let now = self.origin.timestamp(context.now);
+        feed!(self, now, Input::Asked(send_request(context)));
         match self.core.next_release(now, &send_request(context)) {
             Release::Now => quiche::cc::Release::Now,
             Release::At(due) => quiche::cc::Release::At(self.origin.instant(due)),
@@ -195,6 +247,7 @@ impl CongestionController for Controller {
             bytes_in_flight: Bytes::from_usize(sent.bytes_in_flight),
         };
         let now = self.origin.timestamp(sent.now);
+        feed!(self, now, Input::Sent(packet));
         let Some(gaps) = &mut self.gaps else {
             return self.core.on_packet_sent(now, &packet);
         };
@@ -231,6 +284,8 @@ impl CongestionController for Controller {
         self.acked.clear();
         self.acked
             .extend(counted.map(|packet| origin.acked(packet, &mut received)));
+        #[cfg(feature = "qlog")]
+        self.record_acked(now, info);
         self.core.on_ack(&Acked {
             now,
             info,
@@ -241,12 +296,18 @@ impl CongestionController for Controller {
             self.congestion_marks = marks;
             if let Some(newest) = ack.acked.last() {
                 let sent = self.origin.timestamp(newest.time_sent);
+                feed!(self, now, Input::Marked(sent));
                 self.core.on_congestion_experienced(now, sent);
             }
         }
     }
 
     fn on_loss(&mut self, loss: &PacketsLost<'_>) {
+        let now = self.origin.timestamp(loss.now);
+        #[cfg(feature = "qlog")]
+        for packet in loss.lost {
+            self.record_lost(now, loss.space, packet.packet_number);
+        }
         if loss.space != PacketSpace::Application {
             return;
         }
@@ -258,12 +319,24 @@ impl CongestionController for Controller {
             persistent_congestion: loss.persistent_congestion,
         };
         let numbers = loss.lost.iter().map(|packet| packet.packet_number);
-        self.core
-            .on_loss(self.origin.timestamp(loss.now), &info, numbers);
+        feed!(
+            self,
+            now,
+            Input::Lost {
+                info,
+                numbers: numbers.clone().collect(),
+            }
+        );
+        self.core.on_loss(now, &info, numbers);
     }
 
     fn on_spurious_loss(&mut self, _now: Instant, space: PacketSpace, packet_number: u64) {
         if space == PacketSpace::Application {
+            feed!(
+                self,
+                self.origin.timestamp(_now),
+                Input::Spurious(packet_number)
+            );
             self.core.on_spurious_loss(packet_number);
         }
     }
@@ -272,33 +345,48 @@ impl CongestionController for Controller {
         // The keys of 1-RTT packets are never discarded: the connection leaves the path.
         if space == PacketSpace::Application {
             self.remember(now);
-            self.core.on_path_left(self.origin.timestamp(now));
+            let now = self.origin.timestamp(now);
+            feed!(self, now, Input::PathLeft);
+            self.core.on_path_left(now);
         }
     }
 
     fn on_closed(&mut self, now: Instant) {
         self.remember(now);
-        self.core.on_closed(self.origin.timestamp(now));
+        let now = self.origin.timestamp(now);
+        feed!(self, now, Input::Closed);
+        self.core.on_closed(now);
     }
 
     fn on_max_datagram_size(&mut self, size: usize) {
-        self.core.on_max_datagram(Bytes::from_usize(size));
+        let size = Bytes::from_usize(size);
+        feed!(self, self.recording.latest(), Input::MaxDatagram(size));
+        self.core.on_max_datagram(size);
     }
 
     fn on_app_limited(&mut self, _now: Instant) {
+        feed!(self, self.origin.timestamp(_now), Input::ApplicationLimited);
         self.core.on_application_limited();
     }
 
     fn on_peer_acks(&mut self, peer: &quiche::cc::PeerAcks) {
+        feed!(
+            self,
+            self.recording.latest(),
+            Input::PeerAcks(peer_acks(peer))
+        );
         self.core.on_peer_acks(peer_acks(peer));
     }
 
     fn immediate_ack(&mut self) -> bool {
+        feed!(self, self.recording.latest(), Input::ImmediateAck);
         self.core.immediate_ack()
     }
 
     fn ack_frequency(&mut self, now: Instant) -> Option<quiche::cc::AckFrequency> {
-        let request = self.core.ack_request(self.origin.timestamp(now))?;
+        let now = self.origin.timestamp(now);
+        feed!(self, now, Input::AckRequest);
+        let request = self.core.ack_request(now)?;
         Some(ack_request(&request))
     }
 
@@ -319,6 +407,6 @@ impl CongestionController for Controller {
 
     #[cfg(feature = "qlog")]
     fn drain_qlog_events(&mut self, emit: &mut dyn FnMut(Instant, &str, serde_json::Value)) {
-        super::qlog::drain(self, emit);
+        self.drain(emit);
     }
 }

@@ -4,6 +4,8 @@ use super::controller::Controller;
 use super::convert::path_info;
 use super::gaps::GapObserver;
 use super::memory::{Memory, RememberedPath};
+#[cfg(feature = "qlog")]
+use super::qlog::Detail;
 use crate::config::Config;
 use crate::event::Subscriber;
 use crate::path::PathInfo;
@@ -45,6 +47,8 @@ pub struct Factory {
     /// What the promises on a path share. Clones of the factory share it.
     bounds: Bounds,
     gaps: Option<Arc<dyn GapObserver>>,
+    #[cfg(feature = "qlog")]
+    detail: Detail,
 }
 
 impl Factory {
@@ -57,6 +61,8 @@ impl Factory {
             memory: remembers.then(Arc::default),
             bounds: Bounds::default(),
             gaps: None,
+            #[cfg(feature = "qlog")]
+            detail: Detail::default(),
         }
     }
 
@@ -94,6 +100,14 @@ impl Factory {
         self
     }
 
+    /// The same, whose controllers log so much while their connections write a qlog.
+    #[cfg(feature = "qlog")]
+    #[must_use]
+    pub fn with_qlog_detail(mut self, detail: Detail) -> Self {
+        self.detail = detail;
+        self
+    }
+
     /// The paths that connections of this factory and of its clones have left to later ones, for
     /// whoever stores them or hands them to another process. Empty without
     /// [`Config::remember_paths`]. A path that a connection has begun with is missing until that
@@ -124,6 +138,10 @@ impl Factory {
             (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
             _ => false,
         };
+        #[cfg(feature = "qlog")]
+        if self.detail != other.detail {
+            return false;
+        }
         is_same_audience && is_same_observer && self.config == other.config
     }
 }
@@ -142,6 +160,8 @@ impl quiche::cc::Factory for Factory {
             self.memory.clone(),
             &self.bounds,
         );
+        #[cfg(feature = "qlog")]
+        let controller = controller.logging(self.detail);
         Box::new(match &self.gaps {
             Some(observer) => controller.observed_by(Arc::clone(observer)),
             None => controller,

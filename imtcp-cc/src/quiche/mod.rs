@@ -31,6 +31,8 @@ pub use factory::Factory;
 pub use gaps::GapObserver;
 pub use memory::RememberedPath;
 pub use names::{NAME, NAME_WITHOUT_MEASUREMENT, register, register_as};
+#[cfg(feature = "qlog")]
+pub use qlog::Detail;
 
 /// The number of receive times that a server should ask for in each acknowledgement, with
 /// `quiche::Config::set_max_receive_timestamps_per_ack` (draft-ietf-quic-receive-ts-02). The

@@ -1,145 +1,168 @@
-//! The controller's events as qlog events of the namespace `imtcp`.
+//! What the controller writes to quiche's qlog: its own events, what quiche never logs, and, if it
+//! is asked to, all that the core is fed.
 
 use super::Controller;
-use crate::estimate::Estimate;
-use crate::event::Event;
-use crate::promise::{SlotReport, Status};
+use crate::control::Window;
+use crate::input::Input;
+use crate::log::Logged;
+use crate::qlog::{CORE_INPUT, PARAMETERS_SET, Parameters, input, parameters, record};
+use crate::units::Timestamp;
+use quiche::cc::PacketSpace;
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Passes the events since the last call to `emit`. Events are kept from the first call on.
-pub(super) fn drain(controller: &mut Controller, emit: &mut dyn FnMut(Instant, &str, Value)) {
-    controller.core_mut().keep_log();
-    while let Some((at, event)) = controller.core_mut().take_logged_event() {
-        let (name, data) = record(&event);
-        emit(controller.instant(at), name, data);
-    }
+/// How much a controller logs, while the connection writes a qlog.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// The controller's events.
+    #[default]
+    Events,
+    /// Also every state of the control unit, and all that the core is fed, with which
+    /// `imtcp-qlog replay` runs it again. This doubles the log.
+    Replay,
 }
 
-/// The name and the data of an event in qlog. Rates are in bits per second and spans in
-/// milliseconds, as in qlog's main schema.
-fn record(event: &Event) -> (&'static str, Value) {
-    match *event {
-        Event::MeasurementStarted {
-            measurement,
-            low,
-            high,
-        } => (
-            "imtcp:measurement_started",
-            json!({
-                "measurement": measurement,
-                "low_bps": low.as_bps(),
-                "high_bps": high.as_bps(),
-            }),
-        ),
-        Event::StreamStarted {
-            measurement,
-            stream,
-            waited,
-            limit,
-        } => (
-            "imtcp:stream_started",
-            json!({
-                "measurement": measurement,
-                "stream": stream,
-                "waited": waited.as_secs_f64() * 1e3,
-                "limit": limit.as_secs_f64() * 1e3,
-            }),
-        ),
-        Event::StreamAbandoned {
-            measurement,
-            stream,
-            sent,
-        } => (
-            "imtcp:stream_abandoned",
-            json!({ "measurement": measurement, "stream": stream, "sent": sent }),
-        ),
-        Event::StreamJudged {
-            measurement,
-            stream,
-            trend,
-        } => (
-            "imtcp:stream_judged",
-            json!({ "measurement": measurement, "stream": stream, "trend": trend }),
-        ),
-        Event::MeasurementCompleted { measurement } => (
-            "imtcp:measurement_completed",
-            json!({ "measurement": measurement }),
-        ),
-        Event::MeasurementAbandoned { measurement } => (
-            "imtcp:measurement_abandoned",
-            json!({ "measurement": measurement }),
-        ),
-        Event::EstimateUpdated {
-            estimator,
-            estimate,
-        } => (
-            "imtcp:estimate_updated",
-            estimate_data(&estimator.to_string(), &estimate),
-        ),
-        Event::EstimateWithdrawn { estimator } => (
-            "imtcp:estimate_withdrawn",
-            json!({ "estimator": estimator.to_string() }),
-        ),
-        Event::CapacityUpdated { capacity } => (
-            "imtcp:capacity_updated",
-            json!({ "capacity_bps": capacity.as_bps() }),
-        ),
-        Event::PromiseChanged { requirement } => (
-            "imtcp:promise_changed",
-            requirement.map_or_else(
-                || json!({}),
-                |requirement| {
-                    json!({
-                        "rate_bps": requirement.rate().as_bps(),
-                        "per": requirement.per().as_secs_f64() * 1e3,
-                        "demand": requirement.wanted().name(),
-                    })
-                },
-            ),
-        ),
-        Event::ControlSlotStarted {
-            target,
-            round_trips,
-        } => (
-            "imtcp:control_slot_started",
-            json!({ "target_bps": target.as_bps(), "round_trips": round_trips }),
-        ),
-        Event::PromiseStatusChanged { status } => {
-            ("imtcp:promise_status_changed", status_data(status))
+/// How many entries may wait for the log. A connection that has no log has no use for more.
+const MOST_WAITING: usize = 1 << 14;
+
+/// What is to be logged, in the order in which it happened.
+#[derive(Debug)]
+pub(super) struct Recording {
+    detail: Detail,
+    parameters: Parameters,
+    waiting: VecDeque<(Timestamp, Entry)>,
+    /// Whether anything was dropped. The core's inputs are then worth nothing.
+    is_broken: bool,
+    has_begun: bool,
+    began: Timestamp,
+    /// When the core was last fed.
+    latest: Timestamp,
+    control_state: &'static str,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Input(Input),
+    Lost(PacketSpace, u64),
+    ControlState(&'static str),
+    Logged(Logged),
+}
+
+impl Recording {
+    /// That of a controller which is built `now`.
+    pub(super) fn new(now: Timestamp, parameters: Parameters) -> Self {
+        Self {
+            detail: Detail::default(),
+            parameters,
+            waiting: VecDeque::new(),
+            is_broken: false,
+            has_begun: false,
+            began: now,
+            latest: now,
+            control_state: "",
         }
-        Event::SlotEnded { report } => ("imtcp:slot_ended", report_data(&report)),
+    }
+
+    pub(super) fn set_detail(&mut self, detail: Detail) {
+        self.detail = detail;
+    }
+
+    /// When the core was last fed, for calls that come without a time.
+    pub(super) fn latest(&self) -> Timestamp {
+        self.latest
+    }
+
+    fn push(&mut self, now: Timestamp, entry: Entry) {
+        if self.waiting.len() == MOST_WAITING {
+            self.waiting.pop_front();
+            self.is_broken = true;
+        }
+        self.waiting.push_back((now, entry));
     }
 }
 
-fn status_data(status: Status) -> Value {
-    let mut data = json!({ "status": status.name() });
-    if let Status::AtRisk { cause, shortfall } | Status::Broken { cause, shortfall } = status {
-        data["shortfall"] = json!(shortfall.get());
-        data["cause"] = json!(cause.name());
+impl Controller {
+    /// The core is about to be fed this.
+    pub(super) fn record(&mut self, now: Timestamp, input: impl FnOnce() -> Input) {
+        if self.recording.detail == Detail::Replay && !self.recording.is_broken {
+            self.collect();
+            let state = self.core().control_unit_state();
+            if state != self.recording.control_state {
+                self.recording.control_state = state;
+                let since = self.recording.latest;
+                self.recording.push(since, Entry::ControlState(state));
+            }
+            self.recording.latest = now;
+            self.recording.push(now, Entry::Input(input()));
+        }
+    }
+
+    /// Packets were declared lost.
+    pub(super) fn record_lost(&mut self, now: Timestamp, space: PacketSpace, number: u64) {
+        if self.recording.has_begun {
+            self.collect();
+            self.recording.push(now, Entry::Lost(space, number));
+        }
+    }
+
+    /// Takes what the core has logged since, so that it keeps its place among the inputs.
+    fn collect(&mut self) {
+        while let Some((at, entry)) = self.core_mut().take_logged() {
+            self.recording.push(at, Entry::Logged(entry));
+        }
+    }
+
+    /// Passes what happened since the last call to `emit`.
+    pub(super) fn drain(&mut self, emit: &mut dyn FnMut(Instant, &str, Value)) {
+        self.core_mut().keep_log_of_streams();
+        if !self.recording.has_begun {
+            self.recording.has_begun = true;
+            let now = self.instant(self.recording.began);
+            let set = &self.recording.parameters;
+            emit(now, "quic:recovery_parameters_set", recovery(set));
+            emit(now, PARAMETERS_SET, parameters(set));
+        }
+        self.collect();
+        while let Some((at, entry)) = self.recording.waiting.pop_front() {
+            let (name, data) = match &entry {
+                Entry::Input(fed) => (CORE_INPUT, input(at, fed)),
+                Entry::Lost(space, number) => ("quic:packet_lost", lost(*space, *number)),
+                Entry::ControlState(new) => ("imtcp:control_state_updated", json!({ "new": new })),
+                Entry::Logged(entry) => record(entry),
+            };
+            emit(self.instant(at), name, data);
+        }
+    }
+}
+
+/// What quiche's loss detection and the window begin with (RFC 9002, appendices A.2 and B.2).
+fn recovery(set: &Parameters) -> Value {
+    let datagram = set.max_datagram.get();
+    let mut data = json!({
+        "reordering_threshold": 3,
+        "time_threshold": 1.125,
+        "timer_granularity": 1,
+        "max_datagram_size": datagram,
+        "initial_congestion_window": datagram * u64::from(set.config.initial_window_packets()),
+        "minimum_congestion_window": datagram * 2,
+        "loss_reduction_factor": match set.config.window() {
+            Window::Cubic => 0.7,
+            Window::Reno => 0.5,
+        },
+        "persistent_congestion_threshold": 3,
+    });
+    if let Some(rtt) = set.config.initial_rtt() {
+        data["initial_rtt"] = json!(rtt.as_secs_f64() * 1e3);
     }
     data
 }
 
-fn report_data(report: &SlotReport) -> Value {
-    let warned = report.warned.map(|at| at.saturating_since(report.start));
-    json!({
-        "slot": report.index,
-        "length": report.end.saturating_since(report.start).as_secs_f64() * 1e3,
-        "required_bps": report.required.as_bps(),
-        "achieved_bps": report.achieved.as_bps(),
-        "outcome": report.outcome.name(),
-        "warned_after": warned.map(|span| span.as_secs_f64() * 1e3),
-    })
-}
-
-fn estimate_data(estimator: &str, estimate: &Estimate) -> Value {
-    json!({
-        "estimator": estimator,
-        "available_bps": estimate.available.as_bps(),
-        "low_bps": estimate.low.as_bps(),
-        "high_bps": estimate.high.as_bps(),
-        "window": estimate.window.as_secs_f64() * 1e3,
-        "flags": estimate.flags.names().collect::<Vec<_>>(),
-    })
+fn lost(space: PacketSpace, number: u64) -> Value {
+    let kind = match space {
+        PacketSpace::Initial => "initial",
+        PacketSpace::Handshake => "handshake",
+        PacketSpace::Application => "1RTT",
+    };
+    json!({ "header": { "packet_type": kind, "packet_number": number } })
 }

@@ -9,6 +9,7 @@ mod list;
 mod pool;
 mod promised;
 mod promises;
+mod qlog;
 mod run;
 mod score;
 mod seeds;
@@ -211,6 +212,8 @@ struct RunArguments {
     /// Of which seeds to write qlogs; they are large.
     #[arg(long, value_enum, default_value_t = QlogOf::First)]
     qlog: QlogOf,
+    #[command(flatten)]
+    style: qlog::Style,
     /// How many seeds to run at the same time.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,

@@ -5,7 +5,7 @@ use super::{QlogOf, RunArguments, create, load, summary};
 use imtcp_cc::units::Timestamp;
 use imtcp_sim::output;
 use imtcp_sim::result::RunResult;
-use imtcp_sim::run::RunOptions;
+use imtcp_sim::run::{Qlog, RunOptions};
 use imtcp_sim::scenario::Scenario;
 use imtcp_sim::simulation::Simulation;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -30,6 +30,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Box<dyn Error>> {
         seeds: &seeds,
         folder: &folder,
         qlog: arguments.qlog,
+        style: arguments.style.qlog(&folder),
         bar: progress_bar(
             &scenario.name,
             scenario.duration.saturating_mul(of_seeds(seeds.len())),
@@ -63,6 +64,7 @@ struct Job<'j> {
     seeds: &'j [u64],
     folder: &'j Path,
     qlog: QlogOf,
+    style: Qlog,
     bar: ProgressBar,
 }
 
@@ -80,7 +82,7 @@ impl Job<'_> {
             shown = milliseconds;
         };
         let options = RunOptions {
-            qlog: writes_qlog.then(|| self.folder.to_path_buf()),
+            qlog: writes_qlog.then(|| self.style.clone()),
             progress: Some(&mut progress),
         };
         let result = self.scenario.run(self.seeds[index], options)?;

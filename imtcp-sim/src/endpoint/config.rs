@@ -24,13 +24,13 @@ const DATAGRAM_QUEUE: usize = 4096;
 /// that a packet is never short because the application was late, whatever the controller holds.
 const SEND_CAPACITY_FACTOR: f64 = 2.0;
 
-/// The server's side. `process` is a factory of the process that the server belongs to, if it is
+/// The server's side, and the factory of its controllers if they are of this project. `process` is a factory of the process that the server belongs to, if it is
 /// not one of its own.
 pub(super) fn server(
     flow: &Flow,
     tap: &Arc<Tap>,
     process: Option<&Factory>,
-) -> Result<quiche::Config, quiche::Error> {
+) -> Result<(quiche::Config, Option<Factory>), quiche::Error> {
     let mut tls = SslContextBuilder::new(SslMethod::tls()).map_err(|_| quiche::Error::TlsFail)?;
     let certificate = X509::from_pem(CERTIFICATE).map_err(|_| quiche::Error::TlsFail)?;
     let key = PKey::private_key_from_pem(KEY).map_err(|_| quiche::Error::TlsFail)?;
@@ -40,6 +40,7 @@ pub(super) fn server(
         .map_err(|_| quiche::Error::TlsFail)?;
     let mut config = quiche::Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, tls)?;
     common(&mut config, flow)?;
+    let mut own = None;
     match flow.controller {
         Controller::Reno => config.set_cc_algorithm_name("reno")?,
         Controller::Cubic => config.set_cc_algorithm_name("cubic")?,
@@ -57,14 +58,15 @@ pub(super) fn server(
                 let path = RememberedPath { network, path, age };
                 factory.remember(&path, quiche::clock::now());
             }
-            config.set_congestion_controller(Arc::new(factory));
+            config.set_congestion_controller(Arc::new(factory.clone()));
+            own = Some(factory);
         }
     }
     config.set_send_capacity_factor(SEND_CAPACITY_FACTOR);
     if flow.receiver.receive_timestamps {
         config.set_max_receive_timestamps_per_ack(RECEIVE_TIMESTAMPS_PER_ACK);
     }
-    Ok(config)
+    Ok((config, own))
 }
 
 pub(super) fn client(flow: &Flow) -> Result<quiche::Config, quiche::Error> {

@@ -10,7 +10,7 @@ use crate::application::{Driver, Progress};
 use crate::network::{Datagram, Ecn, FlowId, Owner, Packet, Stamp};
 use crate::random::Random;
 use crate::scenario::{Controller, Flow, Stack};
-use imtcp_cc::quiche::Factory;
+use imtcp_cc::quiche::{Detail, Factory};
 use imtcp_cc::units::{Bytes, Timestamp};
 use std::io::Write;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ const HEADERS: Bytes = Bytes::new(28);
 pub struct Pair {
     id: FlowId,
     server_config: quiche::Config,
+    /// That of the server's controllers, if they are of this project.
+    factory: Option<Factory>,
     server: Option<Server>,
     server_host: Host,
     /// What connects the client, until it has.
@@ -59,13 +61,14 @@ impl Pair {
         process: Option<&Factory>,
     ) -> Result<Self, PairError> {
         let tap = Arc::new(Tap::default());
-        let server_config = config::server(flow, &tap, process);
+        let (server_config, factory) = config::server(flow, &tap, process)
+            .map_err(|error| PairError::of(flow, Stack::Quiche, error))?;
         let random =
             |side: &str| Random::for_component(seed, &format!("host.{}.{side}", flow.name));
         Ok(Self {
             id,
-            server_config: server_config
-                .map_err(|error| PairError::of(flow, Stack::Quiche, error))?,
+            server_config,
+            factory,
             server: None,
             server_host: Host::new(flow.host, random("server")),
             dial: Some(client::prepare(id, flow, seed)?),
@@ -87,9 +90,14 @@ impl Pair {
         })
     }
 
-    /// The server's connection writes its qlog to `writer`.
-    pub fn set_qlog(&mut self, writer: Box<dyn Write + Send + Sync>) {
+    /// The server's connection writes its qlog to `writer`, and its controller logs so much.
+    pub fn set_qlog(&mut self, writer: Box<dyn Write + Send + Sync>, detail: Detail) {
         self.qlog = Some(writer);
+        if let Some(factory) = &self.factory {
+            let factory = factory.clone().with_qlog_detail(detail);
+            self.server_config
+                .set_congestion_controller(Arc::new(factory));
+        }
     }
 
     /// Records from now on when data leaves the server. The record takes the place of a qlog. Has

@@ -14,7 +14,7 @@ mod world;
 
 use common::{Path, run};
 use imtcp_sim::result::{FlowResult, RunResult};
-use imtcp_sim::run::{RunOptions, qlog_path};
+use imtcp_sim::run::{Qlog, RunOptions, qlog_path};
 
 const STACKS: [&str; 2] = ["quinn", "noq"];
 
@@ -81,7 +81,7 @@ fn one_seed_replays_all_byte_for_byte() {
             .scenario();
         let written = |seed| {
             let options = RunOptions {
-                qlog: Some(folder.clone()),
+                qlog: Some(Qlog::into_folder(&folder)),
                 progress: None,
             };
             let result = scenario.run(seed, options).expect("it runs");

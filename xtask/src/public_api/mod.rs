@@ -22,7 +22,7 @@ use crate::workspace;
 
 /// Those that users have.
 const SWITCHES: Switches = Switches {
-    features: &["default", "quiche", "qlog"],
+    features: &["default", "quiche", "json", "qlog"],
 };
 
 /// Writes the public items of imtcp-cc to imtcp-cc/public-api.txt.

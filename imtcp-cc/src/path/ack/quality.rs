@@ -22,6 +22,16 @@ impl EchoQuality {
         matches!(self, Self::Single)
     }
 
+    /// The name of the quality in qlog.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Aggregated => "aggregated",
+            Self::Lost => "lost",
+            Self::Reordered => "reordered",
+        }
+    }
+
     /// Whether the packet reached the peer, at any time.
     pub const fn has_arrived(self) -> bool {
         !matches!(self, Self::Lost)
@@ -30,11 +40,6 @@ impl EchoQuality {
 
 impl fmt::Display for EchoQuality {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Single => "single",
-            Self::Aggregated => "aggregated",
-            Self::Lost => "lost",
-            Self::Reordered => "reordered",
-        })
+        f.write_str(self.name())
     }
 }

@@ -8,7 +8,7 @@ use imtcp_cc::units::{Bandwidth, Timestamp};
 use imtcp_sim::network::FlowId;
 use imtcp_sim::output::{self, Idle};
 use imtcp_sim::result::{FlowResult, RunResult, available_on};
-use imtcp_sim::run::{RunOptions, qlog_path};
+use imtcp_sim::run::{Qlog, RunOptions, qlog_path};
 use imtcp_sim::scenario::Scenario;
 use imtcp_sim::simulation::Simulation;
 use std::error::Error;
@@ -69,7 +69,7 @@ fn one(
 ) -> Result<Outcome, Box<dyn Error>> {
     let folder: &Path = &arguments.out;
     let options = RunOptions {
-        qlog: Some(folder.to_path_buf()),
+        qlog: Some(Qlog::into_folder(folder)),
         progress,
     };
     let result = scenario.run(arguments.seed, options)?;

@@ -1,0 +1,187 @@
+//! `imtcp-qlog streams`: probe streams, and one of them under the glass.
+
+use clap::Args;
+use comfy_table::{Table, presets};
+use imtcp_qlog::series::{Series, Stream};
+use std::error::Error;
+use std::io::Write;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// A qlog.
+    file: PathBuf,
+    /// One stream, packet by packet: the number of its measurement, a dot, and its own.
+    #[arg(long, value_name = "M.S", value_parser = number)]
+    stream: Option<(u64, u64)>,
+    /// Only streams with this verdict, such as grey_zone or packet_lost.
+    #[arg(long)]
+    verdict: Option<String>,
+}
+
+fn number(text: &str) -> Result<(u64, u64), String> {
+    let parts = text
+        .split_once('.')
+        .and_then(|(measurement, stream)| Some((measurement.parse().ok()?, stream.parse().ok()?)));
+    parts.ok_or_else(|| "write two numbers, such as 17.2".to_owned())
+}
+
+/// Streams need no lines.
+const FEW_POINTS: usize = 16;
+
+pub fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    let mut log = super::open(&arguments.file, false)?;
+    let series = Series::of(&mut log, FEW_POINTS)?;
+    super::warn(&log);
+    let file = arguments.file.display();
+    if series.streams.is_empty() {
+        return Err(format!(
+            "{file}: there is no probe stream in this log; a transfer that its window limits has \
+             none, and imtcp-cc logs them as imtcp:stream_completed"
+        )
+        .into());
+    }
+    if let Some((measurement, number)) = arguments.stream {
+        let is_it = |one: &&Stream| (one.measurement, one.stream) == (measurement, number);
+        let mut found = series.streams.iter().filter(is_it).peekable();
+        if found.peek().is_none() {
+            return Err(format!(
+                "{file}: there is no stream {measurement}.{number}; without --stream all are listed"
+            )
+            .into());
+        }
+        for stream in found {
+            write!(output, "{}", glass(stream))?;
+        }
+        return Ok(());
+    }
+    let wanted = |one: &&Stream| {
+        let verdict = arguments.verdict.as_ref();
+        verdict.is_none_or(|verdict| *verdict == one.verdict)
+    };
+    writeln!(output, "{}", list(series.streams.iter().filter(wanted)))?;
+    Ok(())
+}
+
+fn list<'s>(streams: impl Iterator<Item = &'s Stream>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_FULL_CONDENSED);
+    table.set_header([
+        "stream",
+        "at, s",
+        "Mbit/s",
+        "packets",
+        "worst gap, µs",
+        "PCT",
+        "PDT",
+        "trend",
+        "verdict",
+    ]);
+    for stream in streams {
+        table.add_row([
+            format!("{}.{}", stream.measurement, stream.stream),
+            format!("{:.4}", stream.start_ms / 1e3),
+            rates(stream),
+            stream.packet_numbers.len().to_string(),
+            worst(stream).map_or("-".to_owned(), micros),
+            ratio(stream.pct),
+            ratio(stream.pdt),
+            format!("{:+}", stream.trend),
+            stream.verdict.replace('_', " "),
+        ]);
+    }
+    table
+}
+
+fn rates(stream: &Stream) -> String {
+    let mega = |bps: u64| bps as f64 / 1e6;
+    format!(
+        "{:.2} to {:.2}",
+        mega(stream.low_bps),
+        mega(stream.high_bps)
+    )
+}
+
+fn ratio(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), |value| format!("{value:.2}"))
+}
+
+fn micros(nanos: i64) -> String {
+    format!("{:.3}", nanos as f64 / 1e3)
+}
+
+/// The largest error of a gap between departures.
+fn worst(stream: &Stream) -> Option<i64> {
+    let pairs = stream.planned_gaps_ns.iter().zip(&stream.sent_gaps_ns);
+    let errors =
+        pairs.filter_map(|(planned, sent)| Some(sent.as_ref()?.saturating_sub(*planned.as_ref()?)));
+    errors.max_by_key(|error| error.unsigned_abs())
+}
+
+fn glass(stream: &Stream) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_FULL_CONDENSED);
+    table.set_header([
+        "packet",
+        "bytes",
+        "planned gap, µs",
+        "sent gap, µs",
+        "sent rate, Mbit/s",
+        "echo gap, µs",
+        "echo rate, Mbit/s",
+        "rise of the delay, µs",
+        "echo",
+    ]);
+    for (index, number) in stream.packet_numbers.iter().enumerate() {
+        let gap = |gaps: &[Option<i64>]| -> Option<i64> { *gaps.get(index.checked_sub(1)?)? };
+        let shown = |gap: Option<i64>| gap.map_or("-".to_owned(), micros);
+        let size = stream.sizes.get(index).copied().unwrap_or(0);
+        let rate = |gap: Option<i64>| match gap {
+            Some(nanos) if nanos > 0 => format!("{:.3}", size as f64 * 8e3 / nanos as f64),
+            _ => "-".to_owned(),
+        };
+        let (sent, echo) = (gap(&stream.sent_gaps_ns), gap(&stream.echo_gaps_ns));
+        let rise = sent.zip(echo).map(|(sent, echo)| echo.saturating_sub(sent));
+        table.add_row([
+            number.to_string(),
+            size.to_string(),
+            shown(gap(&stream.planned_gaps_ns)),
+            shown(sent),
+            rate(sent),
+            shown(echo),
+            rate(echo),
+            shown(rise),
+            stream.qualities.get(index).cloned().unwrap_or_default(),
+        ]);
+    }
+    let delay = stream.first_delay_ns.map_or("-".to_owned(), |nanos| {
+        format!("{:.3} ms", nanos as f64 / 1e6)
+    });
+    format!(
+        "stream {}.{} at {:.6} s, {} Mbit/s; first echo after {delay}\n{table}\nPCT {}: the share \
+         of pairs whose delay rises, above 0.40 for a rise\nPDT {}: the share of the movement that \
+         is a net rise, above 0.30 for a rise\ntrend {:+}: {}\n",
+        stream.measurement,
+        stream.stream,
+        stream.start_ms / 1e3,
+        rates(stream),
+        ratio(stream.pct),
+        ratio(stream.pdt),
+        stream.trend,
+        why(&stream.verdict),
+    )
+}
+
+/// The verdict in a sentence.
+fn why(verdict: &str) -> &str {
+    match verdict {
+        "increasing" => "the delay increases, so the stream is faster than what is available",
+        "not_increasing" => "the delay does not increase, so so much is available",
+        "incomplete" => "cannot tell, because not all packets left or not all echoes came",
+        "packet_lost" => "cannot tell, because a packet was lost",
+        "too_few_echoes" => "cannot tell, because too few echoes have times of their own",
+        "contradiction" => "cannot tell, because the two tests contradict each other",
+        "grey_zone" => "cannot tell, because both tests are between their thresholds",
+        other => other,
+    }
+}

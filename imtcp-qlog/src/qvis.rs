@@ -1,0 +1,162 @@
+//! Rewrites a log for qvis, which reads version 0.3 of qlog at most, and draws the events that had
+//! other names then. One file cannot be both conformant and drawn by qvis.
+
+use crate::error::Error;
+use crate::read::{Header, Kind, Log, Record};
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+use std::ops::RangeInclusive;
+
+/// What became of a log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Events.
+    pub events: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// Files beyond this size do not open in qvis.
+pub const MOST_BYTES: u64 = 100_000_000;
+
+/// The old names of events whose names have changed (draft-ietf-quic-qlog-quic-events-04).
+fn old_name(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "quic:connection_started" => "connectivity:connection_started",
+        "quic:connection_closed" => "connectivity:connection_closed",
+        "quic:connection_id_updated" => "connectivity:connection_id_updated",
+        "quic:connection_state_updated" => "connectivity:connection_state_updated",
+        "quic:spin_bit_updated" => "connectivity:spin_bit_updated",
+        "quic:parameters_set" => "transport:parameters_set",
+        "quic:packet_sent" => "transport:packet_sent",
+        "quic:packet_received" => "transport:packet_received",
+        "quic:packet_dropped" => "transport:packet_dropped",
+        "quic:packet_buffered" => "transport:packet_buffered",
+        "quic:stream_state_updated" => "transport:stream_state_updated",
+        "quic:stream_data_moved" => "transport:data_moved",
+        "quic:key_updated" => "security:key_updated",
+        "quic:key_discarded" => "security:key_retired",
+        "quic:recovery_parameters_set" => "recovery:parameters_set",
+        "quic:recovery_metrics_updated" => "recovery:metrics_updated",
+        "quic:congestion_state_updated" => "recovery:congestion_state_updated",
+        "quic:packet_lost" => "recovery:packet_lost",
+        "quic:marked_for_retransmit" => "recovery:marked_for_retransmit",
+        "http3:parameters_set" => "http:parameters_set",
+        "http3:stream_type_set" => "http:stream_type_set",
+        "http3:frame_created" => "http:frame_created",
+        "http3:frame_parsed" => "http:frame_parsed",
+        _ => return None,
+    })
+}
+
+/// Writes the events of a log between two times, in milliseconds.
+///
+/// # Errors
+/// The log cannot be read.
+pub fn write(
+    log: &mut Log,
+    times: RangeInclusive<f64>,
+    output: impl Write,
+) -> Result<io::Result<Written>, Error> {
+    let mut sink = Sink {
+        output,
+        written: Written::default(),
+    };
+    let mut outcome = sink.write(&header(log.header()));
+    log.for_each(|record| {
+        if outcome.is_ok() && times.contains(&record.time_ms) && !is_left_out(record) {
+            outcome = sink.write(&event(record).map_err(|error| error.to_string())?);
+            sink.written.events += 1;
+        }
+        Ok(())
+    })?;
+    let outcome = outcome.and_then(|()| sink.output.flush());
+    Ok(outcome.map(|()| sink.written))
+}
+
+/// What only a replay needs would bury the rest.
+fn is_left_out(record: &Record<'_>) -> bool {
+    record.kind == Kind::Imtcp && record.event() == "core_input"
+}
+
+struct Sink<W> {
+    output: W,
+    written: Written,
+}
+
+impl<W: Write> Sink<W> {
+    fn write(&mut self, value: &Value) -> io::Result<()> {
+        let text = format!("\u{1e}{value}\n");
+        self.written.bytes += text.len() as u64;
+        self.output.write_all(text.as_bytes())
+    }
+}
+
+/// qvis looks for version and format in the first few characters. serde_json sorts members, and
+/// both names are among the first.
+fn header(header: &Header) -> Value {
+    let vantage_point = match header.vantage_point.as_str() {
+        "" => "unknown",
+        kind => kind,
+    };
+    json!({
+        "qlog_format": "JSON-SEQ",
+        "qlog_version": "0.3",
+        "title": header.title,
+        "trace": {
+            "common_fields": {
+                "protocol_type": ["QUIC", "HTTP3"],
+                "reference_time": 0,
+                "time_format": "relative",
+            },
+            "vantage_point": { "type": vantage_point },
+        },
+    })
+}
+
+fn event(record: &Record<'_>) -> Result<Value, serde_json::Error> {
+    let mut data: Value = record.data()?;
+    if let Some(members) = data.as_object_mut() {
+        match record.kind {
+            Kind::PacketSent | Kind::PacketReceived | Kind::PacketLost => packet(members),
+            Kind::Metrics => metrics(members, record)?,
+            _ => {}
+        }
+    }
+    let name = old_name(&record.name).unwrap_or(&record.name);
+    Ok(json!({ "time": record.time_ms, "name": name, "data": data }))
+}
+
+/// Frames had their lengths beside their names, and qvis draws nothing without them.
+fn packet(packet: &mut Map<String, Value>) {
+    let frames = packet.get_mut("frames").and_then(Value::as_array_mut);
+    for frame in frames.into_iter().flatten() {
+        let raw = frame.get("raw");
+        let length = raw.and_then(|raw| raw.get("payload_length").or(raw.get("length")));
+        if let (Some(length), None) = (length.cloned(), frame.get("length")) {
+            frame["length"] = length;
+        }
+    }
+}
+
+/// The values as the reader understands them, whatever the units of the file are.
+fn metrics(members: &mut Map<String, Value>, record: &Record<'_>) -> Result<(), serde_json::Error> {
+    let metrics = record.metrics()?;
+    members.remove("cwnd");
+    for (name, value) in [
+        ("congestion_window", metrics.congestion_window),
+        ("bytes_in_flight", metrics.bytes_in_flight),
+        ("ssthresh", metrics.ssthresh),
+        ("pacing_rate", metrics.pacing_bps),
+        ("latest_rtt", metrics.latest_rtt),
+        ("smoothed_rtt", metrics.smoothed_rtt),
+        ("min_rtt", metrics.min_rtt),
+        ("rtt_variance", metrics.rtt_variance),
+    ] {
+        members.remove(name);
+        if let Some(value) = value {
+            members.insert(name.to_owned(), json!(value));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! The header of a log or of a trace, and what follows from it for the reading of events. Writers
+//! differ in units, in names, and in how they write times.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The header, as far as it matters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    /// The title of the file or of its trace.
+    pub title: String,
+    /// `client`, `server` or `network`; empty if the header does not say.
+    pub vantage_point: String,
+    /// The schemas of the events, or the version of the format in older files.
+    pub schemas: Vec<String>,
+    /// The identifier of the connection, if the header tells it.
+    pub group: Option<String>,
+}
+
+/// How the events of a trace are written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dialect {
+    /// Milliseconds of a unit of time.
+    pub(crate) time_unit: f64,
+    /// Milliseconds of a unit of round trips.
+    pub(crate) rtt_unit: f64,
+    /// Bits per second of a unit of the pacing rate. quiche's own controllers log bytes, those that
+    /// are plugged into it log bits.
+    pub(crate) pacing_unit: f64,
+    /// Whether a time counts from the event before.
+    pub(crate) is_delta: bool,
+    /// The names of the columns, where an event is an array.
+    pub(crate) columns: Vec<String>,
+}
+
+impl Default for Dialect {
+    fn default() -> Self {
+        Self {
+            time_unit: 1.0,
+            rtt_unit: 1.0,
+            pacing_unit: 1.0,
+            is_delta: false,
+            columns: Vec::new(),
+        }
+    }
+}
+
+/// The names of the columns, if a header does not tell them (draft-marx-qlog-main-schema-01).
+const COLUMNS: [&str; 4] = ["relative_time", "category", "event", "data"];
+
+#[derive(Default, Deserialize)]
+struct Top {
+    title: Option<String>,
+    file_schema: Option<String>,
+    serialization_format: Option<String>,
+    qlog_version: Option<Value>,
+    qlog_format: Option<String>,
+    trace: Option<Trace>,
+}
+
+#[derive(Default, Deserialize)]
+struct Trace {
+    title: Option<String>,
+    vantage_point: Option<Value>,
+    common_fields: Option<CommonFields>,
+    configuration: Option<Configuration>,
+    event_fields: Option<Vec<String>>,
+    event_schemas: Option<Vec<String>>,
+}
+
+#[derive(Default, Deserialize)]
+struct CommonFields {
+    group_id: Option<Value>,
+    #[serde(rename = "ODCID")]
+    original_id: Option<Value>,
+    time_format: Option<String>,
+    time_units: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Configuration {
+    time_units: Option<String>,
+}
+
+/// What a header says: `None` if the text is none, as far as can be told.
+pub(crate) fn parse(top: &[u8], trace: Option<&[u8]>) -> Option<(Header, Dialect)> {
+    let mut top: Top = serde_json::from_slice(top).ok()?;
+    let is_header = top.file_schema.is_some()
+        || top.qlog_version.is_some()
+        || top.qlog_format.is_some()
+        || top.trace.is_some()
+        || trace.is_some();
+    if !is_header {
+        return None;
+    }
+    let trace = match trace {
+        Some(text) => serde_json::from_slice(text).unwrap_or_default(),
+        None => top.trace.take().unwrap_or_default(),
+    };
+    let dialect = dialect(&top, &trace);
+    Some((header(top, trace), dialect))
+}
+
+fn header(top: Top, trace: Trace) -> Header {
+    let vantage_point = match trace.vantage_point {
+        Some(Value::String(kind)) => kind,
+        Some(point) => text(point.get("type")),
+        None => String::new(),
+    };
+    let version = top.qlog_version.map(|version| text(Some(&version)));
+    let schemas = trace.event_schemas.unwrap_or_default();
+    Header {
+        title: trace.title.or(top.title).unwrap_or_default(),
+        vantage_point,
+        schemas: match version {
+            Some(version) if schemas.is_empty() => vec![format!("qlog {version}")],
+            _ => schemas,
+        },
+        group: trace
+            .common_fields
+            .and_then(|fields| fields.group_id.or(fields.original_id))
+            .map(|group| text(Some(&group))),
+    }
+}
+
+fn text(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    }
+}
+
+fn dialect(top: &Top, trace: &Trace) -> Dialect {
+    let common = trace.common_fields.as_ref();
+    let configured = trace.configuration.as_ref();
+    let units = configured
+        .and_then(|configuration| configuration.time_units.as_deref())
+        .or_else(|| common.and_then(|fields| fields.time_units.as_deref()));
+    // picoquic counts everything in microseconds, and says so of times alone.
+    let unit = if units == Some("us") { 1e-3 } else { 1.0 };
+    let format = common.and_then(|fields| fields.time_format.as_deref());
+    // quiche's own writer names the format like this, and logs bytes per second.
+    let is_quiche =
+        top.file_schema.is_some() && top.serialization_format.as_deref() == Some("JSON-SEQ");
+    Dialect {
+        time_unit: unit,
+        rtt_unit: unit,
+        pacing_unit: if is_quiche { 8.0 } else { 1.0 },
+        is_delta: matches!(format, Some("delta" | "relative_to_previous_event")),
+        columns: match &trace.event_fields {
+            Some(fields) => fields.clone(),
+            None => COLUMNS.map(str::to_owned).into(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(top: &str) -> (Header, Dialect) {
+        parse(top.as_bytes(), None).expect("it is a header")
+    }
+
+    #[test]
+    fn the_newest_draft_and_quiche_differ_in_the_unit_of_the_pacing_rate() {
+        let header = |format: &str| {
+            format!(
+                "{{\"file_schema\":\"urn:ietf:params:qlog:file:sequential\",\
+                 \"serialization_format\":\"{format}\",\"trace\":{{\"event_schemas\":[\"a\"],\
+                 \"vantage_point\":{{\"type\":\"server\"}}}}}}"
+            )
+        };
+        let (_, quiche) = parsed(&header("JSON-SEQ"));
+        assert_eq!(quiche.pacing_unit, 8.0);
+        let (said, draft) = parsed(&header("application/qlog+json-seq"));
+        assert_eq!((draft.pacing_unit, draft.time_unit), (1.0, 1.0));
+        assert_eq!(
+            (said.vantage_point.as_str(), said.schemas.len()),
+            ("server", 1)
+        );
+    }
+
+    #[test]
+    fn older_headers_tell_units_formats_and_columns() {
+        let trace = r#"{"vantage_point":{"type":"client"},"configuration":{"time_units":"us"},
+            "common_fields":{"ODCID":"ab","time_format":"delta"},
+            "event_fields":["time","event_type"]}"#;
+        let (header, dialect) =
+            parse(br#"{"qlog_version":"draft-01"}"#, Some(trace.as_bytes())).expect("a header");
+        assert_eq!(header.group.as_deref(), Some("ab"));
+        assert_eq!(header.schemas, ["qlog draft-01"]);
+        assert!(dialect.is_delta && dialect.time_unit == 1e-3);
+        assert_eq!(dialect.columns, ["time", "event_type"]);
+    }
+
+    #[test]
+    fn an_event_is_no_header() {
+        assert_eq!(
+            parse(br#"{"time":1,"name":"quic:packet_sent"}"#, None),
+            None
+        );
+        assert_eq!(parse(b"[1]", None), None);
+    }
+}

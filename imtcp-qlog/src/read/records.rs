@@ -1,0 +1,159 @@
+//! The texts of a log, whatever the format of its file.
+
+use super::contained::{Contained, Part};
+use super::input::Input;
+use super::sequence::{SEPARATOR, Split, SplitError, Text};
+use std::io::BufRead;
+
+/// What the next text is.
+#[derive(Debug)]
+pub(super) enum Found<'r> {
+    /// A header with the one of its trace; a sequence has the second inside the first.
+    Header {
+        top: Vec<u8>,
+        trace: Option<Vec<u8>>,
+        byte: u64,
+    },
+    /// A text that is an event, unless it is damaged.
+    Text(Text<'r>),
+    /// There is nothing more.
+    End,
+}
+
+/// Why a file is no log.
+#[derive(Debug)]
+pub(super) enum Foreign {
+    Failed(SplitError),
+    Empty,
+    /// It begins with these bytes.
+    Begins(Vec<u8>),
+}
+
+/// The texts of a file.
+pub(super) enum Records {
+    Split {
+        split: Split<Input>,
+        /// A header that was read already.
+        header: Option<Vec<u8>>,
+    },
+    Contained(Contained<Input>),
+}
+
+/// The byte order mark, which some writers put first.
+const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+impl Records {
+    /// Finds out what kind of file it is.
+    pub(super) fn new(mut input: Input) -> Result<Self, Foreign> {
+        let failed = |error| Foreign::Failed(SplitError::Read(error));
+        let mut reached = 0;
+        if input.fill_buf().map_err(failed)?.starts_with(&MARK) {
+            input.consume(MARK.len());
+            reached = MARK.len() as u64;
+        }
+        let first = loop {
+            let chunk = input.fill_buf().map_err(failed)?;
+            let Some(first) = chunk.first().copied() else {
+                return Err(Foreign::Empty);
+            };
+            if !first.is_ascii_whitespace() {
+                break first;
+            }
+            input.consume(1);
+            reached += 1;
+        };
+        match first {
+            SEPARATOR => Ok(Self::split(input, SEPARATOR, reached, None)),
+            b'{' => Self::object(Contained::new(input, reached)),
+            _ => {
+                let chunk = input.fill_buf().map_err(failed)?;
+                Err(Foreign::Begins(chunk[..chunk.len().min(8)].to_vec()))
+            }
+        }
+    }
+
+    fn split(input: Input, delimiter: u8, reached: u64, header: Option<Vec<u8>>) -> Self {
+        Self::Split {
+            split: Split::new(input, delimiter, reached),
+            header,
+        }
+    }
+
+    /// The first object is a log with its traces, or the first of JSON lines.
+    fn object(mut object: Contained<Input>) -> Result<Self, Foreign> {
+        match object.advance() {
+            Ok(Part::Lone) => {
+                let (header, reached) = (object.top(), object.reached());
+                Ok(Self::split(
+                    object.into_input(),
+                    b'\n',
+                    reached,
+                    Some(header),
+                ))
+            }
+            // An object with traces: its first trace is told by `next`.
+            Ok(_) => Ok(Self::Contained(object)),
+            Err(error) => Err(Foreign::Failed(error)),
+        }
+    }
+
+    /// The offset that was reached.
+    pub(super) fn reached(&self) -> u64 {
+        match self {
+            Self::Split { split, .. } => split.reached(),
+            Self::Contained(object) => object.reached(),
+        }
+    }
+
+    /// The first text, which should be a header.
+    pub(super) fn first(&mut self) -> Result<Found<'_>, SplitError> {
+        match self {
+            Self::Split { split, header } => {
+                if let Some(top) = header.take() {
+                    let (trace, byte) = (None, 0);
+                    return Ok(Found::Header { top, trace, byte });
+                }
+                Ok(match split.next_text()? {
+                    Some(text) => Found::Header {
+                        top: text.bytes.to_vec(),
+                        trace: None,
+                        byte: text.byte,
+                    },
+                    None => Found::End,
+                })
+            }
+            Self::Contained(object) => Ok(Found::Header {
+                top: object.top(),
+                trace: Some(object.trace()),
+                byte: object.reached(),
+            }),
+        }
+    }
+
+    /// The next text.
+    pub(super) fn next(&mut self) -> Result<Found<'_>, SplitError> {
+        match self {
+            Self::Split { split, .. } => Ok(match split.next_text()? {
+                Some(text) => Found::Text(text),
+                None => Found::End,
+            }),
+            Self::Contained(object) => Ok(match object.advance()? {
+                Part::Event => Found::Text(object.event()),
+                Part::Trace => Found::Header {
+                    top: object.top(),
+                    trace: Some(object.trace()),
+                    byte: object.reached(),
+                },
+                Part::Lone | Part::End => Found::End,
+            }),
+        }
+    }
+}
+
+impl std::fmt::Debug for Records {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Records")
+            .field("reached", &self.reached())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,294 @@
+//! Runs a measurement again from its log: the core of imtcp-cc is fed what it was fed when it was
+//! live. With the parameters of then it does the same again, to the last bit. With others it tells
+//! what it would have made of the same packets and acknowledgements. The packets left when they
+//! left, though: other probe streams would have sent some of them at other times.
+
+use crate::error::Error;
+use crate::read::{Kind, Log, Record};
+use imtcp_cc::event::{Event, Recorder};
+use imtcp_cc::promise::{Bounds, Demand, Requirement};
+use imtcp_cc::qlog::{CORE_INPUT, PARAMETERS_SET, Parameters, parse_input, parse_parameters};
+use imtcp_cc::units::{Bandwidth, Timestamp};
+use imtcp_cc::{Estimate, EstimatorKind, ImTcp, Input, PathInfo, Role};
+use serde::Deserialize;
+use serde_json::Value;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An estimate, and who made it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Made {
+    /// When it was told, in the controller's time.
+    pub at: Timestamp,
+    /// By whom.
+    pub estimator: EstimatorKind,
+    /// The estimate.
+    pub estimate: Estimate,
+}
+
+/// An estimate of the log.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Told {
+    /// When it was told, in milliseconds of the log.
+    #[serde(skip)]
+    pub time_ms: f64,
+    /// By whom.
+    pub estimator: String,
+    /// The value in bits per second.
+    pub available_bps: u64,
+    /// The lower end of its interval.
+    pub low_bps: u64,
+    /// The upper end of its interval; a lower bound has none.
+    pub high_bps: Option<u64>,
+    /// What qualifies it.
+    pub flags: Vec<String>,
+}
+
+impl Told {
+    /// Whether the two say the same.
+    pub fn is(&self, made: &Made) -> bool {
+        let estimate = &made.estimate;
+        self.estimator == made.estimator.to_string()
+            && self.available_bps == estimate.available.as_bps()
+            && self.low_bps == estimate.low.as_bps()
+            && self.high_bps.unwrap_or(u64::MAX) == estimate.high.as_bps()
+            && self
+                .flags
+                .iter()
+                .map(String::as_str)
+                .eq(estimate.flags.names())
+    }
+}
+
+/// What a replay gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replay {
+    /// The parameters of the live controller.
+    pub live: Parameters,
+    /// The parameters of the replay.
+    pub parameters: Parameters,
+    /// How often the core was fed.
+    pub inputs: u64,
+    /// The estimates of the log.
+    pub told: Vec<Told>,
+    /// The estimates of the replay.
+    pub made: Vec<Made>,
+    /// What could not be repeated.
+    pub doubts: Vec<String>,
+}
+
+impl Replay {
+    /// Whether the replay gave the estimates of the log, all of them and in their order.
+    pub fn is_exact(&self) -> bool {
+        self.told.len() == self.made.len() && self.differences() == 0
+    }
+
+    /// How many estimates differ from the one at the same place of the log.
+    pub fn differences(&self) -> usize {
+        let pairs = self.told.iter().zip(&self.made);
+        pairs.filter(|(told, made)| !told.is(made)).count()
+    }
+
+    /// Runs the measurement of a log again, with the parameters that `change` makes of the live
+    /// ones.
+    ///
+    /// # Errors
+    /// The log cannot be read, or lacks what the core was fed.
+    pub fn of(
+        log: &mut Log,
+        change: impl FnOnce(Parameters) -> Result<Parameters, String>,
+    ) -> Result<Self, Error> {
+        let mut change = Some(change);
+        let mut live = None;
+        let mut run: Option<Run> = None;
+        let mut told = Vec::new();
+        let mut refused = None;
+        log.for_each(|record| {
+            if record.kind != Kind::Imtcp || refused.is_some() {
+                return Ok(());
+            }
+            match (record.name.as_ref(), &mut run) {
+                (PARAMETERS_SET, None) => {
+                    let parameters = read_parameters(record)?;
+                    live = Some(parameters.clone());
+                    if let Some(change) = change.take() {
+                        match change(parameters) {
+                            Ok(parameters) => run = Some(Run::new(parameters)),
+                            Err(problem) => refused = Some(problem),
+                        }
+                    }
+                }
+                (PARAMETERS_SET, Some(run)) => run
+                    .doubt("the connection has another path; what its controller did is left out"),
+                (CORE_INPUT, Some(run)) => {
+                    let data: Value = record.data().map_err(|error| error.to_string())?;
+                    let (at, input) = parse_input(&data).map_err(|error| error.to_string())?;
+                    run.next(at, input);
+                }
+                ("imtcp:promise_changed", Some(run)) => run.require(record)?,
+                ("imtcp:estimate_updated", _) => {
+                    let mut one: Told = record.data().map_err(|error| error.to_string())?;
+                    one.time_ms = record.time_ms;
+                    told.push(one);
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        let lacking = |problem: &str| Error::Missing {
+            path: log.name().to_owned(),
+            problem: problem.to_owned(),
+            remedy: "write the log with `--qlog-replay` (imtcp-sim) or with \
+                     `Factory::with_qlog_detail(Detail::Replay)`"
+                .to_owned(),
+        };
+        if let Some(problem) = refused {
+            return Err(Error::Missing {
+                path: log.name().to_owned(),
+                problem,
+                remedy: "choose another value".to_owned(),
+            });
+        }
+        let (Some(live), Some(run)) = (live, run) else {
+            return Err(lacking(
+                "no controller of imtcp-cc says here with what it began",
+            ));
+        };
+        let replay = run.finish(live, told);
+        if replay.inputs == 0 {
+            return Err(lacking("the log does not have what the controller was fed"));
+        }
+        Ok(replay)
+    }
+}
+
+fn read_parameters(record: &Record<'_>) -> Result<Parameters, String> {
+    let data: Value = record.data().map_err(|error| error.to_string())?;
+    parse_parameters(&data).map_err(|error| error.to_string())
+}
+
+/// A core that is being fed. An input waits until the next one has been read: what the log says in
+/// between happened while the core was taking it.
+struct Run {
+    core: ImTcp,
+    heard: Arc<Recorder>,
+    parameters: Parameters,
+    waiting: Option<(Timestamp, Input)>,
+    inputs: u64,
+    made: Vec<Made>,
+    doubts: Vec<String>,
+    /// Whether the requirement of the configuration came into force already.
+    has_begun: bool,
+}
+
+/// The address of nobody (RFC 5737).
+const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+impl Run {
+    fn new(parameters: Parameters) -> Self {
+        let heard = Arc::new(Recorder::default());
+        let Parameters {
+            config,
+            max_datagram,
+            saved,
+        } = parameters.clone();
+        let nowhere = SocketAddr::new(NOBODY, 443);
+        let path = PathInfo::new("replay".into(), Role::Server, nowhere, nowhere);
+        let core = ImTcp::new(config, max_datagram, Some(heard.clone()));
+        let core = match saved {
+            Some(saved) => core.remembering(saved),
+            None => core,
+        };
+        Self {
+            core: core.on_path(path).bounded_by(&Bounds::default(), NOBODY),
+            heard,
+            has_begun: parameters.config.promise().is_none(),
+            parameters,
+            waiting: None,
+            inputs: 0,
+            made: Vec::new(),
+            doubts: Vec::new(),
+        }
+    }
+
+    fn doubt(&mut self, text: &str) {
+        if !self.doubts.iter().any(|doubt| doubt == text) {
+            self.doubts.push(text.to_owned());
+        }
+    }
+
+    fn next(&mut self, at: Timestamp, input: Input) {
+        self.feed();
+        self.waiting = Some((at, input));
+    }
+
+    fn feed(&mut self) {
+        let Some((at, input)) = self.waiting.take() else {
+            return;
+        };
+        self.core.apply(at, &input);
+        self.inputs += 1;
+        for (at, event) in self.heard.take() {
+            if let Event::EstimateUpdated {
+                estimator,
+                estimate,
+            } = event
+            {
+                self.made.push(Made {
+                    at,
+                    estimator,
+                    estimate,
+                });
+            }
+        }
+    }
+
+    /// The application had asked for this before the waiting input.
+    fn require(&mut self, record: &Record<'_>) -> Result<(), String> {
+        #[derive(Deserialize)]
+        struct Changed {
+            rate_bps: u64,
+            #[serde(rename = "per")]
+            per_ms: f64,
+            demand: String,
+        }
+        if record.data == b"{}" {
+            if self.has_begun {
+                self.core.promise().withdraw();
+            }
+            return Ok(());
+        }
+        let changed: Changed = record.data().map_err(|error| error.to_string())?;
+        let demand = if changed.demand == "exactly" {
+            Demand::Exactly
+        } else {
+            Demand::AtLeast
+        };
+        let per = Duration::from_secs_f64((changed.per_ms / 1e3).clamp(0.0, 3600.0));
+        let requirement = Requirement::new(Bandwidth::from_bps(changed.rate_bps), per)
+            .map_err(|error| error.to_string())?
+            .demand(demand);
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        // The core brings the requirement of its configuration into force by itself.
+        if is_first && self.parameters.config.promise() == Some(requirement) {
+            return Ok(());
+        }
+        if self.core.promise().require(requirement).is_err() {
+            self.doubt("a requirement was refused that had been accepted");
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, live: Parameters, told: Vec<Told>) -> Replay {
+        self.feed();
+        Replay {
+            live,
+            parameters: self.parameters,
+            inputs: self.inputs,
+            told,
+            made: self.made,
+            doubts: self.doubts,
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The same connection, as other writers log it, and in all formats of files.
+
+use imtcp_qlog::Log;
+use imtcp_qlog::summary::Summary;
+use std::io::{Cursor, Write};
+use std::path::Path;
+
+/// Reads a log to its end: what it says, and how many problems there were.
+fn read(content: impl Into<Vec<u8>>) -> (Summary, Vec<String>) {
+    let content = Cursor::new(content.into());
+    let mut log = Log::new(content, Path::new("run.qlog")).expect("it is a qlog");
+    let summary = Summary::of(&mut log).expect("it can be read");
+    let problems = log.problems().first().iter().map(ToString::to_string);
+    (summary, problems.collect())
+}
+
+/// The draft's newest names.
+const SEQUENCE: &str = concat!(
+    "\x1e{\"file_schema\":\"urn:ietf:params:qlog:file:sequential\",",
+    "\"serialization_format\":\"application/qlog+json-seq\",",
+    "\"trace\":{\"vantage_point\":{\"type\":\"server\"},\"event_schemas\":[\"urn:x\"]}}\n",
+    "\x1e{\"time\":0,\"name\":\"quic:packet_sent\",\"data\":{\"header\":{\"packet_type\":\"1RTT\",",
+    "\"packet_number\":7},\"raw\":{\"length\":1200}}}\n",
+    "\x1e{\"time\":30.5,\"name\":\"quic:recovery_metrics_updated\",",
+    "\"data\":{\"latest_rtt\":30.5,\"congestion_window\":14000}}\n",
+    "\x1e{\"time\":31,\"name\":\"quic:packet_lost\",\"data\":{\"header\":{\"packet_number\":7}}}\n",
+);
+
+/// quic-go and ngtcp2: version 0.3, with times since the reference.
+const OLDER_SEQUENCE: &str = concat!(
+    "\x1e{\"qlog_format\":\"JSON-SEQ\",\"qlog_version\":\"0.3\",\"title\":\"quic-go qlog\",",
+    "\"trace\":{\"vantage_point\":{\"type\":\"server\"},\"common_fields\":{\"ODCID\":\"ab\",",
+    "\"group_id\":\"ab\",\"reference_time\":1700000000000.5,\"time_format\":\"relative\"}}}\n",
+    "\x1e{\"time\":0.0,\"name\":\"transport:packet_sent\",\"data\":{\"header\":",
+    "{\"packet_type\":\"1RTT\",\"packet_number\":7},\"raw\":{\"length\":1200}}}\n",
+    "\x1e{\"time\":30.5,\"name\":\"recovery:metrics_updated\",",
+    "\"data\":{\"latest_rtt\":30.5,\"congestion_window\":14000}}\n",
+    "\x1e{\"time\":31,\"name\":\"recovery:packet_lost\",",
+    "\"data\":{\"header\":{\"packet_type\":\"1RTT\",\"packet_number\":7}}}\n",
+);
+
+/// aioquic: one object, with times since 1970.
+const CONTAINED: &str = concat!(
+    "{\"qlog_format\": \"JSON\", \"qlog_version\": \"0.3\", \"traces\": [{\"common_fields\": ",
+    "{\"ODCID\": \"ab\"}, \"events\": [{\"data\": {\"frames\": [], \"header\": ",
+    "{\"packet_number\": 7, \"packet_type\": \"1RTT\"}, \"raw\": {\"length\": 1200}}, ",
+    "\"name\": \"transport:packet_sent\", \"time\": 1700000000000.0}, ",
+    "{\"data\": {\"latest_rtt\": 30.5, \"cwnd\": 14000}, \"name\": ",
+    "\"recovery:metrics_updated\", \"time\": 1700000000030.5}, ",
+    "{\"data\": {\"header\": {\"packet_number\": 7}}, \"name\": \"recovery:packet_lost\", ",
+    "\"time\": 1700000000031.0}], \"vantage_point\": {\"name\": \"aioquic\", \"type\": ",
+    "\"server\"}}]}",
+);
+
+/// picoquic: events are arrays, and all times are in microseconds.
+const COLUMNS: &str = concat!(
+    "{ \"qlog_version\": \"draft-00\", \"title\": \"picoquic\", \"traces\": [\n{ ",
+    "\"vantage_point\": { \"name\": \"backend-67\", \"type\": \"server\" },\n",
+    "\"configuration\": {\"time_units\": \"us\"}, \"event_fields\": [\"relative_time\", ",
+    "\"path_id\", \"category\", \"event\", \"data\"],\n\"events\": [",
+    "[0, 0, \"transport\", \"packet_sent\", { \"packet_type\": \"1RTT\", \"header\": ",
+    "{ \"packet_size\": 1200, \"packet_number\": \"7\" }, \"frames\": [] }],\n",
+    "[30500, 0, \"recovery\", \"metrics_updated\", {\"latest_rtt\": 30500, \"cwnd\": 14000}],\n",
+    "[31000, 0, \"recovery\", \"packet_lost\", {\"packet_type\" : \"1RTT\", ",
+    "\"packet_number\" : 7}]]}]}\n",
+);
+
+#[test]
+fn every_writers_log_says_the_same() {
+    let lines = SEQUENCE.replace('\x1e', "");
+    for text in [SEQUENCE, &lines, OLDER_SEQUENCE, CONTAINED, COLUMNS] {
+        let (summary, problems) = read(text);
+        assert_eq!(problems, [""; 0], "{text}");
+        assert_eq!((summary.events, summary.lost), (3, 1), "{text}");
+        assert_eq!(
+            (summary.sent.count, summary.sent.bytes),
+            (1, 1200),
+            "{text}"
+        );
+        assert_eq!(summary.window, Some((14000.0, 14000.0)), "{text}");
+        assert_eq!(summary.round_trip, Some((30.5, 30.5)), "{text}");
+        assert_eq!(summary.end_ms, 31.0, "{text}");
+    }
+}
+
+fn gzipped(text: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text).expect("memory takes it");
+    encoder.finish().expect("memory takes it")
+}
+
+#[test]
+fn a_log_may_be_compressed() {
+    let zstd = zstd::encode_all(SEQUENCE.as_bytes(), 1).expect("memory takes it");
+    // A writer that was started again appends a member.
+    let (one, two) = SEQUENCE.split_at(400);
+    let members = [gzipped(one.as_bytes()), gzipped(two.as_bytes())].concat();
+    for content in [zstd, gzipped(CONTAINED.as_bytes()), members] {
+        let (summary, problems) = read(content);
+        assert_eq!((summary.events, problems.len()), (3, 0));
+    }
+}
+
+#[test]
+fn a_compressed_log_that_is_cut_off_is_read_as_far_as_it_goes() {
+    let many = [SEQUENCE, &SEQUENCE[SEQUENCE.len() - 80..].repeat(20_000)].concat();
+    let zstd = zstd::encode_all(many.as_bytes(), 1).expect("memory takes it");
+    for (content, name) in [(zstd, "zstd"), (gzipped(many.as_bytes()), "gzip")] {
+        let (whole, problems) = read(content.clone());
+        assert_eq!((whole.events, problems.len()), (20_003, 0), "{name}");
+        let (part, problems) = read(&content[..content.len() - content.len() / 4]);
+        assert!(
+            part.events >= 3 && part.events < whole.events,
+            "{name}: {}",
+            part.events
+        );
+        let last = problems.last().expect("it says so");
+        assert!(
+            last.contains("the compressed file is cut off"),
+            "{name}: {problems:?}"
+        );
+    }
+}
+
+#[test]
+fn an_object_that_is_cut_off_is_read_as_far_as_it_goes() {
+    let (summary, problems) = read(&CONTAINED[..CONTAINED.len() - 120]);
+    assert_eq!(summary.events, 2);
+    assert!(
+        problems[0].contains("the file ends too early"),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn times_may_count_from_the_event_before() {
+    let delta = OLDER_SEQUENCE
+        .replace("\"relative\"", "\"relative_to_previous_event\"")
+        .replace("\"time\":31,", "\"time\":0.5,");
+    assert_eq!(read(delta).0.end_ms, 31.0);
+}
+
+#[test]
+fn a_log_without_its_header_is_read_all_the_same() {
+    let (_, events) = SEQUENCE.split_once('\n').expect("it has lines");
+    for text in [events.to_owned(), events.replace('\x1e', "")] {
+        let (summary, problems) = read(text);
+        assert_eq!(summary.events, 3);
+        assert!(
+            problems[0].contains("the header is missing"),
+            "{problems:?}"
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! A replay with the live parameters gives the live estimates exactly.
+
+use imtcp_cc::quiche::Detail;
+use imtcp_qlog::Log;
+use imtcp_qlog::replay::Replay;
+use imtcp_qlog::write::{Compression, Level};
+use imtcp_sim::run::{Qlog, RunOptions};
+use imtcp_sim::scenario::Scenario;
+
+/// Runs a scenario, and writes what the controller of the flow `main` was fed.
+fn logged(folder: &std::path::Path, scenario: &str, seed: u64) -> std::path::PathBuf {
+    let scenario = Scenario::parse("replayed.toml", scenario, &[]).expect("it can be read");
+    let qlog = Qlog {
+        level: Level::Events,
+        compression: Compression::Zstd,
+        detail: Detail::Replay,
+        ..Qlog::into_folder(folder)
+    };
+    let path = qlog.path(&scenario, seed, "main");
+    let options = RunOptions {
+        qlog: Some(qlog),
+        progress: None,
+    };
+    scenario.run(seed, options).expect("it runs");
+    path
+}
+
+fn scenario(main: &str) -> String {
+    format!(
+        r#"
+name = "replayed"
+title = "a flow that is measured and replayed"
+duration = "6 s"
+
+[[link]]
+name = "bottleneck"
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = "30 KB"
+
+[[traffic]]
+name = "udp"
+link = "bottleneck"
+kind = "cbr"
+sizes = "600 B"
+rate = "4 Mbit/s"
+start = "3 s"
+
+[[flow]]
+name = "main"
+controller = "imtcp"
+{main}
+"#
+    )
+}
+
+fn replayed_exactly(main: &str) -> Replay {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = logged(folder.path(), &scenario(main), 7);
+    let mut log = Log::open(&path).expect("a qlog");
+    let replay = Replay::of(&mut log, Ok).expect("it can be replayed");
+    assert_eq!(log.problems().count(), 0, "{:?}", log.problems());
+    assert_eq!(replay.doubts, [""; 0]);
+    assert!(replay.told.len() > 20, "{} estimates", replay.told.len());
+    for (index, (told, made)) in replay.told.iter().zip(&replay.made).enumerate() {
+        assert!(told.is(made), "estimate {index}: {told:?} became {made:?}");
+    }
+    assert!(
+        replay.is_exact(),
+        "{} became {}",
+        replay.told.len(),
+        replay.made.len()
+    );
+    replay
+}
+
+#[test]
+fn a_bulk_transfer() {
+    let replay = replayed_exactly("application = { kind = \"bulk\" }");
+    assert!(replay.inputs > 1000, "{} inputs", replay.inputs);
+}
+
+#[test]
+fn a_live_source_that_is_measured_by_probe_streams_with_the_papers_estimator() {
+    let replay = replayed_exactly(
+        "application = { kind = \"datagrams\", rate = \"3 Mbit/s\", per_second = 60 }\n\
+         imtcp = { estimator = \"classic\", stream_packets = 8 }",
+    );
+    let classic = imtcp_cc::EstimatorKind::Classic;
+    assert!(replay.made.iter().any(|made| made.estimator == classic));
+}
+
+#[test]
+fn a_promise_that_is_broken_by_others() {
+    replayed_exactly(
+        "application = { kind = \"bulk\" }\nimtcp = { promise = { rate = \"7 Mbit/s\", per = \"1 s\" } }",
+    );
+}
+
+#[test]
+fn other_parameters_give_other_estimates() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = scenario("application = { kind = \"bulk\" }");
+    let path = logged(folder.path(), &text, 7);
+    let mut log = Log::open(&path).expect("a qlog");
+    let replay = Replay::of(&mut log, |mut live| {
+        let builder = imtcp_cc::Config::builder().header_overhead(imtcp_cc::units::Bytes::new(48));
+        live.config = builder.build().map_err(|error| error.to_string())?;
+        Ok(live)
+    });
+    let replay = replay.expect("it can be replayed");
+    assert!(!replay.is_exact());
+    let last = |told: u64, made: u64| made as f64 / told as f64;
+    let (told, made) = (
+        replay.told.last().expect("some"),
+        replay.made.last().expect("some"),
+    );
+    // Twenty bytes more for each packet of 1350.
+    let ratio = last(told.available_bps, made.estimate.available.as_bps());
+    assert!((1.005..1.03).contains(&ratio), "{ratio}");
+}

@@ -1,0 +1,317 @@
+//! The program's other commands, on the log of a simulated connection.
+
+use imtcp_qlog::write::{Compression, Level};
+use imtcp_sim::run::{Qlog, RunOptions};
+use imtcp_sim::scenario::Scenario;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Probe streams, a promise that breaks, and losses.
+const SCENARIO: &str = r#"
+name = "views"
+title = "a live source with a promise, and then a rival"
+duration = "6 s"
+
+[[link]]
+name = "bottleneck"
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = "30 KB"
+
+[[traffic]]
+name = "udp"
+link = "bottleneck"
+kind = "poisson"
+sizes = "600 B"
+rate = "9 Mbit/s"
+start = "4 s"
+
+[[flow]]
+name = "main"
+controller = "CONTROLLER"
+application = { kind = "datagrams", rate = "4 Mbit/s", per_second = 60 }
+IMTCP
+"#;
+
+/// The log of a run with this controller, and the folder that it is in.
+fn logged(controller: &str, compression: Compression) -> (tempfile::TempDir, PathBuf) {
+    let own = r#"imtcp = { estimator = "classic", promise = { rate = "3 Mbit/s", per = "1 s" } }"#;
+    let settings = if controller == "imtcp" { own } else { "" };
+    let text = SCENARIO
+        .replace("CONTROLLER", controller)
+        .replace("IMTCP", settings);
+    let scenario = Scenario::parse("views.toml", &text, &[]).expect("it can be read");
+    let folder = tempfile::tempdir().expect("a folder");
+    let qlog = Qlog {
+        level: Level::All,
+        compression,
+        ..Qlog::into_folder(folder.path())
+    };
+    let path = qlog.path(&scenario, 3, "main");
+    let options = RunOptions {
+        qlog: Some(qlog),
+        progress: None,
+    };
+    scenario.run(3, options).expect("it runs");
+    (folder, path)
+}
+
+fn run(arguments: &[&str], files: &[&Path]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_imtcp-qlog"))
+        .args(arguments)
+        .args(files)
+        .output()
+        .expect("the program runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    assert!(!said.contains("warning"), "{arguments:?}: {said}");
+    output
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+#[test]
+fn qvis_gets_a_header_names_and_fields_that_it_knows() {
+    let (folder, log) = logged("imtcp", Compression::Zstd);
+    run(&["qvis"], &[&log]);
+    let converted = fs::read_to_string(folder.path().join("views-seed3-main-qvis.sqlog"));
+    let converted = converted.expect("it is written");
+    // It looks for these among the first characters, and then for the format by its name.
+    let start = &converted[..60];
+    assert!(start.contains("\"qlog_format\":\"JSON-SEQ\"") && start.contains("\"qlog_version\""));
+    let mut records = converted
+        .split('\u{1e}')
+        .skip(1)
+        .map(|record| serde_json::from_str::<Value>(record).expect("each record is JSON"));
+    let header = records.next().expect("a header");
+    assert_eq!(header["qlog_version"], "0.3");
+    assert_eq!(header["trace"]["vantage_point"]["type"], "server");
+    let events: Vec<Value> = records.collect();
+    let named = |name: &str| {
+        events
+            .iter()
+            .filter(|event| event["name"] == *name)
+            .collect::<Vec<_>>()
+    };
+    // The congestion graph draws these and no others.
+    for sent in named("transport:packet_sent") {
+        assert!(sent["data"]["header"]["packet_type"].is_string());
+        assert!(sent["data"]["header"]["packet_number"].is_u64());
+        assert!(sent["data"]["raw"]["length"].is_u64());
+    }
+    let received = named("transport:packet_received");
+    let acks = received
+        .iter()
+        .flat_map(|packet| packet["data"]["frames"].as_array());
+    let acks = acks.flatten().filter(|frame| frame["frame_type"] == "ack");
+    assert!(acks.clone().count() > 100);
+    assert!(acks.clone().all(|ack| ack["acked_ranges"][0][0].is_u64()));
+    let metrics = named("recovery:metrics_updated");
+    for field in [
+        "congestion_window",
+        "bytes_in_flight",
+        "smoothed_rtt",
+        "min_rtt",
+        "latest_rtt",
+    ] {
+        assert!(
+            metrics.iter().any(|event| event["data"][field].is_number()),
+            "{field}"
+        );
+    }
+    for name in [
+        "transport:packet_sent",
+        "recovery:packet_lost",
+        "imtcp:estimate_updated",
+    ] {
+        assert!(!named(name).is_empty(), "{name}");
+    }
+    assert!(named("imtcp:core_input").is_empty());
+    let is_new = |event: &&Value| {
+        event["name"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("quic:"))
+    };
+    assert_eq!(events.iter().find(is_new), None);
+    assert!(
+        events
+            .windows(2)
+            .all(|pair| pair[0]["time"].as_f64() <= pair[1]["time"].as_f64())
+    );
+}
+
+#[test]
+fn a_part_of_a_log_goes_to_qvis() {
+    let (folder, log) = logged("imtcp", Compression::None);
+    let part = folder.path().join("part.sqlog");
+    let output = part.to_str().expect("a readable path");
+    run(
+        &["qvis", "--from", "1", "--to", "1.5", "--output", output],
+        &[&log],
+    );
+    let summary = text(&run(&["summary"], &[&part]));
+    assert!(
+        summary.contains(" events in 1.49") || summary.contains(" events in 1.5"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn a_stream_is_shown_packet_by_packet_with_its_verdict() {
+    let (_folder, log) = logged("imtcp", Compression::Gzip);
+    let list = text(&run(&["streams"], &[&log]));
+    assert!(list.lines().count() > 20, "{list}");
+    let row = list
+        .lines()
+        .find(|line| line.contains("not increasing"))
+        .expect("some do not rise");
+    let name = row.split(['│', '┆']).nth(1).expect("a cell").trim();
+    let one = text(&run(&["streams", "--stream", name], &[&log]));
+    assert!(one.starts_with(&format!("stream {name} at ")), "{one}");
+    assert!(
+        one.contains("trend -1: the delay does not increase"),
+        "{one}"
+    );
+    assert!(
+        one.contains("planned gap") && one.matches("single").count() >= 3,
+        "{one}"
+    );
+}
+
+#[test]
+fn controllers_are_compared_in_one_table_and_on_one_page() {
+    let (folder, ours) = logged("imtcp", Compression::Zstd);
+    let (other, cubic) = logged("cubic", Compression::None);
+    let page = folder.path().join("both.html");
+    let output = page.to_str().expect("a readable path");
+    let table = text(&run(
+        &["compare", "--csv", "--output", output],
+        &[&ours, &cubic],
+    ));
+    let mut rows = csv::Reader::from_reader(table.as_bytes());
+    let rows: Vec<csv::StringRecord> = rows.records().map(|row| row.expect("a row")).collect();
+    assert_eq!(rows.len(), 2);
+    let name = other
+        .path()
+        .file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned();
+    assert_eq!(rows[1][0], format!("{name}/views-seed3-main"));
+    for row in &rows {
+        let goodput: f64 = row[2].parse().expect("a number");
+        assert!((1.0..5.0).contains(&goodput), "{row:?}");
+    }
+    assert!(
+        rows[0][3].parse::<f64>().is_ok() && &rows[1][3] == "-",
+        "{rows:?}"
+    );
+    assert!(
+        rows[0][11].contains(" of ") && &rows[1][11] == "-",
+        "{rows:?}"
+    );
+    let page = fs::read_to_string(page).expect("a page");
+    assert!(page.contains("congestion window") && page.contains(&name));
+}
+
+#[test]
+fn a_page_has_everything_in_it() {
+    let (folder, log) = logged("imtcp", Compression::Zstd);
+    run(&["plot"], &[&log]);
+    let page = fs::read_to_string(folder.path().join("views-seed3-main.html")).expect("a page");
+    for outside in ["http://", "https://", "src=", "@import", "url("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    let directory = page
+        .split_once("<script id=\"directory\" type=\"application/json\">")
+        .and_then(|(_, rest)| rest.split_once("</script>"))
+        .expect("a directory");
+    let directory: Value = serde_json::from_str(directory.0).expect("it is JSON");
+    let lines: Vec<&str> = directory["panels"]
+        .as_array()
+        .expect("panels")
+        .iter()
+        .flat_map(|panel| panel["lines"].as_array().expect("lines"))
+        .map(|line| line["name"].as_str().expect("a name"))
+        .collect();
+    for wanted in [
+        "estimate, with 95 % interval",
+        "the paper's estimator",
+        "capacity",
+        "pacing rate",
+        "goodput",
+        "congestion window",
+        "bytes in flight",
+        "sample",
+        "smoothed",
+    ] {
+        assert!(lines.contains(&wanted), "{wanted}: {lines:?}");
+    }
+    let lanes = &directory["lanes"][0];
+    for lane in ["losses", "streams", "slots", "states", "statuses"] {
+        assert!(
+            lanes[lane]
+                .as_array()
+                .is_some_and(|marks| !marks.is_empty()),
+            "{lane}"
+        );
+    }
+}
+
+#[test]
+fn every_value_becomes_a_row() {
+    let (_folder, log) = logged("imtcp", Compression::Zstd);
+    let table = text(&run(&["export"], &[&log]));
+    let mut rows = csv::Reader::from_reader(table.as_bytes());
+    assert_eq!(
+        rows.headers().expect("a header"),
+        &["time_ms", "event", "series", "value", "text"][..]
+    );
+    let rows: Vec<csv::StringRecord> = rows.records().map(|row| row.expect("a row")).collect();
+    let count = |event: &str, series: &str| {
+        rows.iter()
+            .filter(|row| &row[1] == event && &row[2] == series)
+            .count()
+    };
+    let summary = text(&run(&["summary"], &[&log]));
+    let sent = count("quic:packet_sent", "length");
+    assert!(summary.contains(&format!("{sent} (")), "{sent}: {summary}");
+    assert!(count("imtcp:estimate_updated", "available_bps") > 20);
+    assert!(count("imtcp:slot_ended", "outcome") > 2);
+    let is_whole = |row: &csv::StringRecord| row[3].is_empty() != row[4].is_empty();
+    assert!(rows.iter().all(is_whole));
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_has_the_rows_of_the_csv() {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
+    let (folder, log) = logged("imtcp", Compression::Zstd);
+    let path = folder.path().join("run.parquet");
+    let output = path.to_str().expect("a readable path");
+    run(&["export", "--output", output], &[&log]);
+    let table = text(&run(&["export"], &[&log]));
+    let mut expected = csv::Reader::from_reader(table.as_bytes());
+    let file = fs::File::open(&path).expect("a file");
+    let reader = SerializedFileReader::new(file).expect("it is Parquet");
+    let mut rows = reader.get_row_iter(None).expect("rows");
+    for expected in expected.records() {
+        let (expected, row) = (expected.expect("a row"), rows.next().expect("as many rows"));
+        let row = row.expect("a row");
+        assert_eq!(row.get_double(0).expect("a time").to_string(), expected[0]);
+        assert_eq!(row.get_string(1).expect("an event"), &expected[1]);
+        assert_eq!(row.get_string(2).expect("a series"), &expected[2]);
+        let value = row
+            .get_double(3)
+            .map_or(String::new(), |value| value.to_string());
+        assert_eq!(value, expected[3]);
+        let text = row.get_string(4).map_or("", String::as_str);
+        assert_eq!(text, &expected[4]);
+    }
+    assert!(rows.next().is_none());
+}
