@@ -7,6 +7,8 @@
 //! about the traffic's pattern. The queueing that the earlier packet met proves for each gap that
 //! the link was busy ([`crate::path::ack::EchoGap`]). The later packet's own delay is not used for
 //! this, because it would choose the gaps by their outcome.
+//!
+//! While our own packets wait all the time, what arrives is what the others leave (`full.rs`).
 
 mod change;
 mod full;
