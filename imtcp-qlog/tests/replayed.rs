@@ -93,7 +93,8 @@ fn a_live_source_that_is_measured_by_probe_streams_with_the_papers_estimator() {
 #[test]
 fn a_promise_that_is_broken_by_others() {
     replayed_exactly(
-        "application = { kind = \"bulk\" }\nimtcp = { promise = { rate = \"7 Mbit/s\", per = \"1 s\" } }",
+        "application = { kind = \"bulk\" }\n\
+         imtcp = { promise = { rate = \"7 Mbit/s\", per = \"1 s\" } }",
     );
 }
 

@@ -76,8 +76,8 @@ fn a_policer_drops_and_no_queue_grows() {
 
 #[test]
 fn who_sends_what_the_truth_says_finds_tokens_and_who_sends_more_does_not() {
-    // Bursts of 16 Mbit/s beside 5.7 take 146 KB out of the bucket in a tenth of a second, and leave
-    // 6 of 10 Mbit/s on average.
+    // Bursts of 16 Mbit/s beside 5.7 take 146 KB out of the bucket in a tenth of a second, and
+    // leave 6 of 10 Mbit/s on average.
     let policer = "{ kind = \"policer\", rate = \"10 Mbit/s\", size = \"200 KB\" }";
     let policed = |mbps: f64| {
         let application = format!("{{ kind = \"datagrams\", rate = \"{mbps} Mbit/s\" }}");

@@ -215,7 +215,8 @@ const EVENTS: [&str; 10] = [
     ),
     concat!(
         "{\"time\":20.5,\"name\":\"quic:packet_received\",\"data\":{\"header\":{\"packet_type\":",
-        "\"1RTT\",\"packet_number\":1},\"raw\":{\"length\":36},\"frames\":[{\"frame_type\":\"ack\",",
+        "\"1RTT\",\"packet_number\":1},\"raw\":{\"length\":36},\"frames\":[",
+        "{\"frame_type\":\"ack\",",
         "\"ack_delay\":0.5,\"acked_ranges\":[[0,3],[5],[7,7]]}]}}"
     ),
     concat!(
@@ -230,8 +231,10 @@ const EVENTS: [&str; 10] = [
         "\"flags\":[\"changed\"]}}"
     ),
     concat!(
-        "{\"time\":40,\"name\":\"imtcp:stream_completed\",\"data\":{\"measurement\":1,\"stream\":2,",
-        "\"low_bps\":4000000,\"high_bps\":5000000,\"started_ns\":19000000,\"packet_numbers\":[1,2],",
+        "{\"time\":40,\"name\":\"imtcp:stream_completed\",\"data\":{\"measurement\":1,",
+        "\"stream\":2,",
+        "\"low_bps\":4000000,\"high_bps\":5000000,\"started_ns\":19000000,",
+        "\"packet_numbers\":[1,2],",
         "\"sizes\":[1228,1228],\"planned_gaps_ns\":[2000000],\"sent_gaps_ns\":[2000100],",
         "\"echo_gaps_ns\":[null],\"first_delay_ns\":20000000,\"qualities\":[\"single\",\"lost\"],",
         "\"pct\":null,\"pdt\":0.5,\"trend\":0,\"verdict\":\"packet_lost\"}}"
@@ -242,7 +245,8 @@ const EVENTS: [&str; 10] = [
         "\"warned_after\":10.0}}"
     ),
     concat!(
-        "{\"time\":60,\"name\":\"imtcp:promise_changed\",\"data\":{\"rate_bps\":4000000,\"per\":1000.0,",
+        "{\"time\":60,\"name\":\"imtcp:promise_changed\",\"data\":{\"rate_bps\":4000000,",
+        "\"per\":1000.0,",
         "\"demand\":\"exactly\"}}"
     ),
     concat!(

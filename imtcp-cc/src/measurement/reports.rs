@@ -26,7 +26,8 @@ const BOUND_LIFE: Duration = Duration::from_secs(1);
 /// If acknowledgements brought no estimate for this long, the estimators start anew. If that does
 /// not help, they get twice the time before the next start. A source that sends little needs
 /// seconds to show enough of the link, and would otherwise lose it all before it is enough. The
-/// first start gives up a capacity that was often right, so it waits for half of the longest window.
+/// first start gives up a capacity that was often right, so it waits for half of the longest
+/// window.
 const FIRST_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The most time that the estimators get. What is older than their longest window counts for

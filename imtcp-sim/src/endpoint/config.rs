@@ -24,8 +24,8 @@ const DATAGRAM_QUEUE: usize = 4096;
 /// that a packet is never short because the application was late, whatever the controller holds.
 const SEND_CAPACITY_FACTOR: f64 = 2.0;
 
-/// The server's side, and the factory of its controllers if they are of this project. `process` is a factory of the process that the server belongs to, if it is
-/// not one of its own.
+/// The server's side, and the factory of its controllers if they are of this project. `process` is
+/// a factory of the process that the server belongs to, if it is not one of its own.
 pub(super) fn server(
     flow: &Flow,
     tap: &Arc<Tap>,

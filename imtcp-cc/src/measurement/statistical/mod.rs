@@ -181,8 +181,8 @@ impl StatisticalEstimator {
         self.estimate(echoed.min(now), capacity)
     }
 
-    /// The estimate of a sender whose packets wait all the time. Single spans may read a little more
-    /// than the capacity, because echoes come closer together now and then.
+    /// The estimate of a sender whose packets wait all the time. Single spans may read a little
+    /// more than the capacity, because echoes come closer together now and then.
     fn full_estimate(&self, now: Timestamp) -> Option<Estimate> {
         let capacity = self.capacity?;
         let tells = !self.application_limited && self.timing != EchoTiming::Foreign;

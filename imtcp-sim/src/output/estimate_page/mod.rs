@@ -90,7 +90,8 @@ const FIGURE: &str = "<section id=\"figure\"><h2>A path over time</h2>\
     <p class=\"key\"><span class=\"capacity\">capacity</span> <span class=\"truth\">truth</span> \
     <span class=\"value\">estimate</span> <span class=\"interval\">95 % interval</span> \
     <span class=\"bound\">lower bound</span> <span class=\"old\">older than 1 s, or nothing</span>\
-    </p><p>What is above one and a half times the capacity is cut there.</p><noscript>The figures are drawn by a script of this page.</noscript></section>";
+    </p><p>What is above one and a half times the capacity is cut there.</p>\
+    <noscript>The figures are drawn by a script of this page.</noscript></section>";
 
 /// A row of the table of all classes.
 fn overview(class: Class, tally: &Tally) -> String {

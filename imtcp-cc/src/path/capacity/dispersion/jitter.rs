@@ -2,9 +2,9 @@
 //!
 //! A host that reads a packet late shifts the end of one gap and the beginning of the next, by the
 //! same time and in opposite directions. Traffic of others does nothing of the kind: what comes
-//! between two packets is not taken from between the next two. So the covariance of dispersions that
-//! follow each other is the negative variance of the hosts' lateness. It shows jitters far below the
-//! time that the link needs for a packet.
+//! between two packets is not taken from between the next two. So the covariance of dispersions
+//! that follow each other is the negative variance of the hosts' lateness. It shows jitters far
+//! below the time that the link needs for a packet.
 
 use std::collections::VecDeque;
 use std::time::Duration;
