@@ -55,17 +55,22 @@ impl Default for Delivered {
 }
 
 impl Delivered {
-    /// `bytes` were acknowledged. `round_trip` is the least round trip: a full
-    /// queue adds to the others, and would make this bound old.
+    /// `bytes` were acknowledged. `round_trip` is the least round trip: a full queue adds to the
+    /// others, and would make this bound old.
     pub fn on_ack(&mut self, now: Timestamp, bytes: Bytes, round_trip: Duration) {
         self.round_trip = round_trip;
+        self.advance(now);
+        self.first.get_or_insert(self.present);
+        self.spans[Self::slot(self.present)] += bytes;
+    }
+
+    /// Time goes on, whether or not anything is delivered.
+    fn advance(&mut self, now: Timestamp) {
         let span = Self::span_of(now);
         for skipped in (self.present + 1..=span).rev().take(SPANS) {
             self.spans[Self::slot(skipped)] = Bytes::ZERO;
         }
         self.present = self.present.max(span);
-        self.first.get_or_insert(span);
-        self.spans[Self::slot(span)] += bytes;
     }
 
     /// The mean rate over the newest complete spans that make up `window`, over one span at least.
@@ -94,11 +99,12 @@ impl Delivered {
 
     /// What is said of the path by whoever knows nothing else; `None` if nothing was delivered.
     /// Where packets are rare, the mean is over a longer time.
-    pub fn bound(&self, now: Timestamp) -> Option<Estimate> {
-        let mut window = self.look(Duration::ZERO);
+    pub fn bound(&mut self, now: Timestamp) -> Option<Estimate> {
+        self.advance(now);
+        let mut window = self.look(Duration::ZERO).min(LONGEST_LOOK);
         let mut delivered = self.over(window)?;
         while delivered.is_zero() && window < LONGEST_LOOK {
-            window *= 2;
+            window = (window * 2).min(LONGEST_LOOK);
             delivered = self.over(window)?;
         }
         if delivered.is_zero() {
@@ -172,8 +178,11 @@ mod tests {
         assert_eq!(bound.low, Bandwidth::from_mbps(9));
         assert_eq!((bound.available, bound.high), (bound.low, Bandwidth::MAX));
         assert!(bound.flags.lower_bound);
-        deliver(&mut delivered, 9000, 9001);
-        assert_eq!(delivered.bound(at_ms(9001)), None);
+        assert!(
+            delivered.bound(at_ms(3900)).is_some(),
+            "of the last two seconds"
+        );
+        assert_eq!(delivered.bound(at_ms(4100)), None, "nothing came since");
     }
 
     #[test]
