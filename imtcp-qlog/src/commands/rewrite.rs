@@ -1,6 +1,6 @@
 //! `imtcp-qlog rewrite`: what the writer does while a connection runs, afterwards.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use imtcp_qlog::read::decompressed;
 use imtcp_qlog::write::{Compression, Level, create};
 use std::error::Error;
@@ -16,52 +16,26 @@ pub struct Arguments {
     #[arg(long, short)]
     output: PathBuf,
     /// How much to keep.
-    #[arg(long, value_enum, default_value_t = LevelName::All)]
-    level: LevelName,
+    #[arg(long, value_enum, default_value_t)]
+    level: Level,
     /// How to compress.
-    #[arg(long, value_enum, default_value_t = CompressionName::Zstd)]
-    compression: CompressionName,
+    #[arg(long, value_enum, default_value_t = Compression::Zstd)]
+    compression: Compression,
     /// The congestion controller was one of quiche's own, which log bytes for bits.
     #[arg(long)]
     quiches_controller: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum LevelName {
-    /// The controller's events, losses, states, and metrics every 10 ms.
-    Events,
-    /// Also packets without their frames, and all metrics.
-    Packets,
-    /// Everything.
-    All,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum CompressionName {
-    None,
-    Gzip,
-    Zstd,
-}
-
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     // It says what is wrong with a file that is no qlog.
     drop(super::open(&arguments.file, false)?);
-    let level = match arguments.level {
-        LevelName::Events => Level::Events,
-        LevelName::Packets => Level::Packets,
-        LevelName::All => Level::All,
-    };
-    let compression = match arguments.compression {
-        CompressionName::None => Compression::None,
-        CompressionName::Gzip => Compression::Gzip,
-        CompressionName::Zstd => Compression::Zstd,
-    };
     let failed = |error: io::Error| {
         let (from, to) = (arguments.file.display(), arguments.output.display());
         format!("cannot rewrite {from} to {to}: {error}")
     };
     let mut input = decompressed(File::open(&arguments.file).map_err(failed)?).map_err(failed)?;
-    let mut writer = create(&arguments.output, level, compression).map_err(failed)?;
+    let mut writer =
+        create(&arguments.output, arguments.level, arguments.compression).map_err(failed)?;
     if arguments.quiches_controller {
         writer = writer.of_quiches_controller();
     }

@@ -1,10 +1,11 @@
 //! Compresses while writing.
 
+use clap::ValueEnum;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
 
 /// How a log is compressed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Compression {
     /// Not at all.
     #[default]

@@ -1,13 +1,14 @@
 //! How much of a log is written.
 
 use super::record::{self, Parts};
+use clap::ValueEnum;
 use imtcp_cc::qlog::CORE_INPUT;
 use serde_json::{Map, Value};
 use std::io;
 
 /// How much of a log is written. What the controller logs for a replay is written at every level,
 /// if it logs that.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Level {
     /// The controller's events, losses, states, and metrics at most every 10 ms.
     Events,

@@ -1,61 +1,20 @@
 //! The program's other commands, on the log of a simulated connection.
 
+use super::logged::{self, Logged};
 use imtcp_qlog::write::{Compression, Level};
-use imtcp_sim::run::{Qlog, RunOptions};
-use imtcp_sim::scenario::Scenario;
+use imtcp_sim::run::Qlog;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
-/// Probe streams, a promise that breaks, and losses.
-const SCENARIO: &str = r#"
-name = "views"
-title = "a live source with a promise, and then a rival"
-duration = "6 s"
-
-[[link]]
-name = "bottleneck"
-rate = "10 Mbit/s"
-delay = "20 ms"
-queue = "30 KB"
-
-[[traffic]]
-name = "udp"
-link = "bottleneck"
-kind = "poisson"
-sizes = "600 B"
-rate = "9 Mbit/s"
-start = "4 s"
-
-[[flow]]
-name = "main"
-controller = "CONTROLLER"
-application = { kind = "datagrams", rate = "4 Mbit/s", per_second = 60 }
-IMTCP
-"#;
-
-/// The log of a run with this controller, and the folder that it is in.
-fn logged(controller: &str, compression: Compression) -> (tempfile::TempDir, PathBuf) {
-    let own = r#"imtcp = { estimator = "classic", promise = { rate = "3 Mbit/s", per = "1 s" } }"#;
-    let settings = if controller == "imtcp" { own } else { "" };
-    let text = SCENARIO
-        .replace("CONTROLLER", controller)
-        .replace("IMTCP", settings);
-    let scenario = Scenario::parse("views.toml", &text, &[]).expect("it can be read");
-    let folder = tempfile::tempdir().expect("a folder");
-    let qlog = Qlog {
+/// The whole log of a live source's run with this controller.
+fn logged(controller: &str, compression: Compression) -> Logged {
+    logged::run_live(controller, |qlog| Qlog {
         level: Level::All,
         compression,
-        ..Qlog::into_folder(folder.path())
-    };
-    let path = qlog.path(&scenario, 3, "main");
-    let options = RunOptions {
-        qlog: Some(qlog),
-        progress: None,
-    };
-    scenario.run(3, options).expect("it runs");
-    (folder, path)
+        ..qlog
+    })
 }
 
 fn run(arguments: &[&str], files: &[&Path]) -> Output {
@@ -76,9 +35,9 @@ fn text(output: &Output) -> String {
 
 #[test]
 fn qvis_gets_a_header_names_and_fields_that_it_knows() {
-    let (folder, log) = logged("imtcp", Compression::Zstd);
+    let Logged { folder, path: log } = logged("imtcp", Compression::Zstd);
     run(&["qvis"], &[&log]);
-    let converted = fs::read_to_string(folder.path().join("views-seed3-main-qvis.sqlog"));
+    let converted = fs::read_to_string(folder.path().join("logged-seed3-main-qvis.sqlog"));
     let converted = converted.expect("it is written");
     // It looks for these among the first characters, and then for the format by its name.
     let start = &converted[..60];
@@ -146,7 +105,7 @@ fn qvis_gets_a_header_names_and_fields_that_it_knows() {
 
 #[test]
 fn a_part_of_a_log_goes_to_qvis() {
-    let (folder, log) = logged("imtcp", Compression::None);
+    let Logged { folder, path: log } = logged("imtcp", Compression::None);
     let part = folder.path().join("part.sqlog");
     let output = part.to_str().expect("a readable path");
     run(
@@ -162,7 +121,10 @@ fn a_part_of_a_log_goes_to_qvis() {
 
 #[test]
 fn a_stream_is_shown_packet_by_packet_with_its_verdict() {
-    let (_folder, log) = logged("imtcp", Compression::Gzip);
+    let Logged {
+        folder: _folder,
+        path: log,
+    } = logged("imtcp", Compression::Gzip);
     let list = text(&run(&["streams"], &[&log]));
     assert!(list.lines().count() > 20, "{list}");
     let row = list
@@ -184,8 +146,11 @@ fn a_stream_is_shown_packet_by_packet_with_its_verdict() {
 
 #[test]
 fn controllers_are_compared_in_one_table_and_on_one_page() {
-    let (folder, ours) = logged("imtcp", Compression::Zstd);
-    let (other, cubic) = logged("cubic", Compression::None);
+    let Logged { folder, path: ours } = logged("imtcp", Compression::Zstd);
+    let Logged {
+        folder: other,
+        path: cubic,
+    } = logged("cubic", Compression::None);
     let page = folder.path().join("both.html");
     let output = page.to_str().expect("a readable path");
     let table = text(&run(
@@ -201,7 +166,7 @@ fn controllers_are_compared_in_one_table_and_on_one_page() {
         .expect("a name")
         .to_string_lossy()
         .into_owned();
-    assert_eq!(rows[1][0], format!("{name}/views-seed3-main"));
+    assert_eq!(rows[1][0], format!("{name}/logged-seed3-main"));
     for row in &rows {
         let goodput: f64 = row[2].parse().expect("a number");
         assert!((1.0..5.0).contains(&goodput), "{row:?}");
@@ -220,9 +185,9 @@ fn controllers_are_compared_in_one_table_and_on_one_page() {
 
 #[test]
 fn a_page_has_everything_in_it() {
-    let (folder, log) = logged("imtcp", Compression::Zstd);
+    let Logged { folder, path: log } = logged("imtcp", Compression::Zstd);
     run(&["plot"], &[&log]);
-    let page = fs::read_to_string(folder.path().join("views-seed3-main.html")).expect("a page");
+    let page = fs::read_to_string(folder.path().join("logged-seed3-main.html")).expect("a page");
     for outside in ["http://", "https://", "src=", "@import", "url("] {
         assert!(!page.contains(outside), "{outside}");
     }
@@ -264,7 +229,10 @@ fn a_page_has_everything_in_it() {
 
 #[test]
 fn every_value_becomes_a_row() {
-    let (_folder, log) = logged("imtcp", Compression::Zstd);
+    let Logged {
+        folder: _folder,
+        path: log,
+    } = logged("imtcp", Compression::Zstd);
     let table = text(&run(&["export"], &[&log]));
     let mut rows = csv::Reader::from_reader(table.as_bytes());
     assert_eq!(
@@ -291,7 +259,7 @@ fn every_value_becomes_a_row() {
 fn parquet_has_the_rows_of_the_csv() {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
-    let (folder, log) = logged("imtcp", Compression::Zstd);
+    let Logged { folder, path: log } = logged("imtcp", Compression::Zstd);
     let path = folder.path().join("run.parquet");
     let output = path.to_str().expect("a readable path");
     run(&["export", "--output", output], &[&log]);

@@ -1,63 +1,30 @@
 //! A replay with the live parameters gives the live estimates exactly.
 
+use super::logged::{self, Logged};
 use imtcp_cc::quiche::Detail;
 use imtcp_qlog::Log;
 use imtcp_qlog::replay::Replay;
 use imtcp_qlog::write::{Compression, Level};
-use imtcp_sim::run::{Qlog, RunOptions};
-use imtcp_sim::scenario::Scenario;
+use imtcp_sim::run::Qlog;
 
-/// Runs a scenario, and writes what the controller of the flow `main` was fed.
-fn logged(folder: &std::path::Path, scenario: &str, seed: u64) -> std::path::PathBuf {
-    let scenario = Scenario::parse("replayed.toml", scenario, &[]).expect("it can be read");
-    let qlog = Qlog {
+/// What the controller of a flow was fed while others came to its path. `main` are the flow's
+/// settings.
+fn logged(main: &str) -> Logged {
+    let traffic = r#"kind = "cbr"
+rate = "4 Mbit/s"
+start = "3 s""#;
+    let main = format!("controller = \"imtcp\"\n{main}");
+    logged::run(traffic, &main, 7, |qlog| Qlog {
         level: Level::Events,
         compression: Compression::Zstd,
         detail: Detail::Replay,
-        ..Qlog::into_folder(folder)
-    };
-    let path = qlog.path(&scenario, seed, "main");
-    let options = RunOptions {
-        qlog: Some(qlog),
-        progress: None,
-    };
-    scenario.run(seed, options).expect("it runs");
-    path
-}
-
-fn scenario(main: &str) -> String {
-    format!(
-        r#"
-name = "replayed"
-title = "a flow that is measured and replayed"
-duration = "6 s"
-
-[[link]]
-name = "bottleneck"
-rate = "10 Mbit/s"
-delay = "20 ms"
-queue = "30 KB"
-
-[[traffic]]
-name = "udp"
-link = "bottleneck"
-kind = "cbr"
-sizes = "600 B"
-rate = "4 Mbit/s"
-start = "3 s"
-
-[[flow]]
-name = "main"
-controller = "imtcp"
-{main}
-"#
-    )
+        ..qlog
+    })
 }
 
 fn replayed_exactly(main: &str) -> Replay {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = logged(folder.path(), &scenario(main), 7);
-    let mut log = Log::open(&path).expect("a qlog");
+    let logged = logged(main);
+    let mut log = Log::open(&logged.path).expect("a qlog");
     let replay = Replay::of(&mut log, Ok).expect("it can be replayed");
     assert_eq!(log.problems().count(), 0, "{:?}", log.problems());
     assert_eq!(replay.doubts, [""; 0]);
@@ -100,10 +67,8 @@ fn a_promise_that_is_broken_by_others() {
 
 #[test]
 fn other_parameters_give_other_estimates() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let text = scenario("application = { kind = \"bulk\" }");
-    let path = logged(folder.path(), &text, 7);
-    let mut log = Log::open(&path).expect("a qlog");
+    let logged = logged("application = { kind = \"bulk\" }");
+    let mut log = Log::open(&logged.path).expect("a qlog");
     let replay = Replay::of(&mut log, |mut live| {
         let builder = imtcp_cc::Config::builder().header_overhead(imtcp_cc::units::Bytes::new(48));
         live.config = builder.build().map_err(|error| error.to_string())?;

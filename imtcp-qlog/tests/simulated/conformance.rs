@@ -1,60 +1,23 @@
 //! A qlog of ours, checked against the written rules of the drafts and of our own schema.
 
-mod rules;
-
+use super::logged;
+use super::rules::Rules;
 use imtcp_cc::qlog::SCHEMA_URI;
 use imtcp_cc::quiche::Detail;
 use imtcp_qlog::write::{Compression, Level};
-use imtcp_sim::run::{Qlog, RunOptions};
-use imtcp_sim::scenario::Scenario;
-use rules::Rules;
+use imtcp_sim::run::Qlog;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Beside others, with a promise that breaks, probe streams, and losses.
-const SCENARIO: &str = r#"
-name = "conformant"
-title = "a live source with a promise, and then a rival"
-duration = "8 s"
-
-[[link]]
-name = "bottleneck"
-rate = "10 Mbit/s"
-delay = "20 ms"
-queue = "30 KB"
-
-[[traffic]]
-name = "udp"
-link = "bottleneck"
-kind = "poisson"
-sizes = "600 B"
-rate = "9 Mbit/s"
-start = "5 s"
-
-[[flow]]
-name = "main"
-controller = "imtcp"
-application = { kind = "datagrams", rate = "4 Mbit/s", per_second = 60 }
-imtcp = { estimator = "classic", promise = { rate = "3 Mbit/s", per = "1 s" } }
-"#;
-
 /// The records of a run.
 fn records(level: Level) -> Vec<String> {
-    let scenario = Scenario::parse("conformant.toml", SCENARIO, &[]).expect("it can be read");
-    let folder = tempfile::tempdir().expect("a folder");
-    let qlog = Qlog {
+    let logged = logged::run_live("imtcp", |qlog| Qlog {
         level,
         compression: Compression::None,
         detail: Detail::Replay,
-        ..Qlog::into_folder(folder.path())
-    };
-    let path = qlog.path(&scenario, 3, "main");
-    let options = RunOptions {
-        qlog: Some(qlog),
-        progress: None,
-    };
-    scenario.run(3, options).expect("it runs");
-    let text = std::fs::read_to_string(path).expect("it is text");
+        ..qlog
+    });
+    let text = std::fs::read_to_string(logged.path).expect("it is text");
     // RFC 7464: a separator before each record, a line feed behind it.
     assert!(text.starts_with('\u{1e}') && text.ends_with('\n'));
     let records = text.split('\u{1e}').skip(1);
@@ -65,7 +28,7 @@ fn records(level: Level) -> Vec<String> {
 
 fn rules() -> Rules {
     Rules::parse(&[
-        include_str!("../../imtcp-cc/docs/qlog-imtcp.cddl"),
+        include_str!("../../../imtcp-cc/docs/qlog-imtcp.cddl"),
         include_str!("rules/quic.cddl"),
     ])
 }
@@ -170,7 +133,7 @@ fn the_address_of_the_schema_is_as_the_draft_asks() {
         date.len() == 6 && date.bytes().all(|byte| byte.is_ascii_digit()),
         "{date}"
     );
-    let documented = include_str!("../../imtcp-cc/docs/qlog-imtcp.cddl");
+    let documented = include_str!("../../../imtcp-cc/docs/qlog-imtcp.cddl");
     assert!(documented.contains(&format!("Schema: {SCHEMA_URI}\n")));
 }
 
