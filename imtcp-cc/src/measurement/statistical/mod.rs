@@ -223,16 +223,16 @@ impl StatisticalEstimator {
     }
 
     fn estimate(&self, at: Timestamp, capacity: Bandwidth) -> Option<Estimate> {
-        let slice_s = self.slices.length().as_secs_f64();
+        let slice = self.slices.length();
         let oldest = self.scratch.first()?.index;
         let newest = self.scratch.last()?.index;
         let span = usize::try_from(newest + 1 - oldest).unwrap_or(usize::MAX);
-        let window = self.slices.length() * u32::try_from(span).unwrap_or(u32::MAX);
+        let window = slice * u32::try_from(span).unwrap_or(u32::MAX);
         if window < SHORTEST_WINDOW || self.scratch.len() < FEWEST_SLICES {
             return None;
         }
         let rooms = self.slices.rooms(capacity, newest);
-        let mean = window::mean(&self.scratch, rooms, span, slice_s, capacity.as_bps_f64())?;
+        let mean = window::mean(&self.scratch, rooms, span, slice, capacity.as_bps_f64())?;
         Some(self.report_of(at, window, capacity, &mean))
     }
 

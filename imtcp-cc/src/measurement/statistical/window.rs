@@ -1,6 +1,7 @@
 //! The mean over the slices of a window, with a 95 % interval that counts all sources of error.
 
 use super::slices::{Room, SliceView};
+use std::time::Duration;
 
 /// The two-sided 95 % point of the normal distribution.
 const NORMAL_95: f64 = 1.96;
@@ -24,7 +25,7 @@ const REFUTING_SHARE: f64 = 0.1;
 
 /// The window is cut into blocks of this length. What the others sent in the present second differs
 /// from the mean over the window as blocks differ from each other.
-const BLOCK_S: f64 = 0.5;
+const BLOCK: Duration = Duration::from_millis(500);
 
 /// Half of the 95 % interval of the present second, in standard deviations of blocks: the two-sided
 /// point of Student's distribution with the 7 degrees of freedom of a full window.
@@ -48,7 +49,7 @@ struct Scatter {
     between: f64,
 }
 
-/// Averages over the slices of `views`, which span `span` slices of `slice_s` seconds.
+/// Averages over the slices of `views`, which span `span` slices of the length `slice`.
 ///
 /// Each slice counts by its time. If a slice was only sampled, its rate is drawn towards the common
 /// rate, as far as its scatter explains the distance (empirical Bayes). Under memoryless traffic
@@ -62,16 +63,17 @@ pub(super) fn mean(
     views: &[SliceView],
     rooms: impl Iterator<Item = Room>,
     span: usize,
-    slice_s: f64,
+    slice: Duration,
     capacity: f64,
 ) -> Option<WindowMean> {
+    let slice_s = slice.as_secs_f64();
     let common = Common::of(views);
     let scatter = common.scatter(views);
     let mut time = 0.0;
     let mut bits = 0.0;
     let mut seen = 0.0;
     let mut variance = 0.0;
-    let mut blocks = Blocks::new(slice_s);
+    let mut blocks = Blocks::new(slice);
     for (place, view) in views.iter().enumerate() {
         let own = if view.covered { view.seen_s } else { slice_s };
         let weight = own + slice_s * represented(views, place);
@@ -121,6 +123,7 @@ pub(super) fn mean(
 
 /// The means of blocks of slices, and how they differ.
 struct Blocks {
+    /// The number of slices in a block.
     slices: u64,
     /// The block that is being filled.
     index: Option<u64>,
@@ -133,11 +136,10 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn new(slice_s: f64) -> Self {
-        let slices = libm::ceil(BLOCK_S / slice_s).clamp(1.0, 1e6);
+    fn new(slice: Duration) -> Self {
+        let slices = BLOCK.as_nanos().div_ceil(slice.as_nanos().max(1));
         Self {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // clamped
-            slices: slices as u64,
+            slices: u64::try_from(slices).unwrap_or(u64::MAX),
             index: None,
             sum: 0.0,
             views: 0.0,
@@ -288,7 +290,7 @@ impl Common {
 mod tests {
     use super::*;
 
-    const SLICE_S: f64 = 0.01;
+    const SLICE: Duration = Duration::from_millis(10);
     const CAPACITY: f64 = 10e6;
     const RATE: f64 = 8e6;
 
@@ -297,7 +299,7 @@ mod tests {
         SliceView {
             index,
             rate: RATE,
-            seen_s: SLICE_S,
+            seen_s: SLICE.as_secs_f64(),
             covered: true,
             scatter: 0.0,
             freedom: 0,
@@ -309,7 +311,7 @@ mod tests {
     fn with_room(second: u64, index: u64, most: f64) -> WindowMean {
         let views = [covered(0), covered(second)];
         let rooms = [Room { index, most }];
-        mean(&views, rooms.into_iter(), 11, SLICE_S, CAPACITY).expect("two slices")
+        mean(&views, rooms.into_iter(), 11, SLICE, CAPACITY).expect("two slices")
     }
 
     #[test]
