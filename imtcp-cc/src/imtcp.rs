@@ -223,11 +223,11 @@ impl ImTcp {
         self.window.on_sent(packet);
         let known = known!(self);
         if known.path.rtt.is_some() {
-            let due = self.scheduler.due_in_sequence().unwrap_or(now);
-            self.scheduler.on_sent(now, packet, size, &known);
             if self.log.keeps_streams() && packet.released {
+                let due = self.scheduler.due_in_sequence().unwrap_or(now);
                 self.plans.on_sent(packet.number, due);
             }
+            self.scheduler.on_sent(now, packet, size, &known);
             let log = &mut self.log;
             let emit = &mut |event| log.emit(now, event);
             self.measuring.on_sent(now, emit);

@@ -4,7 +4,7 @@
 //! left, though: other probe streams would have sent some of them at other times.
 
 use crate::error::Error;
-use crate::read::{Kind, Log, Record};
+use crate::read::{Kind, Log};
 use imtcp_cc::event::{Event, Recorder};
 use imtcp_cc::promise::{Bounds, Demand, Requirement};
 use imtcp_cc::qlog::{CORE_INPUT, PARAMETERS_SET, Parameters, parse_input, parse_parameters};
@@ -43,6 +43,9 @@ pub struct Told {
     pub high_bps: Option<u64>,
     /// What qualifies it.
     pub flags: Vec<String>,
+    /// The number of the path, of which the first one has none.
+    #[serde(default)]
+    path: Option<u32>,
 }
 
 impl Told {
@@ -110,7 +113,8 @@ impl Replay {
             }
             match (record.name.as_ref(), &mut run) {
                 (PARAMETERS_SET, None) => {
-                    let parameters = read_parameters(record)?;
+                    let data: Value = record.data().map_err(|error| error.to_string())?;
+                    let parameters = parse_parameters(&data).map_err(|error| error.to_string())?;
                     live = Some(parameters.clone());
                     if let Some(change) = change.take() {
                         match change(parameters) {
@@ -123,14 +127,21 @@ impl Replay {
                     .doubt("the connection has another path; what its controller did is left out"),
                 (CORE_INPUT, Some(run)) => {
                     let data: Value = record.data().map_err(|error| error.to_string())?;
-                    let (at, input) = parse_input(&data).map_err(|error| error.to_string())?;
-                    run.next(at, input);
+                    if data.get("path").is_none() {
+                        let (at, input) = parse_input(&data).map_err(|error| error.to_string())?;
+                        run.next(at, input);
+                    }
                 }
-                ("imtcp:promise_changed", Some(run)) => run.require(record)?,
+                ("imtcp:promise_changed", Some(run)) => {
+                    let data: Value = record.data().map_err(|error| error.to_string())?;
+                    if data.get("path").is_none() {
+                        run.require(&data)?;
+                    }
+                }
                 ("imtcp:estimate_updated", _) => {
                     let mut one: Told = record.data().map_err(|error| error.to_string())?;
                     one.time_ms = record.time_ms;
-                    told.push(one);
+                    told.extend(Some(one).filter(|one| one.path.is_none()));
                 }
                 _ => {}
             }
@@ -161,11 +172,6 @@ impl Replay {
         }
         Ok(replay)
     }
-}
-
-fn read_parameters(record: &Record<'_>) -> Result<Parameters, String> {
-    let data: Value = record.data().map_err(|error| error.to_string())?;
-    parse_parameters(&data).map_err(|error| error.to_string())
 }
 
 /// A core that is being fed. An input waits until the next one has been read: what the log says in
@@ -245,7 +251,7 @@ impl Run {
     }
 
     /// The application had asked for this before the waiting input.
-    fn require(&mut self, record: &Record<'_>) -> Result<(), String> {
+    fn require(&mut self, data: &Value) -> Result<(), String> {
         #[derive(Deserialize)]
         struct Changed {
             rate_bps: u64,
@@ -253,13 +259,13 @@ impl Run {
             per_ms: f64,
             demand: String,
         }
-        if record.data == b"{}" {
+        if data.get("rate_bps").is_none() {
             if self.has_begun {
                 self.core.promise().withdraw();
             }
             return Ok(());
         }
-        let changed: Changed = record.data().map_err(|error| error.to_string())?;
+        let changed = Changed::deserialize(data).map_err(|error| error.to_string())?;
         let demand = if changed.demand == "exactly" {
             Demand::Exactly
         } else {

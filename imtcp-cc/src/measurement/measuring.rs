@@ -342,8 +342,7 @@ impl Measuring {
             Silence::None => return false,
             // The results from before the pause may still be true.
             Silence::Paused => false,
-            // If echoes cannot be read, the estimate comes from the rates delivered in ten seconds,
-            // which takes longer.
+            // If echoes cannot be read, what was learnt of the path is not at fault.
             Silence::Failed => timing != EchoTiming::Foreign,
         };
         if starts_anew {

@@ -1,6 +1,6 @@
 //! With what a controller began.
 
-use super::BadRecord;
+use super::{BadRecord, nanos};
 use crate::config::{Config, StoreTarget, StoreTimer};
 use crate::control::Window;
 use crate::estimate::EstimatorKind;
@@ -43,6 +43,7 @@ pub fn parameters(parameters: &Parameters) -> Value {
         "longest_hold_ns": nanos(config.longest_hold()),
         "measured_start": config.measured_start(),
         "remember_paths": config.remember_paths(),
+        "takes_marks": config.takes_marks(),
         "max_datagram": parameters.max_datagram.get(),
     });
     if let StoreTarget::Fixed(packets) = config.store_target() {
@@ -68,10 +69,6 @@ pub fn parameters(parameters: &Parameters) -> Value {
         });
     }
     data
-}
-
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn window_name(window: Window) -> &'static str {
@@ -183,7 +180,8 @@ pub fn parse_parameters(data: &Value) -> Result<Parameters, BadRecord> {
                 .ok_or_else(|| missing("longest_hold_ns"))?,
         )
         .measured_start(from.flag("measured_start")?)
-        .remember_paths(from.flag("remember_paths")?);
+        .remember_paths(from.flag("remember_paths")?)
+        .takes_marks(from.flag("takes_marks")?);
     if data.get("store_target").is_some() {
         builder = builder.store_target(StoreTarget::Fixed(from.small("store_target")?));
     }
@@ -237,8 +235,18 @@ mod tests {
     fn parameters_come_back_as_they_were() {
         let promise = Requirement::from_f64(8e6, 2.000_000_001).expect("it is possible");
         let config = Config::builder()
+            .measurement(false)
             .estimator(EstimatorKind::Classic)
             .stream_packets(16)
+            .sub_ranges(5)
+            .measurement_interval_rtts(7)
+            .minimum_range(Bandwidth::from_bps(1_234_567))
+            .header_overhead(Bytes::new(48))
+            .promise_weight(2.5)
+            .packet_overhead(Bytes::new(51))
+            .longest_hold(Duration::from_nanos(2_345_678))
+            .remember_paths(true)
+            .takes_marks(true)
             .store_target(StoreTarget::Fixed(4))
             .store_timer(StoreTimer::Fixed(Duration::from_nanos(1_234_567)))
             .promise(Some(promise.demand(Demand::Exactly)))
@@ -252,6 +260,7 @@ mod tests {
             .ack_frequency(false)
             .build()
             .expect("within its ranges");
+        assert_differs_everywhere(&config);
         let saved = SavedPath {
             available: Bandwidth::from_bps(12_345_678),
             least_rtt: Duration::from_nanos(20_000_001),
@@ -269,6 +278,24 @@ mod tests {
             },
         ] {
             assert_eq!(back(&one), one);
+        }
+    }
+
+    /// What stays at its default would come back even if nobody wrote it.
+    fn assert_differs_everywhere(config: &Config) {
+        let record = |config: &Config| {
+            parameters(&Parameters {
+                config: config.clone(),
+                max_datagram: Bytes::new(1200),
+                saved: None,
+            })
+        };
+        let (own, default) = (record(config), record(&Config::default()));
+        for (name, value) in own.as_object().expect("an object") {
+            assert!(
+                name == "max_datagram" || default.get(name) != Some(value),
+                "{name}"
+            );
         }
     }
 

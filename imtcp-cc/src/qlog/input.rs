@@ -1,5 +1,6 @@
 //! What the core is fed, as compact records of whole nanoseconds, and back.
 
+use super::nanos;
 use crate::input::Input;
 use crate::transport::{
     AckInfo, AckedPacket, LossInfo, PeerAcks, RoundTrip, SendRequest, SentPacket,
@@ -29,10 +30,6 @@ impl fmt::Display for BadRecord {
 }
 
 impl std::error::Error for BadRecord {}
-
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
-}
 
 /// The data of [`super::CORE_INPUT`].
 pub fn input(now: Timestamp, input: &Input) -> Value {

@@ -38,3 +38,7 @@ pub fn record(entry: &Logged) -> (&'static str, Value) {
 fn ms(span: Duration) -> f64 {
     span.as_secs_f64() * 1e3
 }
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -22,6 +22,8 @@ use quiche::cc::{
     SendContext,
 };
 use std::net::IpAddr;
+#[cfg(feature = "qlog")]
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -72,6 +74,9 @@ struct Common {
     /// What is remembered of the connection's first path, with the peer that it leads to. A
     /// controller that quiche drops unused leaves it to the next one.
     remembered: OnceLock<(IpAddr, Option<SavedPath>)>,
+    /// How many controllers were built.
+    #[cfg(feature = "qlog")]
+    built: AtomicU32,
 }
 
 impl Common {
@@ -81,7 +86,15 @@ impl Common {
             origin: Origin(path.now),
             promise: OnceLock::new(),
             remembered: OnceLock::new(),
+            #[cfg(feature = "qlog")]
+            built: AtomicU32::new(0),
         })
+    }
+
+    /// The number of the path whose controller is being built.
+    #[cfg(feature = "qlog")]
+    fn next_path(&self) -> u32 {
+        self.built.fetch_add(1, Ordering::Relaxed)
     }
 }
 
@@ -145,6 +158,7 @@ impl Controller {
             #[cfg(feature = "qlog")]
             recording: Recording::new(
                 origin.timestamp(path.now),
+                common.map_or(0, Common::next_path),
                 Parameters {
                     config: settings,
                     max_datagram,

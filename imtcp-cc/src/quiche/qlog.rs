@@ -15,24 +15,32 @@ use std::time::Instant;
 /// How much a controller logs, while the connection writes a qlog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// The controller's events.
+    /// The controller's events with its parameters, what became of its probe streams, and what
+    /// quiche itself never logs.
     #[default]
     Events,
     /// Also every state of the control unit, and all that the core is fed, with which
-    /// `imtcp-qlog replay` runs it again. This doubles the log.
+    /// `imtcp-qlog replay` runs it again. This doubles the log. The connection's log has to begin
+    /// with the connection.
     Replay,
 }
 
-/// How many entries may wait for the log. A connection that has no log has no use for more.
+/// How many entries may wait for the log. quiche takes them with each packet that comes or goes.
 const MOST_WAITING: usize = 1 << 14;
+
+/// The same before they were taken for the first time. If nobody takes so many, the connection has
+/// no log.
+const MOST_BEFORE: usize = 1 << 8;
 
 /// What is to be logged, in the order in which it happened.
 #[derive(Debug)]
 pub(super) struct Recording {
     detail: Detail,
+    /// The number of the path.
+    path: u32,
     parameters: Parameters,
     waiting: VecDeque<(Timestamp, Entry)>,
-    /// Whether anything was dropped. The core's inputs are then worth nothing.
+    /// Whether an input was dropped. Later ones are then worth nothing.
     is_broken: bool,
     has_begun: bool,
     began: Timestamp,
@@ -50,10 +58,11 @@ enum Entry {
 }
 
 impl Recording {
-    /// That of a controller which is built `now`.
-    pub(super) fn new(now: Timestamp, parameters: Parameters) -> Self {
+    /// That of a controller which is built `now` for the path with this number.
+    pub(super) fn new(now: Timestamp, path: u32, parameters: Parameters) -> Self {
         Self {
             detail: Detail::default(),
+            path,
             parameters,
             waiting: VecDeque::new(),
             is_broken: false,
@@ -74,11 +83,27 @@ impl Recording {
     }
 
     fn push(&mut self, now: Timestamp, entry: Entry) {
-        if self.waiting.len() == MOST_WAITING {
-            self.waiting.pop_front();
+        let most = if self.has_begun {
+            MOST_WAITING
+        } else {
+            MOST_BEFORE
+        };
+        if self.waiting.len() >= most {
             self.is_broken = true;
+            self.waiting.clear();
+            self.waiting.shrink_to_fit();
         }
-        self.waiting.push_back((now, entry));
+        if !(self.is_broken && matches!(entry, Entry::Input(_))) {
+            self.waiting.push_back((now, entry));
+        }
+    }
+
+    /// The data of an event, which says of which path it is.
+    fn of_path(&self, name: &str, mut data: Value) -> Value {
+        if self.path > 0 && name.starts_with("imtcp:") {
+            data["path"] = json!(self.path);
+        }
+        data
     }
 }
 
@@ -121,7 +146,8 @@ impl Controller {
             let now = self.instant(self.recording.began);
             let set = &self.recording.parameters;
             emit(now, "quic:recovery_parameters_set", recovery(set));
-            emit(now, PARAMETERS_SET, parameters(set));
+            let set = self.recording.of_path(PARAMETERS_SET, parameters(set));
+            emit(now, PARAMETERS_SET, set);
         }
         self.collect();
         while let Some((at, entry)) = self.recording.waiting.pop_front() {
@@ -131,7 +157,7 @@ impl Controller {
                 Entry::ControlState(new) => ("imtcp:control_state_updated", json!({ "new": new })),
                 Entry::Logged(entry) => record(entry),
             };
-            emit(self.instant(at), name, data);
+            emit(self.instant(at), name, self.recording.of_path(name, data));
         }
     }
 }

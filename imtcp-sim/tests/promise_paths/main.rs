@@ -1,6 +1,7 @@
 //! What a promise's handle says when the connection changes its path, or ends: real quiche
 //! connections, the promise in force, and the handle in another thread.
 
+mod logged;
 mod world;
 
 use imtcp_cc::promise::{Demand, Promise, RejectedRequirement, Requirement, SlotReport, Status};

@@ -1,11 +1,12 @@
 //! A server that sends, a client that moves, and a link between them, in virtual time.
 
 use imtcp_cc::promise::Promise;
-use imtcp_cc::quiche::{Controller, Factory};
+use imtcp_cc::quiche::{Controller, Detail, Factory};
 use imtcp_cc::units::Timestamp;
 use imtcp_sim::endpoint::VirtualClock;
 use quiche::{Config, Connection, ConnectionId, Error, RecvInfo};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,6 +58,17 @@ pub struct World {
 impl World {
     /// Connected, with connection IDs to spare.
     pub fn new(measuring: imtcp_cc::Config) -> Self {
+        Self::begin(measuring, |_| {})
+    }
+
+    /// The same, with a qlog of the server that can be replayed.
+    pub fn logged(measuring: imtcp_cc::Config, log: Box<dyn Write + Send + Sync>) -> Self {
+        Self::begin(measuring, |server| {
+            server.set_qlog(log, String::new(), String::new());
+        })
+    }
+
+    fn begin(measuring: imtcp_cc::Config, prepare: impl FnOnce(&mut Connection)) -> Self {
         let clock = VirtualClock::start(1);
         let (mut theirs, mut ours) = (config(&measuring), config(&measuring));
         let (client, server) = (client_address(FIRST_PORT), server_address());
@@ -64,10 +76,12 @@ impl World {
         let connected = quiche::connect(Some("test"), &id, client, server, &mut theirs);
         let id = ConnectionId::from_ref(&[0x5; 16]);
         let accepted = quiche::accept(&id, None, server, client, &mut ours);
+        let mut accepted = accepted.expect("a server");
+        prepare(&mut accepted);
         let mut world = Self {
             clock,
             now: Timestamp::ZERO,
-            server: Some(accepted.expect("a server")),
+            server: Some(accepted),
             client: connected.expect("a client"),
             sender: Side::Server,
             seen_as: client,
@@ -273,6 +287,7 @@ fn config(measuring: &imtcp_cc::Config) -> Config {
     config.set_initial_max_data(10_000_000);
     config.set_initial_max_stream_data_uni(10_000_000);
     config.set_initial_max_streams_uni(1);
-    config.set_congestion_controller(Arc::new(Factory::new(measuring.clone())));
+    let factory = Factory::new(measuring.clone()).with_qlog_detail(Detail::Replay);
+    config.set_congestion_controller(Arc::new(factory));
     config
 }
