@@ -27,6 +27,9 @@ enum Progress {
 #[derive(Debug, Default)]
 pub(super) struct Marking {
     progress: Progress,
+    /// Whether the controller takes marks; it is asked once. A controller that changed its mind
+    /// would leave any number of runs.
+    wanted: Option<bool>,
     tested: u32,
     /// Whether the datagram being built says it.
     marks: bool,
@@ -51,7 +54,7 @@ impl Marking {
             self.progress = Progress::Waiting;
         }
         let may = matches!(self.progress, Progress::Testing | Progress::Capable);
-        self.marks = wanted && may;
+        self.marks = *self.wanted.get_or_insert(wanted) && may;
         self.marks
     }
 
@@ -82,10 +85,12 @@ impl Marking {
         let space = &mut self.spaces[epoch];
         let runs = &space.runs;
         let was_marked = |number: &u64| runs.iter().any(|[a, b]| (a..=b).contains(&number));
-        let newly_acked = Marked {
-            ect0: newly_acked.filter(was_marked).count() as u64,
-            ect1: 0,
+        // Nearly all paths have no marks, and then nobody looks at the packets.
+        let ect0 = match runs.is_empty() {
+            true => 0,
+            false => newly_acked.filter(was_marked).count() as u64,
         };
+        let newly_acked = Marked { ect0, ect1: 0 };
         let ce = space.validation.on_ack(largest_acked, counts, newly_acked);
         if space.validation.has_failed() {
             self.progress = Progress::Failed;
