@@ -203,8 +203,6 @@ impl DispersionCapacity {
             let ends = (gap.from.number, gap.to.number);
             let (nanos, bytes) = (arrival.as_nanos() as f64, gap.bytes.as_f64());
             self.jitter.on_dispersion(ends, nanos, bytes);
-        } else {
-            self.jitter.interrupt();
         }
         let dispersion = self.read(gap, &times)?;
         self.memory.push(dispersion.nanos_per_byte);
@@ -227,7 +225,10 @@ impl DispersionCapacity {
     }
 
     fn piles(&self) -> Piles {
-        Piles::new(self.jitter.deviation(), self.read_s)
+        let deviation = self.jitter.deviation();
+        // The average follows slowly if the lateness has just changed.
+        let least = (deviation * DEVIATIONS).as_secs_f64();
+        Piles::new(deviation, self.read_s.max(least))
     }
 
     fn call(&mut self, dispersion: &Dispersion) -> Call {

@@ -97,11 +97,6 @@ impl EchoJitter {
         }
     }
 
-    /// The next dispersion does not follow the last one.
-    pub(super) fn interrupt(&mut self) {
-        self.last = None;
-    }
-
     fn look(&mut self) {
         self.scratch.clear();
         self.scratch.extend(&self.dispersions);

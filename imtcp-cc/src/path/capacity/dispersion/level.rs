@@ -23,6 +23,10 @@ const FOREIGN_PACKETS: [(f64, f64); 2] = [(1.75, 2.2), (2.6, 3.2)];
 
 /// How many of them are looked at.
 const NEWEST: usize = 32;
+const _: () = assert!(
+    NEWEST <= super::LOOK_EVERY,
+    "`Memory::newest` has no more room"
+);
 
 /// The probability that a pile stays away by chance for as long as shows a slower link.
 const CHANCE: f64 = 1e-4;
@@ -67,7 +71,8 @@ impl Gone {
 /// Follows the pile of the present capacity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Level {
-    /// The dispersions since the capacity is known, and those of them in its pile.
+    /// The dispersions since the capacity is known, without those of `longer`, and those of them in
+    /// the capacity's pile.
     seen: u32,
     held: u32,
     /// How many dispersions in a row were longer, up to now, and when the first of them left.
@@ -82,10 +87,6 @@ impl Level {
     /// A dispersion is `ratio` times that of the capacity. Its packets left at `sent`. Dispersions
     /// of one pile differ by a factor of `width` at most.
     pub(super) fn on_dispersion(&mut self, ratio: f64, sent: Timestamp, width: f64) -> Call {
-        self.seen += 1;
-        if self.seen >= MOST {
-            (self.seen, self.held) = (self.seen / 2, self.held / 2);
-        }
         if ratio > width.max(LONGER) {
             if self.longer == 0 {
                 self.longer_since = sent;
@@ -93,6 +94,7 @@ impl Level {
             self.longer += 1;
             return self.judge_longer();
         }
+        self.see(1 + u32::try_from(self.longer).unwrap_or(MOST).min(MOST));
         self.longer = 0;
         if ratio * width >= 1.0 {
             self.held += u32::from(ratio <= width);
@@ -106,6 +108,13 @@ impl Level {
             Call::MayBeExceeded
         } else {
             Call::None
+        }
+    }
+
+    fn see(&mut self, new: u32) {
+        self.seen += new;
+        while self.seen >= MOST {
+            (self.seen, self.held) = (self.seen / 2, self.held / 2);
         }
     }
 
@@ -127,10 +136,8 @@ impl Level {
     fn judge_longer(&self) -> Call {
         // Looked at one by one at first, and then now and then.
         let is_due = self.longer < NEWEST || self.longer.is_multiple_of(8);
-        let longer = u32::try_from(self.longer).unwrap_or(u32::MAX);
-        let others = self.seen.saturating_sub(longer) + 2;
-        let share = f64::from(self.held) / f64::from(others);
-        let is_gone = f64::from(longer) * libm::log(1.0 - share) < libm::log(CHANCE);
+        let share = f64::from(self.held) / f64::from(self.seen + 2);
+        let is_gone = self.longer as f64 * libm::log(1.0 - share) < libm::log(CHANCE);
         if is_due && self.longer >= FEWEST_LONGER && is_gone {
             Call::MayBeGone(Gone {
                 newest: self.longer.min(NEWEST),
@@ -175,6 +182,23 @@ mod tests {
         let (ms, call, _) = first_call(ratios.chain([2.5; 100])).unwrap();
         assert!((436..446).contains(&ms), "{ms}");
         assert!(matches!(call, Call::MayBeGone(gone) if gone.newest == 32 && gone.share < 0.2));
+    }
+
+    #[test]
+    fn a_pile_that_is_missed_for_long_is_called_for_all_the_time() {
+        let mut level = Level::default();
+        for at_ms in 0..300 {
+            let ratio = if at_ms % 10 < 3 { 1.0 } else { 1.7 };
+            level.on_dispersion(ratio, at(at_ms), 1.02);
+        }
+        let mut called = 330;
+        for at_ms in 300..2000 {
+            if let Call::MayBeGone(gone) = level.on_dispersion(2.5, at(at_ms), 1.02) {
+                assert!((0.2..0.25).contains(&gone.share), "{at_ms} ms: {gone:?}");
+                called = at_ms;
+            }
+            assert!(at_ms < called + 8, "not since {called} ms");
+        }
     }
 
     #[test]
