@@ -11,7 +11,7 @@ use crate::control::{Phase, Steering};
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::event::Subscriber;
 use crate::log::{Log, Logged};
-use crate::measurement::{MAX_SUB_RANGES, Measuring, Step};
+use crate::measurement::{Measuring, Step};
 use crate::path::{Path, PathInfo};
 use crate::promise::{Bounds, Keeper, Promise};
 use crate::saved::SavedPath;
@@ -248,7 +248,7 @@ impl ImTcp {
             self.scheduler.stop_early(now);
         }
         if self.log.take_judged() {
-            log_streams(&mut self.log, &mut self.plans, &self.measuring, now, false);
+            self.log_streams(now, false);
         }
         let log = &mut self.log;
         let emit = &mut |event| log.emit(now, event);
@@ -264,11 +264,11 @@ impl ImTcp {
         let is_settled = || self.measuring.is_settled();
         if self.scheduler.take_settled(now, info.rtt, is_settled) {
             self.measuring.conclude(now, emit);
-            log_streams(&mut self.log, &mut self.plans, &self.measuring, now, true);
+            self.log_streams(now, true);
         }
         let log = &mut self.log;
         let emit = &mut |event| log.emit(now, event);
-        if self.measuring.report(now, info, path, emit) {
+        if self.measuring.report(now, info, self.path.view(), emit) {
             self.path.forget_capacity();
         }
         self.follow_steps(now);
@@ -331,45 +331,25 @@ impl ImTcp {
         self.scheduler.ack_request(now, &known)
     }
 
+    /// Logs what became of streams, if anybody wants to know.
+    fn log_streams(&mut self, now: Timestamp, is_over: bool) {
+        let log = &mut self.log;
+        if log.keeps_streams() {
+            let push = |report| log.push(now, Logged::Stream(Box::new(report)));
+            self.plans.report(&self.measuring, is_over, push);
+        }
+    }
+
     /// Passes the scheduler's steps to the record of the measurement and to the subscribers.
     fn follow_steps(&mut self, now: Timestamp) {
         while let Some(step) = self.scheduler.take_step() {
-            match step {
-                Step::MeasurementAbandoned { .. } => {
-                    log_streams(&mut self.log, &mut self.plans, &self.measuring, now, true);
-                }
-                Step::MeasurementStarted { .. } => self.plans.begin(),
-                Step::StreamStarted { stream, .. } => self.plans.begin_stream(stream),
-                _ => {}
+            if self.plans.on_step(&step) {
+                self.log_streams(now, true);
             }
             self.measuring.on_step(&step);
             if let Some(event) = step.event() {
                 self.log.emit(now, event);
             }
-        }
-    }
-}
-
-/// Logs what became of the streams that are whole, or of all streams if the measurement `is_over`.
-/// Each stream is told once.
-fn log_streams(
-    log: &mut Log,
-    plans: &mut Plans,
-    measuring: &Measuring,
-    now: Timestamp,
-    is_over: bool,
-) {
-    if !log.keeps_streams() {
-        return;
-    }
-    for stream in 1..=MAX_SUB_RANGES {
-        let judged = measuring.judged(stream);
-        let Some(judged) = judged.filter(|judged| !judged.packets.is_empty()) else {
-            continue;
-        };
-        if (is_over || judged.is_whole) && plans.take(stream) {
-            let report = plans.report(stream, &judged);
-            log.push(now, Logged::Stream(Box::new(report)));
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What became of a probe stream, packet by packet. It is gathered only while somebody keeps a log.
 
-use crate::measurement::Judged;
+use crate::measurement::{Judged, MAX_SUB_RANGES, Measuring, Step};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 
-/// A stream whose trend was judged.
+/// A stream whose trend was judged, or whose measurement ended before that.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StreamReport {
@@ -20,7 +20,7 @@ pub struct StreamReport {
     /// The share of packet pairs whose delay rises (PCT of Pathload); `None` without a pair.
     pub pct: Option<f64>,
     /// The share of the delay's movement that is a net rise (PDT of Pathload); `None` without a
-    /// movement.
+    /// pair.
     pub pdt: Option<f64>,
     /// The trend of the delay (T_i of IM 3.2.3): +1, -1, or 0 if the stream cannot tell.
     pub trend: i8,
@@ -60,21 +60,36 @@ pub(crate) struct Plans {
 const MOST_PLANNED: usize = 2048;
 
 impl Plans {
-    /// A measurement began.
-    pub(crate) fn begin(&mut self) {
-        self.reported = 0;
+    /// The scheduler took a step. True if the measurement ends with it, unfinished.
+    pub(crate) fn on_step(&mut self, step: &Step) -> bool {
+        match *step {
+            Step::MeasurementStarted { .. } => self.reported = 0,
+            // It began, or began again.
+            Step::StreamStarted { stream, .. } => self.reported &= !bit(stream),
+            _ => {}
+        }
+        matches!(step, Step::MeasurementAbandoned { .. })
     }
 
-    /// A stream began, or began again.
-    pub(crate) fn begin_stream(&mut self, stream: u32) {
-        self.reported &= !bit(stream);
-    }
-
-    /// Whether a stream is still to be reported; from now on it is not.
-    pub(crate) fn take(&mut self, stream: u32) -> bool {
-        let is_new = self.reported & bit(stream) == 0;
-        self.reported |= bit(stream);
-        is_new
+    /// Reports the streams of which everything is known, or all that were not reported yet if the
+    /// measurement `is_over`.
+    pub(crate) fn report(
+        &mut self,
+        measuring: &Measuring,
+        is_over: bool,
+        mut push: impl FnMut(StreamReport),
+    ) {
+        for stream in 1..=MAX_SUB_RANGES {
+            if self.reported & bit(stream) != 0 {
+                continue;
+            }
+            let judged = measuring.judged(stream);
+            let is_due = |it: &Judged<'_>| !it.packets.is_empty() && (is_over || it.is_whole);
+            if let Some(judged) = judged.filter(is_due) {
+                self.reported |= bit(stream);
+                push(self.report_of(stream, &judged));
+            }
+        }
     }
 
     /// A probe packet left that was due then. The first packet of a stream is never late, because
@@ -86,8 +101,7 @@ impl Plans {
         self.due.push((number, due));
     }
 
-    /// The report on a stream that was just judged.
-    pub(crate) fn report(&self, stream: u32, judged: &Judged<'_>) -> StreamReport {
+    fn report_of(&self, stream: u32, judged: &Judged<'_>) -> StreamReport {
         let planned = |number: u64| {
             let found = self.due.binary_search_by_key(&number, |(known, _)| *known);
             found.ok().map(|at| self.due[at].1)

@@ -68,7 +68,7 @@ pub fn run(bytes: &[u8]) -> Met {
     let recorder = Arc::new(Recorder::default());
     let subscriber: Arc<Recorder> = Arc::clone(&recorder);
     let mut core = ImTcp::new(config, Bytes::new(DATAGRAM), Some(subscriber));
-    core.keep_log();
+    core.keep_log_of_streams();
     let mut harness = Harness {
         reports: core.promise().reports(),
         transport: Transport::new(core, DATAGRAM),

@@ -3,7 +3,7 @@
 use super::Measuring;
 use super::pairs::pairs;
 use super::record::PacketRecord;
-use super::trend::{Doubt, Thresholds, Trend, judge, pct, pdt};
+use super::trend::{Doubt, Trend, pct, pdt};
 use crate::units::{Bandwidth, TimeDelta};
 
 /// A stream of the present measurement and its trend.
@@ -33,7 +33,7 @@ impl Measuring {
         let rises: Vec<TimeDelta> = pairs(found.packets(), cadence)
             .map(|pair| pair.delay_rise())
             .collect();
-        let trend = judge(found, cadence, &Thresholds::default());
+        let trend = self.classic.judge(record, stream);
         let rates = record.range().sub_range(stream, record.sub_ranges());
         Some(Judged {
             measurement: record.measurement(),

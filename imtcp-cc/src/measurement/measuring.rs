@@ -51,7 +51,7 @@ pub(crate) struct Findings {
 pub(crate) struct Measuring {
     settings: MeasuringSettings,
     bootstrap: Bootstrap,
-    classic: ClassicEstimator,
+    pub(super) classic: ClassicEstimator,
     statistical: StatisticalEstimator,
     pub(super) record: MeasurementRecord,
     /// Whether a measurement runs and its echoes are awaited.
@@ -371,7 +371,7 @@ impl Measuring {
             EstimatorKind::Classic => &self.classic,
             EstimatorKind::Statistical => &self.statistical,
         };
-        let above = self.range_above_delivered(view);
+        let above = self.range_above_delivered();
         driver
             .next_range(bound)
             .or_else(|| self.classic.next_range(bound))
@@ -382,8 +382,7 @@ impl Measuring {
 
     /// The range (r, 2 r), where r is the rate that was just delivered. It is the first range of
     /// IM 3.2.1 for a rough value of 2 r.
-    fn range_above_delivered(&self, view: &PathView) -> Option<SearchRange> {
-        view.rtt?;
+    fn range_above_delivered(&self) -> Option<SearchRange> {
         let rate = self.delivered.recently(Duration::ZERO)?;
         Some(SearchRange::first(rate.saturating_add(rate)))
     }

@@ -5,7 +5,7 @@ use super::gaps::{GapObserver, Gaps};
 use super::memory::Memory;
 use super::peer::host;
 #[cfg(feature = "qlog")]
-use super::qlog::{Detail, Recording};
+use super::qlog::Recording;
 use crate::config::Config;
 use crate::event::Subscriber;
 use crate::imtcp::ImTcp;
@@ -31,8 +31,8 @@ use std::time::{Duration, Instant};
 /// [`quiche::Connection::congestion_controller`].
 #[derive(Debug)]
 pub struct Controller {
-    core: ImTcp,
-    origin: Origin,
+    pub(super) core: ImTcp,
+    pub(super) origin: Origin,
     /// The round trip until one is measured.
     initial_rtt: Duration,
     /// Packets marked by congested routers, as last reported.
@@ -40,7 +40,7 @@ pub struct Controller {
     /// Whether packets may be marked.
     takes_marks: bool,
     /// The packets of the last acknowledgement. It keeps its memory.
-    acked: Vec<AckedPacket>,
+    pub(super) acked: Vec<AckedPacket>,
     memory: Option<Arc<Memory>>,
     peer: IpAddr,
     gaps: Option<Gaps>,
@@ -168,12 +168,6 @@ impl Controller {
         }
     }
 
-    #[cfg(feature = "qlog")]
-    pub(super) fn logging(mut self, detail: Detail) -> Self {
-        self.recording.set_detail(detail);
-        self
-    }
-
     pub(super) fn observed_by(mut self, observer: Arc<dyn GapObserver>) -> Self {
         self.gaps = Some(Gaps::new(observer));
         self
@@ -211,27 +205,6 @@ impl Controller {
     /// The same before this path's controller is built, for whoever makes its subscriber then.
     pub fn origin_of(path: &PathContext) -> Instant {
         Common::of(path).map_or(path.now, |common| common.origin.0)
-    }
-
-    /// The packets of an acknowledgement are about to be told to the core.
-    #[cfg(feature = "qlog")]
-    fn record_acked(&mut self, now: Timestamp, info: AckInfo) {
-        let packets = std::mem::take(&mut self.acked);
-        self.record(now, || Input::Acked {
-            info,
-            packets: packets.clone(),
-        });
-        self.acked = packets;
-    }
-
-    #[cfg(feature = "qlog")]
-    pub(super) fn core_mut(&mut self) -> &mut ImTcp {
-        &mut self.core
-    }
-
-    #[cfg(feature = "qlog")]
-    pub(super) fn instant(&self, at: crate::units::Timestamp) -> Instant {
-        self.origin.instant(at)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::control::Window;
 use crate::input::Input;
 use crate::log::Logged;
 use crate::qlog::{CORE_INPUT, PARAMETERS_SET, Parameters, input, parameters, record};
+use crate::transport::AckInfo;
 use crate::units::Timestamp;
 use quiche::cc::PacketSpace;
 use serde_json::{Value, json};
@@ -108,11 +109,16 @@ impl Recording {
 }
 
 impl Controller {
+    pub(super) fn logging(mut self, detail: Detail) -> Self {
+        self.recording.set_detail(detail);
+        self
+    }
+
     /// The core is about to be fed this.
     pub(super) fn record(&mut self, now: Timestamp, input: impl FnOnce() -> Input) {
         if self.recording.detail == Detail::Replay && !self.recording.is_broken {
             self.collect();
-            let state = self.core().control_unit_state();
+            let state = self.core.control_unit_state();
             if state != self.recording.control_state {
                 self.recording.control_state = state;
                 let since = self.recording.latest;
@@ -121,6 +127,16 @@ impl Controller {
             self.recording.latest = now;
             self.recording.push(now, Entry::Input(input()));
         }
+    }
+
+    /// The packets of an acknowledgement are about to be told to the core.
+    pub(super) fn record_acked(&mut self, now: Timestamp, info: AckInfo) {
+        let packets = std::mem::take(&mut self.acked);
+        self.record(now, || Input::Acked {
+            info,
+            packets: packets.clone(),
+        });
+        self.acked = packets;
     }
 
     /// Packets were declared lost.
@@ -133,17 +149,17 @@ impl Controller {
 
     /// Takes what the core has logged since, so that it keeps its place among the inputs.
     fn collect(&mut self) {
-        while let Some((at, entry)) = self.core_mut().take_logged() {
+        while let Some((at, entry)) = self.core.take_logged() {
             self.recording.push(at, Entry::Logged(entry));
         }
     }
 
     /// Passes what happened since the last call to `emit`.
     pub(super) fn drain(&mut self, emit: &mut dyn FnMut(Instant, &str, Value)) {
-        self.core_mut().keep_log_of_streams();
+        self.core.keep_log_of_streams();
         if !self.recording.has_begun {
             self.recording.has_begun = true;
-            let now = self.instant(self.recording.began);
+            let now = self.origin.instant(self.recording.began);
             let set = &self.recording.parameters;
             emit(now, "quic:recovery_parameters_set", recovery(set));
             let set = self.recording.of_path(PARAMETERS_SET, parameters(set));
@@ -157,7 +173,11 @@ impl Controller {
                 Entry::ControlState(new) => ("imtcp:control_state_updated", json!({ "new": new })),
                 Entry::Logged(entry) => record(entry),
             };
-            emit(self.instant(at), name, self.recording.of_path(name, data));
+            emit(
+                self.origin.instant(at),
+                name,
+                self.recording.of_path(name, data),
+            );
         }
     }
 }
