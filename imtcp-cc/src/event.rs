@@ -71,7 +71,8 @@ pub enum Event {
         /// The estimate.
         estimate: Estimate,
     },
-    /// The latest estimate is out of date, and there is no new one. This is reported when no
+    /// The latest estimate is out of date, and there is neither a new one nor a lower bound
+    /// ([`Flags::lower_bound`](crate::Flags::lower_bound)) in its place. This is reported when no
     /// estimate was made for 0.5 s, and again from time to time while this lasts. If packets were
     /// acknowledged for 2 s without an estimate, the estimators start anew, unless the echoes of
     /// this path cannot be read at all. If that does not help, they start anew after twice the

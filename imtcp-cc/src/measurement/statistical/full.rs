@@ -2,8 +2,8 @@
 //!
 //! If each packet waits for longer than the time since the packet before it arrived, then the link
 //! had one of our packets to serve at every moment. What it gave us in that time is all that the
-//! others left. This needs no capacity, so it holds while the capacity changes, and it tells of the
-//! time in which packets arrived, which is newer than the time in which they left.
+//! others left. This needs no capacity, and it tells of the time in which packets arrived, which is
+//! newer than the time in which they left.
 
 use crate::estimate::{Estimate, Flags};
 use crate::path::ack::EchoGap;
@@ -92,17 +92,19 @@ impl Full {
         self.newest = gap.to.arrived;
     }
 
-    /// What the link left us, if it was busy with our packets all the time up to `now`.
+    /// What the link left us, if it was busy with our packets all the time up to the newest arrival.
+    /// Nothing is newer than `now`.
     pub(super) fn estimate(&self, now: Timestamp) -> Option<Estimate> {
         let newest = self.spans.back()?.index;
         let mut sum = Span::default();
         let mut count = 0;
         let mut span = 0;
         for one in self.spans.iter().rev() {
-            span = newest + 1 - one.index;
-            if span > MOST as u64 {
+            let reach = newest + 1 - one.index;
+            if reach > MOST as u64 {
                 break;
             }
+            span = reach;
             count += 1;
             sum.packets += one.packets;
             sum.bits += one.bits;

@@ -182,14 +182,15 @@ impl StatisticalEstimator {
     }
 
     /// The estimate of a sender whose packets wait all the time. Single spans may read a little
-    /// more than the capacity, because echoes come closer together now and then.
+    /// more than the capacity, because echoes come closer together now and then. A capacity for
+    /// which only deliveries speak bounds the value as well: this is a delivery.
     fn full_estimate(&self, now: Timestamp) -> Option<Estimate> {
-        let capacity = self.capacity?;
         let tells = !self.application_limited && self.timing != EchoTiming::Foreign;
         let mut estimate = self.full.estimate(now).filter(|_| tells)?;
-        estimate.available = estimate.available.min(capacity);
-        estimate.low = estimate.low.min(capacity);
-        estimate.high = estimate.high.max(estimate.available);
+        if let Some(capacity) = self.capacity {
+            estimate.available = estimate.available.min(capacity);
+            estimate.low = estimate.low.min(capacity);
+        }
         estimate.flags.aggregated_acks = self.timing != EchoTiming::Own;
         Some(estimate)
     }

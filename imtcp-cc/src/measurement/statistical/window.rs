@@ -129,7 +129,8 @@ struct Blocks {
     index: Option<u64>,
     sum: f64,
     views: f64,
-    /// The number of complete blocks, their mean, and the squares about it (Welford).
+    /// The number of blocks, their mean, and the squares about it (Welford). Those at either end may
+    /// be cut.
     count: f64,
     mean: f64,
     squares: f64,
