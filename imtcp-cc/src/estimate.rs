@@ -78,6 +78,10 @@ pub struct Flags {
     pub out_of_range: bool,
     /// The averaging window holds a change of level, so it is shorter than usual.
     pub changed: bool,
+    /// Others send less while our packets come in bursts than between them: they give way, as
+    /// rivals with a congestion window do. `available` is what is idle besides what this
+    /// connection has. A flow that takes more may get more, at their expense.
+    pub elastic: bool,
     /// Nothing is known but what was just delivered. At least `low` is available, `available` says
     /// no more than that, and `high` is [`Bandwidth::MAX`].
     pub lower_bound: bool,
@@ -91,6 +95,7 @@ impl Flags {
             (self.aggregated_acks, "aggregated_acks"),
             (self.out_of_range, "out_of_range"),
             (self.changed, "changed"),
+            (self.elastic, "elastic"),
             (self.lower_bound, "lower_bound"),
         ]
         .into_iter()

@@ -11,7 +11,7 @@ use crate::control::{Phase, Steering};
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::event::Subscriber;
 use crate::log::{Log, Logged};
-use crate::measurement::{Measuring, Step};
+use crate::measurement::Measuring;
 use crate::path::{Path, PathInfo};
 use crate::promise::{Bounds, Keeper, Promise};
 use crate::saved::SavedPath;

@@ -151,7 +151,8 @@ fn estimate_to_words(estimate: Option<Estimate>) -> [u64; ESTIMATE_WORDS] {
                 | u64::from(flags.aggregated_acks) << 1
                 | u64::from(flags.out_of_range) << 2
                 | u64::from(flags.changed) << 3
-                | u64::from(flags.lower_bound) << 4,
+                | u64::from(flags.lower_bound) << 4
+                | u64::from(flags.elastic) << 5,
         ]
     })
 }
@@ -170,6 +171,7 @@ fn estimate_from_words(words: [u64; ESTIMATE_WORDS]) -> Option<Estimate> {
             aggregated_acks: flag(1),
             out_of_range: flag(2),
             changed: flag(3),
+            elastic: flag(5),
             lower_bound: flag(4),
         },
     })

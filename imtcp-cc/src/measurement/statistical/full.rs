@@ -5,19 +5,14 @@
 //! others left. This needs no capacity, and it tells of the time in which packets arrived, which is
 //! newer than the time in which they left.
 
+use super::arrivals::{Arrivals, SPAN, Span};
 use crate::estimate::{Estimate, Flags};
-use crate::path::ack::EchoGap;
 use crate::units::{Bandwidth, Timestamp};
-use std::collections::VecDeque;
-use std::time::Duration;
 
-/// Arrivals are added up over spans of this length.
-const SPAN: Duration = Duration::from_millis(50);
-
-/// The number of spans in memory, the fewest that make an estimate, and the fewest packets in them.
-/// Slow links need more spans for so many packets.
-const MOST: usize = 40;
-const FEWEST: usize = 10;
+/// The most spans that are looked at, the fewest that make an estimate, and the fewest packets in
+/// them. Slow links need more spans for so many packets.
+const MOST: u64 = 40;
+const FEWEST: u64 = 10;
 const FEWEST_PACKETS: u32 = 16;
 
 /// The least share of the time between arrivals in which packets of ours certainly waited.
@@ -26,9 +21,6 @@ const BUSY_SHARE: f64 = 0.95;
 /// The least share of the time of which anything is known. Between are losses.
 const KNOWN_SHARE: f64 = 0.8;
 
-/// The least waiting that is a queue's, in jitters of echoes that are released in aggregates.
-const JITTERS: u32 = 4;
-
 /// Half of the 95 % interval in standard deviations of the rates of spans. The present second is
 /// half in the future, and neighbouring spans are alike.
 const DEVIATIONS: f64 = 1.0;
@@ -36,136 +28,68 @@ const DEVIATIONS: f64 = 1.0;
 /// The least half width, as a share of the value.
 const SYSTEMATIC_SHARE: f64 = 0.015;
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Span {
-    index: u64,
-    packets: u32,
-    bits: f64,
-    arrived_s: f64,
-    busy_s: f64,
+/// What the link left us, if it was busy with our packets all the time up to the newest arrival.
+/// Nothing is newer than `now`.
+pub(super) fn estimate(arrivals: &Arrivals, now: Timestamp) -> Option<Estimate> {
+    let mut sum = Span::default();
+    let mut count = 0;
+    let mut length = 0;
+    for (reach, span) in arrivals.backwards().take_while(|(reach, _)| *reach <= MOST) {
+        length = reach;
+        count += 1;
+        sum.add(span);
+        if length >= FEWEST && sum.packets >= FEWEST_PACKETS {
+            break;
+        }
+    }
+    let window = SPAN * u32::try_from(length).ok()?;
+    let is_long = length >= FEWEST && sum.packets >= FEWEST_PACKETS;
+    let is_known = sum.arrived_s >= KNOWN_SHARE * window.as_secs_f64();
+    if !is_long || !is_known || sum.waiting_s < BUSY_SHARE * sum.arrived_s {
+        return None;
+    }
+    let rate = sum.bits / sum.arrived_s;
+    let spread = DEVIATIONS * deviation(arrivals, count, rate);
+    let packet = sum.bits / f64::from(sum.packets) / sum.arrived_s;
+    let systematic = SYSTEMATIC_SHARE * rate;
+    let half = libm::sqrt(spread * spread + packet * packet + systematic * systematic);
+    Some(Estimate {
+        at: arrivals.newest().min(now),
+        available: Bandwidth::from_bps_f64(rate),
+        low: Bandwidth::from_bps_f64(rate - half),
+        high: Bandwidth::from_bps_f64(rate + half),
+        window,
+        flags: Flags::default(),
+    })
 }
 
-/// Follows what arrives, and whether it waited.
-#[derive(Debug)]
-pub(super) struct Full {
-    spans: VecDeque<Span>,
-    newest: Timestamp,
-}
-
-impl Full {
-    pub(super) fn new() -> Self {
-        Self {
-            spans: VecDeque::with_capacity(MOST),
-            newest: Timestamp::ZERO,
-        }
+/// The standard deviation of the rates of the newest `count` spans about `rate`. Each counts by its
+/// time.
+fn deviation(arrivals: &Arrivals, count: usize, rate: f64) -> f64 {
+    let (mut squares, mut time) = (0.0, 0.0);
+    let spans = arrivals.backwards().take(count);
+    for (_, span) in spans.filter(|(_, span)| span.arrived_s > 0.0) {
+        let off = span.bits / span.arrived_s - rate;
+        squares += off * off * span.arrived_s;
+        time += span.arrived_s;
     }
-
-    pub(super) fn clear(&mut self) {
-        self.spans.clear();
+    if time > 0.0 {
+        libm::sqrt(squares / time)
+    } else {
+        0.0
     }
-
-    /// Takes a gap between echoes whose times are off by up to `jitter`.
-    pub(super) fn on_gap(&mut self, gap: &EchoGap, jitter: Duration) {
-        let Some(arrived) = gap.arrival_gap() else {
-            return;
-        };
-        let index = span_of(gap.to.arrived);
-        if self.spans.back().is_none_or(|newest| newest.index < index) {
-            if self.spans.len() == MOST {
-                self.spans.pop_front();
-            }
-            self.spans.push_back(Span {
-                index,
-                ..Span::default()
-            });
-        }
-        let Some(span) = self.spans.back_mut() else {
-            return;
-        };
-        let arrived_s = arrived.as_secs_f64();
-        span.packets += gap.packets;
-        span.bits += gap.bytes.as_bits_f64();
-        span.arrived_s += arrived_s;
-        if gap.waited >= arrived.max(jitter * JITTERS) {
-            span.busy_s += arrived_s;
-        }
-        self.newest = gap.to.arrived;
-    }
-
-    /// What the link left us, if it was busy with our packets all the time up to the newest arrival.
-    /// Nothing is newer than `now`.
-    pub(super) fn estimate(&self, now: Timestamp) -> Option<Estimate> {
-        let newest = self.spans.back()?.index;
-        let mut sum = Span::default();
-        let mut count = 0;
-        let mut span = 0;
-        for one in self.spans.iter().rev() {
-            let reach = newest + 1 - one.index;
-            if reach > MOST as u64 {
-                break;
-            }
-            span = reach;
-            count += 1;
-            sum.packets += one.packets;
-            sum.bits += one.bits;
-            sum.arrived_s += one.arrived_s;
-            sum.busy_s += one.busy_s;
-            if span >= FEWEST as u64 && sum.packets >= FEWEST_PACKETS {
-                break;
-            }
-        }
-        let window = SPAN * u32::try_from(span).ok()?;
-        let is_long = span >= FEWEST as u64 && sum.packets >= FEWEST_PACKETS;
-        let is_known = sum.arrived_s >= KNOWN_SHARE * window.as_secs_f64();
-        if !is_long || !is_known || sum.busy_s < BUSY_SHARE * sum.arrived_s {
-            return None;
-        }
-        let rate = sum.bits / sum.arrived_s;
-        let spread = DEVIATIONS * self.deviation(count, rate);
-        let packet = sum.bits / f64::from(sum.packets) / sum.arrived_s;
-        let systematic = SYSTEMATIC_SHARE * rate;
-        let half = libm::sqrt(spread * spread + packet * packet + systematic * systematic);
-        Some(Estimate {
-            at: self.newest.min(now),
-            available: Bandwidth::from_bps_f64(rate),
-            low: Bandwidth::from_bps_f64(rate - half),
-            high: Bandwidth::from_bps_f64(rate + half),
-            window,
-            flags: Flags::default(),
-        })
-    }
-
-    /// The standard deviation of the rates of the newest `count` spans about `rate`. Each counts by
-    /// its time.
-    fn deviation(&self, count: usize, rate: f64) -> f64 {
-        let (mut squares, mut time) = (0.0, 0.0);
-        let spans = self.spans.iter().rev().take(count);
-        for span in spans.filter(|span| span.arrived_s > 0.0) {
-            let off = span.bits / span.arrived_s - rate;
-            squares += off * off * span.arrived_s;
-            time += span.arrived_s;
-        }
-        if time > 0.0 {
-            libm::sqrt(squares / time)
-        } else {
-            0.0
-        }
-    }
-}
-
-fn span_of(at: Timestamp) -> u64 {
-    at.as_nanos() / u64::try_from(SPAN.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path::ack::{EchoPoint, LinkState};
+    use crate::path::ack::{EchoGap, EchoPoint, LinkState};
     use crate::units::Bytes;
+    use std::time::Duration;
 
     /// Packets of 1250 bytes that arrive every `every_us`, after `waited`, for `count` packets.
-    fn fed(every_us: u64, waited: Duration, count: u64) -> Full {
-        let mut full = Full::new();
+    fn fed(every_us: u64, waited: Duration, count: u64) -> Arrivals {
+        let mut arrivals = Arrivals::new();
         let point = |number: u64| EchoPoint {
             number,
             size: Bytes::new(1250),
@@ -182,15 +106,15 @@ mod tests {
                 waited,
                 link: LinkState::Unknown,
             };
-            full.on_gap(&gap, Duration::ZERO);
+            arrivals.on_gap(&gap, Duration::ZERO, None);
         }
-        full
+        arrivals
     }
 
     #[test]
     fn what_gets_through_a_queue_that_is_never_empty_is_what_is_left() {
-        let full = fed(1000, Duration::from_millis(5), 1000);
-        let estimate = full.estimate(Timestamp::from_nanos(2_000_000_000)).unwrap();
+        let arrivals = fed(1000, Duration::from_millis(5), 1000);
+        let estimate = estimate(&arrivals, Timestamp::from_nanos(2_000_000_000)).unwrap();
         assert_eq!(estimate.available, Bandwidth::from_mbps(10));
         assert_eq!(estimate.at, Timestamp::from_nanos(999_000_000));
         assert!(
@@ -206,19 +130,18 @@ mod tests {
     #[test]
     fn packets_that_do_not_wait_long_enough_tell_nothing() {
         let now = Timestamp::from_nanos(2_000_000_000);
-        assert_eq!(
-            fed(1000, Duration::from_micros(900), 1000).estimate(now),
-            None
-        );
-        assert_eq!(fed(1000, Duration::from_millis(5), 300).estimate(now), None);
+        let short = fed(1000, Duration::from_micros(900), 1000);
+        assert_eq!(estimate(&short, now), None);
+        let few = fed(1000, Duration::from_millis(5), 300);
+        assert_eq!(estimate(&few, now), None);
     }
 
     #[test]
     fn a_slow_link_is_looked_at_for_longer() {
         // 100 kbit/s: 16 packets take 1.6 s.
-        let full = fed(100_000, Duration::from_secs(1), 40);
+        let arrivals = fed(100_000, Duration::from_secs(1), 40);
         let now = Timestamp::from_nanos(4_000_000_000);
-        let estimate = full.estimate(now).unwrap();
+        let estimate = estimate(&arrivals, now).unwrap();
         assert!(
             estimate.window >= Duration::from_millis(1500),
             "{estimate:?}"

@@ -8,10 +8,13 @@
 //! the link was busy ([`crate::path::ack::EchoGap`]). The later packet's own delay is not used for
 //! this, because it would choose the gaps by their outcome.
 //!
-//! While our own packets wait all the time, what arrives is what the others leave (`full.rs`).
+//! While our own packets wait all the time, what arrives is what the others leave (`full.rs`). How
+//! often our packets find the link idle refutes gaps beside others who give way (`idle.rs`).
 
+mod arrivals;
 mod change;
 mod full;
+mod idle;
 mod slices;
 mod window;
 
@@ -20,7 +23,8 @@ use super::range::SearchRange;
 use crate::estimate::{Estimate, Flags};
 use crate::path::ack::{EchoGap, EchoTiming};
 use crate::units::{Bandwidth, Bytes, Timestamp};
-use full::Full;
+use arrivals::{Arrivals, Link};
+use idle::IdleView;
 use slices::{SliceView, Slices};
 use std::time::Duration;
 
@@ -54,6 +58,10 @@ const FEWEST_SLICES: usize = 8;
 /// half a per cent, and the window's edges cut packets.
 const SYSTEMATIC_SHARE: f64 = 0.015;
 
+/// Others give way if the gaps within our bursts say that more is available than what our packets
+/// found idle allows, by this share of the capacity.
+const GIVEN_WAY: f64 = 0.05;
+
 /// The least width of the search range as a share of the value, if none is configured (B_m of
 /// IM 3.2.6).
 /// Streams then reach 15 % to either side. That is more than the doubt about the value after a few
@@ -78,7 +86,8 @@ pub struct StatisticalEstimator {
     /// them.
     timing: EchoTiming,
     jitter: Duration,
-    full: Full,
+    arrivals: Arrivals,
+    link: Option<Link>,
     /// Whether the link is covered. It follows the complete slices, and changes with them alone.
     link_covered: bool,
 }
@@ -99,7 +108,8 @@ impl StatisticalEstimator {
             application_limited: false,
             timing: EchoTiming::Own,
             jitter: Duration::ZERO,
-            full: Full::new(),
+            arrivals: Arrivals::new(),
+            link: None,
             link_covered: false,
         }
     }
@@ -136,6 +146,7 @@ impl StatisticalEstimator {
     /// on the wire. If the link itself has changed, nothing counts that left before `since`.
     pub fn on_capacity(&mut self, capacity: Bandwidth, packet: Bytes, since: Option<Timestamp>) {
         self.capacity = Some(capacity);
+        self.link = Some(Link::new(capacity, packet));
         self.cut(packet);
         if let Some(since) = since {
             self.level_start = self.slices.index_of(since);
@@ -146,7 +157,7 @@ impl StatisticalEstimator {
 
     /// Two clean echoes followed each other, whether or not their packets belong to a stream.
     pub fn on_gap(&mut self, gap: &EchoGap) {
-        self.full.on_gap(gap, self.jitter);
+        self.arrivals.on_gap(gap, self.jitter, self.link.as_ref());
         if self.slices.add(gap) {
             self.look_at_coverage();
         }
@@ -178,7 +189,32 @@ impl StatisticalEstimator {
             self.collect(capacity, present);
         }
         self.look_at_coverage();
-        self.estimate(echoed.min(now), capacity)
+        let estimate = self.estimate(echoed.min(now), capacity)?;
+        Some(self.unrefuted(estimate, now, capacity))
+    }
+
+    /// The estimate of gaps, or what is said by packets after stretches without any if they refute
+    /// it.
+    fn unrefuted(&self, estimate: Estimate, now: Timestamp, capacity: Bandwidth) -> Estimate {
+        let view = IdleView::of(&self.arrivals, capacity, now)
+            .filter(|view| self.timing == EchoTiming::Own && view.at >= estimate.at)
+            .filter(|view| estimate.available.as_bps_f64() > view.most);
+        let Some(view) = view else {
+            return estimate;
+        };
+        let excess = estimate.available.as_bps_f64() - view.most;
+        Estimate {
+            at: view.at,
+            available: Bandwidth::from_bps_f64(view.available),
+            low: Bandwidth::from_bps_f64(view.low),
+            high: Bandwidth::from_bps_f64(view.high),
+            window: IdleView::WINDOW,
+            flags: Flags {
+                elastic: excess > GIVEN_WAY * capacity.as_bps_f64(),
+                ..estimate.flags
+            },
+            ..estimate
+        }
     }
 
     /// The estimate of a sender whose packets wait all the time. Single spans may read a little
@@ -186,7 +222,7 @@ impl StatisticalEstimator {
     /// which only deliveries speak bounds the value as well: this is a delivery.
     fn full_estimate(&self, now: Timestamp) -> Option<Estimate> {
         let tells = !self.application_limited && self.timing != EchoTiming::Foreign;
-        let mut estimate = self.full.estimate(now).filter(|_| tells)?;
+        let mut estimate = full::estimate(&self.arrivals, now).filter(|_| tells)?;
         if let Some(capacity) = self.capacity {
             estimate.available = estimate.available.min(capacity);
             estimate.low = estimate.low.min(capacity);
@@ -297,11 +333,12 @@ impl Estimator for StatisticalEstimator {
     /// Keeps its memory, because an acknowledgement must not allocate.
     fn reset(&mut self) {
         self.capacity = None;
+        self.link = None;
         self.latest = None;
         self.slices.clear();
         self.level_start = 0;
         self.changed = false;
-        self.full.clear();
+        self.arrivals.clear();
         self.link_covered = false;
     }
 }

@@ -29,7 +29,7 @@ const BLOCK: Duration = Duration::from_millis(500);
 
 /// Half of the 95 % interval of the present second, in standard deviations of blocks: the two-sided
 /// point of Student's distribution with the 7 degrees of freedom of a full window.
-const BLOCK_95: f64 = 2.36;
+pub(super) const BLOCK_95: f64 = 2.36;
 
 /// The rate of the others' traffic over a window of slices, in bits per second.
 #[derive(Clone, Copy, Debug, PartialEq)]

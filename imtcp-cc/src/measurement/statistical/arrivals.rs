@@ -1,0 +1,188 @@
+//! What arrives, added up over short spans of time: our own bits, whether packets waited, and what
+//! packets found that came after a stretch without any of ours.
+
+use crate::path::ack::EchoGap;
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The length of a span.
+pub(super) const SPAN: Duration = Duration::from_millis(50);
+
+/// The number of spans in memory: as long as the longest averaging window.
+const MOST: usize = 80;
+
+/// The least waiting that is a queue's, in jitters of echoes that are released in aggregates.
+const JITTERS: u32 = 4;
+
+/// A packet that waited longer than the luckiest one by less than what the link needs for so many
+/// full packets found the link idle. A link that has become a little slower looks like so short a
+/// wait, and one delay that was read too short makes all the others look like a wait.
+const IDLE_PACKETS: f64 = 1.0;
+
+/// The luckiest packet is sought in so many spans.
+const LUCK: usize = 40;
+
+/// Echoes that come closer together than this share of the time that the link needs were pushed
+/// together on their way.
+const PUSHED_SHARE: f64 = 0.5;
+
+/// The tight link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    /// In bits per second.
+    capacity: f64,
+    /// The time that it needs for a full packet, in seconds.
+    packet_s: f64,
+}
+
+impl Link {
+    /// A link of this capacity, on which full packets are `packet` bytes long.
+    pub(super) fn new(capacity: Bandwidth, packet: Bytes) -> Self {
+        let capacity = capacity.as_bps_f64().max(1.0);
+        Self {
+            capacity,
+            packet_s: packet.as_bits_f64() / capacity,
+        }
+    }
+}
+
+/// Sums over gaps whose later packet arrived in one span.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span {
+    index: u64,
+    pub(super) gaps: u32,
+    pub(super) packets: u32,
+    pub(super) bits: f64,
+    pub(super) arrived_s: f64,
+    /// The time in which packets of ours certainly waited.
+    pub(super) waiting_s: f64,
+    /// How many gaps were pushed together.
+    pub(super) pushed: u32,
+    /// The stretches in which none of our packets was served or waited.
+    pub(super) away_s: f64,
+    /// Those of them that were ended by a packet of which the wait is known, the sum of their
+    /// squares, and those of them that were ended by a packet which found the link idle.
+    pub(super) seen_s: f64,
+    pub(super) seen_squares: f64,
+    pub(super) idle_s: f64,
+    /// The shortest wait of those packets, in seconds.
+    least_wait_s: Option<f64>,
+}
+
+impl Span {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.gaps += other.gaps;
+        self.packets += other.packets;
+        self.bits += other.bits;
+        self.arrived_s += other.arrived_s;
+        self.waiting_s += other.waiting_s;
+        self.pushed += other.pushed;
+        self.away_s += other.away_s;
+        self.seen_s += other.seen_s;
+        self.seen_squares += other.seen_squares;
+        self.idle_s += other.idle_s;
+    }
+
+    /// What the link did in the gap. The luckiest packet of late waited for `least_s`.
+    fn take_link(&mut self, gap: &EchoGap, arrived_s: f64, link: &Link, least_s: f64) {
+        let served_s = gap.bytes.as_bits_f64() / link.capacity;
+        self.pushed += u32::from(arrived_s < PUSHED_SHARE * served_s);
+        let one_s = served_s / f64::from(gap.packets.max(1));
+        let waited_s = gap.waited.as_secs_f64();
+        // Packets between the two waited for each other, at least.
+        let away_s = (arrived_s - served_s.max(waited_s + one_s)).max(0.0);
+        self.away_s += away_s;
+        if gap.packets == 1 && away_s > 0.0 {
+            self.seen_s += away_s;
+            self.seen_squares += away_s * away_s;
+            if waited_s <= least_s.min(waited_s) + IDLE_PACKETS * link.packet_s {
+                self.idle_s += away_s;
+            }
+            let least = self
+                .least_wait_s
+                .map_or(waited_s, |least| least.min(waited_s));
+            self.least_wait_s = Some(least);
+        }
+    }
+}
+
+/// The spans of the recent past, in constant memory.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    spans: VecDeque<Span>,
+    /// The shortest wait of the spans before the newest, in seconds.
+    least_wait_s: f64,
+    newest: Timestamp,
+}
+
+impl Arrivals {
+    pub(super) fn new() -> Self {
+        Self {
+            spans: VecDeque::with_capacity(MOST),
+            least_wait_s: f64::INFINITY,
+            newest: Timestamp::ZERO,
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.spans.clear();
+        self.least_wait_s = f64::INFINITY;
+    }
+
+    /// Takes a gap between echoes whose times are off by up to `jitter`.
+    pub(super) fn on_gap(&mut self, gap: &EchoGap, jitter: Duration, link: Option<&Link>) {
+        let Some(arrived) = gap.arrival_gap() else {
+            return;
+        };
+        let index = gap.to.arrived.as_nanos() / nanos(SPAN);
+        if self.spans.back().is_none_or(|newest| newest.index < index) {
+            if self.spans.len() == MOST {
+                self.spans.pop_front();
+            }
+            let late = self.spans.iter().rev().take(LUCK);
+            let waits = late.filter_map(|span| span.least_wait_s);
+            self.least_wait_s = waits.fold(f64::INFINITY, f64::min);
+            self.spans.push_back(Span {
+                index,
+                ..Span::default()
+            });
+        }
+        let Some(span) = self.spans.back_mut() else {
+            return;
+        };
+        let arrived_s = arrived.as_secs_f64();
+        span.gaps += 1;
+        span.packets += gap.packets;
+        span.bits += gap.bytes.as_bits_f64();
+        span.arrived_s += arrived_s;
+        if gap.waited >= arrived.max(jitter * JITTERS) {
+            span.waiting_s += arrived_s;
+        }
+        if let Some(link) = link {
+            let least_s = span.least_wait_s.unwrap_or(f64::INFINITY);
+            let least_s = least_s.min(self.least_wait_s);
+            span.take_link(gap, arrived_s, link, least_s);
+        }
+        self.newest = gap.to.arrived;
+    }
+
+    /// When the newest packet arrived.
+    pub(super) fn newest(&self) -> Timestamp {
+        self.newest
+    }
+
+    /// The spans in memory, newest first. With each comes the number of spans from its beginning
+    /// until the end of the newest.
+    pub(super) fn backwards(&self) -> impl Iterator<Item = (u64, &Span)> {
+        let newest = self.spans.back().map_or(0, |span| span.index);
+        self.spans
+            .iter()
+            .rev()
+            .map(move |span| (newest + 1 - span.index, span))
+    }
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}

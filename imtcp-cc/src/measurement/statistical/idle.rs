@@ -1,0 +1,243 @@
+//! What is available by how often our packets find the link idle.
+//!
+//! Gaps tell what others send between packets of ours that come close together. Others who react,
+//! as a rival with a congestion window does, send less just then: our burst fills the queue that
+//! their packets need. They make up for it while we are away. So a packet that ends a stretch
+//! without packets of ours is asked: if it had to wait, the link was busy in that stretch, and if
+//! not, it was idle. What was idle, and what we had ourselves, was available.
+//!
+//! This is far less sharp than the gaps, because each stretch is one sample. So it speaks only
+//! where it contradicts them: where the gaps say more than it allows.
+
+use super::arrivals::{Arrivals, SPAN, Span};
+use super::window::BLOCK_95;
+use crate::units::{Bandwidth, Timestamp};
+use std::time::Duration;
+
+/// The number of spans that the value rests on: a second.
+const SPANS: u64 = 20;
+
+/// How the present second differs from another one is seen from blocks of so many spans.
+const BLOCK: u64 = 10;
+const BLOCKS: usize = 8;
+
+/// The fewest gaps that tell anything, and the fewest in a block.
+const FEWEST: u32 = 8;
+const FEWEST_IN_BLOCK: u32 = 4;
+
+/// If more than this share of the echoes was pushed together on the way, waiting is no sign of a
+/// busy link: hosts, aggregates or another link make packets wait. One alone is chance.
+const PUSHED_SHARE: f64 = 0.01;
+
+/// The two-sided 95 % point of the normal distribution.
+const NORMAL_95: f64 = 1.96;
+
+/// The least half width, as a share of the value.
+const SYSTEMATIC_SHARE: f64 = 0.015;
+
+/// What is available, in bits per second, as packets after stretches found it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct IdleView {
+    pub(super) available: f64,
+    /// What no more than chance can add: above this the samples refute a value.
+    pub(super) most: f64,
+    /// The ends of the 95 % interval.
+    pub(super) low: f64,
+    pub(super) high: f64,
+    pub(super) at: Timestamp,
+}
+
+impl IdleView {
+    pub(super) const WINDOW: Duration = Duration::from_millis(SPAN.as_millis() as u64 * SPANS);
+
+    /// What the newest second of `arrivals` says of a link of this capacity; `None` if that is
+    /// nothing.
+    pub(super) fn of(arrivals: &Arrivals, capacity: Bandwidth, now: Timestamp) -> Option<Self> {
+        let capacity = capacity.as_bps_f64();
+        let mut sum = Span::default();
+        let newest = arrivals.backwards();
+        newest
+            .take_while(|(reach, _)| *reach <= SPANS)
+            .for_each(|(_, span)| sum.add(span));
+        let is_pushed =
+            sum.pushed > 1 && f64::from(sum.pushed) > PUSHED_SHARE * f64::from(sum.gaps);
+        if sum.gaps < FEWEST || is_pushed || sum.arrived_s <= 0.0 {
+            return None;
+        }
+        let [low, available, most] = sum.available(capacity)?;
+        let spread = BLOCK_95 * deviation(arrivals, capacity);
+        let systematic = SYSTEMATIC_SHARE * available;
+        let half =
+            |chance: f64| libm::sqrt(spread * spread + systematic * systematic + chance * chance);
+        Some(Self {
+            available,
+            most,
+            low: (available - half(available - low)).max(0.0),
+            high: (available + half(most - available)).min(capacity),
+            at: arrivals.newest().min(now),
+        })
+    }
+}
+
+impl Span {
+    /// What was available, between what chance can have taken from it and added to it. `None` if
+    /// nobody saw what the link did while we were away.
+    fn available(&self, capacity: f64) -> Option<[f64; 3]> {
+        let own = self.bits / self.arrived_s;
+        let shares = match (self.away_s > 0.0, self.seen_s > 0.0) {
+            (false, _) => [0.0; 3],
+            (true, false) => return None,
+            (true, true) => {
+                let away = self.away_s / self.arrived_s;
+                let count = self.seen_s * self.seen_s / self.seen_squares;
+                wilson(self.idle_s / self.seen_s, count).map(|idle| idle * away)
+            }
+        };
+        Some(shares.map(|share| (own + share * capacity).min(capacity)))
+    }
+}
+
+/// A share of `count` samples between the ends of its 95 % interval (Wilson 1927).
+fn wilson(share: f64, count: f64) -> [f64; 3] {
+    let squares = NORMAL_95 * NORMAL_95;
+    let scale = 1.0 + squares / count;
+    let middle = share + squares / (2.0 * count);
+    let variance = share * (1.0 - share) / count + squares / (4.0 * count * count);
+    let half = NORMAL_95 * libm::sqrt(variance.max(0.0));
+    let low = ((middle - half) / scale).clamp(0.0, 1.0);
+    let high = ((middle + half) / scale).clamp(0.0, 1.0);
+    [low, share, high]
+}
+
+/// The standard deviation of what was available in blocks.
+fn deviation(arrivals: &Arrivals, capacity: f64) -> f64 {
+    let mut blocks = [Span::default(); BLOCKS];
+    for (reach, span) in arrivals.backwards() {
+        let place = usize::try_from((reach - 1) / BLOCK).unwrap_or(BLOCKS);
+        if let Some(block) = blocks.get_mut(place) {
+            block.add(span);
+        }
+    }
+    let known = |block: &&Span| block.gaps >= FEWEST_IN_BLOCK && block.arrived_s > 0.0;
+    let blocks = blocks.iter().filter(known);
+    let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
+    for [_, available, _] in blocks.filter_map(|block| block.available(capacity)) {
+        count += 1.0;
+        let off = available - mean;
+        mean += off / count;
+        squares += off * (available - mean);
+    }
+    if count < 2.0 {
+        return 0.0;
+    }
+    libm::sqrt(squares / (count - 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arrivals::Link;
+    use super::*;
+    use crate::path::ack::{EchoGap, EchoPoint, LinkState};
+    use crate::units::Bytes;
+
+    /// Packets of 1250 bytes, of which a link of 10 Mbit/s serves one in a millisecond.
+    const PACKET: Bytes = Bytes::new(1250);
+    const CAPACITY: Bandwidth = Bandwidth::from_mbps(10);
+    const NOW: Timestamp = Timestamp::from_nanos(10_000_000_000);
+
+    fn at_us(us: u64) -> Timestamp {
+        Timestamp::from_nanos(us * 1000)
+    }
+
+    /// Four seconds of bursts of five packets, one each 20 ms. The link serves a burst without a
+    /// pause. The first packet of burst `n` waited for `wait_us(n)`. Echoes within a burst are
+    /// `apart_us` apart.
+    fn bursts(wait_us: impl Fn(u64) -> u64, apart_us: u64) -> Arrivals {
+        let mut arrivals = Arrivals::new();
+        let link = Link::new(CAPACITY, PACKET);
+        let mut last: Option<EchoPoint> = None;
+        for number in 0..1000 {
+            let (burst, place) = (number / 5, number % 5);
+            let waited = wait_us(burst) + place * 1000;
+            let arrived = at_us(burst * 20_000 + wait_us(burst) + 1000 + place * apart_us);
+            let point = EchoPoint {
+                number,
+                size: PACKET,
+                sent: at_us(burst * 20_000),
+                arrived,
+                came: arrived,
+            };
+            if let Some(from) = last.replace(point) {
+                let gap = EchoGap {
+                    from,
+                    to: point,
+                    bytes: PACKET,
+                    packets: 1,
+                    waited: Duration::from_micros(waited),
+                    link: LinkState::Unknown,
+                };
+                arrivals.on_gap(&gap, Duration::ZERO, Some(&link));
+            }
+        }
+        arrivals
+    }
+
+    fn view(arrivals: &Arrivals) -> IdleView {
+        IdleView::of(arrivals, CAPACITY, NOW).expect("it tells something")
+    }
+
+    /// Our five packets in 20 ms are 2.5 Mbit/s.
+    #[test]
+    fn a_link_that_is_always_found_busy_leaves_what_we_have() {
+        // Between 3 and 13 ms, and now and then nothing.
+        let wait = |burst: u64| {
+            if burst % 40 == 0 {
+                0
+            } else {
+                3000 + burst * 7919 % 10_000
+            }
+        };
+        let view = view(&bursts(wait, 1000));
+        assert!((2.4e6..2.9e6).contains(&view.available), "{view:?}");
+        assert!(view.most < 4.2e6 && view.high < 4.5e6, "{view:?}");
+        assert!(view.low <= 2.5e6, "{view:?}");
+    }
+
+    /// Each second burst waits for 8 ms. Of 40 ms, 10 are ours, and 6 pass before a packet that
+    /// found the link idle.
+    #[test]
+    fn what_is_idle_is_available_besides_what_we_have() {
+        let wait = |burst: u64| if burst % 2 == 0 { 0 } else { 8000 };
+        let view = view(&bursts(wait, 1000));
+        assert!((4.0e6..4.4e6).contains(&view.available), "{view:?}");
+        assert!(view.low < 3.6e6 && view.high > 5.0e6, "{view:?}");
+    }
+
+    #[test]
+    fn a_wait_that_is_always_the_same_is_no_traffic_of_others() {
+        for wait_us in [0, 700, 2000] {
+            let view = view(&bursts(|_| wait_us, 1000));
+            // Of 20 ms, the time of the wait itself is not counted.
+            let least = 0.96 - wait_us as f64 / 20e3;
+            assert!(view.available > least * CAPACITY.as_bps_f64(), "{view:?}");
+        }
+    }
+
+    #[test]
+    fn where_echoes_are_pushed_together_waiting_tells_nothing() {
+        let pushed = bursts(|burst| 3000 + burst * 7919 % 10_000, 300);
+        assert_eq!(IdleView::of(&pushed, CAPACITY, NOW), None);
+    }
+
+    #[test]
+    fn a_share_of_few_samples_may_be_anything() {
+        let [low, share, high] = wilson(0.0, 1.0);
+        assert!(low == 0.0 && share == 0.0 && high > 0.75, "{high}");
+        // Half of 96 samples: 10 % to either side (1.96 sqrt(0.25 / 96)), drawn to the middle.
+        let [low, _, high] = wilson(0.5, 96.0);
+        assert!(
+            (low - 0.402).abs() < 0.002 && (high - 0.598).abs() < 0.002,
+            "{low} {high}"
+        );
+    }
+}
