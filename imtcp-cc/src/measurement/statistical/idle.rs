@@ -35,15 +35,15 @@ const NORMAL_95: f64 = 1.96;
 /// The least half width, as a share of the value.
 const SYSTEMATIC_SHARE: f64 = 0.015;
 
-/// What is available, in bits per second, as packets after stretches found it.
+/// What is available as packets after stretches found it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct IdleView {
-    pub(super) available: f64,
+    pub(super) available: Bandwidth,
     /// What no more than chance can add: above this the samples refute a value.
-    pub(super) most: f64,
+    pub(super) most: Bandwidth,
     /// The ends of the 95 % interval.
-    pub(super) low: f64,
-    pub(super) high: f64,
+    pub(super) low: Bandwidth,
+    pub(super) high: Bandwidth,
     pub(super) at: Timestamp,
 }
 
@@ -70,10 +70,10 @@ impl IdleView {
         let half =
             |chance: f64| libm::sqrt(spread * spread + systematic * systematic + chance * chance);
         Some(Self {
-            available,
-            most,
-            low: (available - half(available - low)).max(0.0),
-            high: (available + half(most - available)).min(capacity),
+            available: Bandwidth::from_bps_f64(available),
+            most: Bandwidth::from_bps_f64(most),
+            low: Bandwidth::from_bps_f64(available - half(available - low)),
+            high: Bandwidth::from_bps_f64((available + half(most - available)).min(capacity)),
             at: arrivals.newest().min(now),
         })
     }
@@ -182,8 +182,10 @@ mod tests {
         arrivals
     }
 
-    fn view(arrivals: &Arrivals) -> IdleView {
-        IdleView::of(arrivals, CAPACITY, NOW).expect("it tells something")
+    /// What is told, in megabits per second: available, most, low, high.
+    fn view(arrivals: &Arrivals) -> [f64; 4] {
+        let view = IdleView::of(arrivals, CAPACITY, NOW).expect("it tells something");
+        [view.available, view.most, view.low, view.high].map(|rate| rate.as_bps_f64() / 1e6)
     }
 
     /// Our five packets in 20 ms are 2.5 Mbit/s.
@@ -197,10 +199,10 @@ mod tests {
                 3000 + burst * 7919 % 10_000
             }
         };
-        let view = view(&bursts(wait, 1000));
-        assert!((2.4e6..2.9e6).contains(&view.available), "{view:?}");
-        assert!(view.most < 4.2e6 && view.high < 4.5e6, "{view:?}");
-        assert!(view.low <= 2.5e6, "{view:?}");
+        let [available, most, low, high] = view(&bursts(wait, 1000));
+        assert!((2.4..2.9).contains(&available), "{available}");
+        assert!(most < 4.2 && high < 4.5, "{most}, {high}");
+        assert!(low <= 2.5, "{low}");
     }
 
     /// Each second burst waits for 8 ms. Of 40 ms, 10 are ours, and 6 pass before a packet that
@@ -208,18 +210,18 @@ mod tests {
     #[test]
     fn what_is_idle_is_available_besides_what_we_have() {
         let wait = |burst: u64| if burst % 2 == 0 { 0 } else { 8000 };
-        let view = view(&bursts(wait, 1000));
-        assert!((4.0e6..4.4e6).contains(&view.available), "{view:?}");
-        assert!(view.low < 3.6e6 && view.high > 5.0e6, "{view:?}");
+        let [available, _, low, high] = view(&bursts(wait, 1000));
+        assert!((4.0..4.4).contains(&available), "{available}");
+        assert!(low < 3.6 && high > 5.0, "{low}, {high}");
     }
 
     #[test]
     fn a_wait_that_is_always_the_same_is_no_traffic_of_others() {
         for wait_us in [0, 700, 2000] {
-            let view = view(&bursts(|_| wait_us, 1000));
+            let [available, ..] = view(&bursts(|_| wait_us, 1000));
             // Of 20 ms, the time of the wait itself is not counted.
-            let least = 0.96 - wait_us as f64 / 20e3;
-            assert!(view.available > least * CAPACITY.as_bps_f64(), "{view:?}");
+            let least = 9.6 - wait_us as f64 / 2e3;
+            assert!(available > least, "{available} after {wait_us} us");
         }
     }
 

@@ -193,27 +193,27 @@ impl StatisticalEstimator {
         Some(self.unrefuted(estimate, now, capacity))
     }
 
-    /// The estimate of gaps, or what is said by packets after stretches without any if they refute
-    /// it.
+    /// The estimate of gaps, or what is said by packets after stretches without any of ours if they
+    /// refute it.
     fn unrefuted(&self, estimate: Estimate, now: Timestamp, capacity: Bandwidth) -> Estimate {
         let view = IdleView::of(&self.arrivals, capacity, now)
             .filter(|view| self.timing == EchoTiming::Own && view.at >= estimate.at)
-            .filter(|view| estimate.available.as_bps_f64() > view.most);
+            .filter(|view| estimate.available > view.most);
         let Some(view) = view else {
             return estimate;
         };
-        let excess = estimate.available.as_bps_f64() - view.most;
+        let excess = estimate.available.saturating_sub(view.most);
+        let flags = Flags {
+            elastic: excess > capacity.scaled(GIVEN_WAY),
+            ..estimate.flags
+        };
         Estimate {
             at: view.at,
-            available: Bandwidth::from_bps_f64(view.available),
-            low: Bandwidth::from_bps_f64(view.low),
-            high: Bandwidth::from_bps_f64(view.high),
+            available: view.available,
+            low: view.low,
+            high: view.high,
             window: IdleView::WINDOW,
-            flags: Flags {
-                elastic: excess > GIVEN_WAY * capacity.as_bps_f64(),
-                ..estimate.flags
-            },
-            ..estimate
+            flags,
         }
     }
 
