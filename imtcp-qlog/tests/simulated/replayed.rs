@@ -66,6 +66,30 @@ fn a_promise_that_is_broken_by_others() {
 }
 
 #[test]
+fn a_source_that_pauses_so_that_estimates_are_withdrawn() {
+    let replay = replayed_exactly(
+        "application = { kind = \"chunks\", rate = \"1 Mbit/s\", period = \"3 s\" }",
+    );
+    assert!(!replay.withdrawn.is_empty());
+    assert_eq!(replay.withdrawn, replay.withdrawn_again);
+}
+
+#[test]
+fn a_log_that_withdraws_another_estimate_is_not_replayed_exactly() {
+    let logged = logged("application = { kind = \"bulk\" }");
+    let packed = std::fs::read(&logged.path).expect("a file");
+    let text = zstd::decode_all(packed.as_slice()).expect("it is zstd");
+    let more = concat!(
+        "\x1e{\"time\":6000.0,\"name\":\"imtcp:estimate_withdrawn\",\"data\":",
+        "{\"estimator\":\"statistical\"}}\n"
+    );
+    let text = [text.as_slice(), more.as_bytes()].concat();
+    let mut log = Log::new(std::io::Cursor::new(text), &logged.path).expect("a qlog");
+    let replay = Replay::of(&mut log, Ok).expect("it can be replayed");
+    assert_eq!((replay.differences(), replay.is_exact()), (0, false));
+}
+
+#[test]
 fn other_parameters_give_other_estimates() {
     let logged = logged("application = { kind = \"bulk\" }");
     let mut log = Log::open(&logged.path).expect("a qlog");
