@@ -125,6 +125,12 @@ impl Histogram {
     /// cent.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let rank = rank(self.count, share)?;
+        if rank == 0 {
+            return Some(self.least);
+        }
+        if rank + 1 == self.count {
+            return Some(self.greatest);
+        }
         let mut below = 0;
         let class = self.counts.iter().position(|count| {
             below += count;

@@ -34,11 +34,13 @@ impl Gaps {
         let mut lengths: Vec<f64> = self.spans.iter().map(length).collect();
         lengths.sort_by(f64::total_cmp);
         let middle = lengths[lengths.len() / 2];
-        let mut left = MOST_GAPS / 2;
+        let longer = lengths.iter().filter(|length| **length > middle).count();
+        // Many may be as long as the middle one: the first of them fill what is left.
+        let mut left = (MOST_GAPS / 2).saturating_sub(longer);
         self.spans.retain(|span| {
-            let is_kept = length(span) >= middle && left > 0;
-            left -= usize::from(is_kept);
-            is_kept
+            let is_filler = length(span) == middle && left > 0;
+            left -= usize::from(is_filler);
+            is_filler || length(span) > middle
         });
     }
 
