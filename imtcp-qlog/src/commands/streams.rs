@@ -120,9 +120,7 @@ fn row(stream: &Stream) -> [String; 9] {
         format!("{:.4}", stream.start_ms / 1e3),
         rates(stream),
         stream.packet_numbers.len().to_string(),
-        stream
-            .worst_gap_ns()
-            .map_or("-".to_owned(), |nanos| micros(nanos)),
+        stream.worst_gap_ns().map_or("-".to_owned(), micros),
         ratio(stream.pct),
         ratio(stream.pdt),
         format!("{:+}", stream.trend),
