@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(changed(&[]), Ok(live.clone()));
         let again = changed(&["--stream-packets", "9"]).expect("it is right");
         let expected = live.config.to_builder().stream_packets(9).build();
-        assert_eq!(Ok(again.config), expected);
+        assert_eq!(Ok(again.config.clone()), expected);
         assert!(again.config.takes_marks() && again.config.sub_ranges() == 7);
         assert!(changed(&["--stream-packets", "99"]).is_err());
     }
