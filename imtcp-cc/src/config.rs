@@ -57,6 +57,13 @@ impl Config {
         ConfigBuilder::default()
     }
 
+    /// Starts from this configuration.
+    pub fn to_builder(&self) -> ConfigBuilder {
+        ConfigBuilder {
+            config: self.clone(),
+        }
+    }
+
     /// The defaults without probing: the same controller as a baseline for comparisons.
     pub fn without_measurement() -> Self {
         Self::default().not_measuring()

@@ -4,6 +4,7 @@
 //! the records say, [`promises`] does so with those about promises, and [`table`] lists the
 //! controller's events one by one.
 
+mod bounds;
 pub mod error;
 pub mod export;
 pub mod page;
@@ -12,8 +13,10 @@ pub mod qvis;
 pub mod read;
 pub mod replay;
 pub mod series;
+pub mod streams;
 pub mod summary;
 pub mod table;
+mod told;
 pub mod write;
 
 pub use error::Error;

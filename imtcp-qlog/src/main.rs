@@ -48,7 +48,7 @@ struct SummaryArguments {
     /// Qlogs.
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Print every event of the namespace imtcp as CSV.
+    /// Print every event of the namespace imtcp as CSV. Of several files one table is made.
     #[arg(long)]
     csv: bool,
     /// Stop at the first damaged record instead of leaving it out.
@@ -92,11 +92,11 @@ fn summary(arguments: &SummaryArguments, output: &mut impl Write) -> Result<(), 
     if !arguments.csv {
         return commands::summary::run(&arguments.files, arguments.strict, output);
     }
+    let mut table = Table::default();
     for file in &arguments.files {
         let mut log = commands::open(file, arguments.strict)?;
-        Table::of(&mut log)?.write(&mut *output)?;
-        output.flush()?;
+        table.read(&mut log)?;
         commands::warn(&log);
     }
-    Ok(())
+    Ok(table.write(output)?)
 }

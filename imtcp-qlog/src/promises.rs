@@ -1,14 +1,22 @@
 //! Promises: how slots ended, and what was said of them before.
 
+use crate::bounds;
 use crate::read::Record;
+use crate::series::rank;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+
+/// The 5th percentile is of so many slots at most, the first ones of a log. Slots of a second fill
+/// this in twelve days.
+const MOST_RATIOS: usize = 1 << 20;
 
 /// The promises of a log, added up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Promises {
-    /// What was required, in the order of the log; `None` where it was withdrawn.
-    pub requirements: Vec<Option<Required>>,
+    /// How often what was required changed; withdrawing it is a change, too.
+    pub changes: u64,
+    /// What was required last.
+    pub required: Option<Required>,
     /// Control slots that began.
     pub control_slots: u64,
     /// Slots with the required rate.
@@ -17,8 +25,11 @@ pub struct Promises {
     pub source_limited: u64,
     /// Slots with less than the required rate.
     pub missed: u64,
-    /// Achieved by required rate, of slots that the source did not limit.
-    pub ratios: Vec<f64>,
+    /// Achieved by required rate, of slots that the source did not limit: of the first million.
+    ratios: Vec<f64>,
+    /// The sum of all these ratios, and how many there are.
+    sum: f64,
+    ratio_count: u64,
     /// Missed slots that had been called at risk at least half a slot before their end.
     pub warned_missed: u64,
     /// Other slots that had been called at risk as early.
@@ -73,24 +84,29 @@ impl Promises {
             "promise_changed" => {
                 let is_withdrawn = record.data == b"{}";
                 // At first nothing is required, so this is no change.
-                if !is_withdrawn || !self.requirements.is_empty() {
-                    let required = (!is_withdrawn).then(|| record.data()).transpose()?;
-                    self.requirements.push(required);
+                if !is_withdrawn {
+                    let mut required: Required = record.data()?;
+                    required.demand = bounds::name(required.demand)?;
+                    self.required = Some(required);
+                    self.changes += 1;
+                } else if self.changes > 0 {
+                    self.changes += 1;
                 }
             }
             "control_slot_started" => self.control_slots += 1,
-            "promise_status_changed" => self.add_status(record.data()?),
+            "promise_status_changed" => self.add_status(record.data()?)?,
             "slot_ended" => self.add_slot(&record.data()?),
             _ => {}
         }
         Ok(())
     }
 
-    fn add_status(&mut self, changed: StatusChanged) {
-        *self.statuses.entry(changed.status).or_default() += 1;
+    fn add_status(&mut self, changed: StatusChanged) -> serde_json::Result<()> {
+        *bounds::entry(&mut self.statuses, changed.status)? += 1;
         if let Some(cause) = changed.cause {
-            *self.causes.entry(cause).or_default() += 1;
+            *bounds::entry(&mut self.causes, cause)? += 1;
         }
+        Ok(())
     }
 
     fn add_slot(&mut self, slot: &SlotEnded) {
@@ -101,8 +117,12 @@ impl Promises {
         };
         *count += 1;
         if slot.outcome != Outcome::SourceLimited && slot.required_bps > 0 {
-            self.ratios
-                .push(slot.achieved_bps as f64 / slot.required_bps as f64);
+            let ratio = slot.achieved_bps as f64 / slot.required_bps as f64;
+            self.sum += ratio;
+            self.ratio_count += 1;
+            if self.ratios.len() < MOST_RATIOS {
+                self.ratios.push(ratio);
+            }
         }
         if slot
             .warned_after_ms
@@ -130,15 +150,18 @@ impl Promises {
     pub fn p5(&self) -> Option<f64> {
         let mut sorted = self.ratios.clone();
         sorted.sort_by(f64::total_cmp);
-        // 5 % of the way from the first to the last.
-        let rank = (sorted.len().checked_sub(1)? + 10) / 20;
-        sorted.get(rank).copied()
+        let rank = rank(sorted.len() as u64, 0.05)?;
+        sorted.get(usize::try_from(rank).ok()?).copied()
     }
 
     /// The mean of these ratios.
     pub fn mean(&self) -> Option<f64> {
-        let count = self.ratios.len();
-        (count > 0).then(|| self.ratios.iter().sum::<f64>() / count as f64)
+        (self.ratio_count > 0).then(|| self.sum / self.ratio_count as f64)
+    }
+
+    /// Of how many slots the 5th percentile is not, because they came too late in a long log.
+    pub fn beyond_p5(&self) -> u64 {
+        self.ratio_count - self.ratios.len() as u64
     }
 
     /// The share of slots warned of in time that were missed; `None` without warnings.

@@ -3,9 +3,10 @@
 
 use crate::error::Error;
 use crate::read::{Header, Kind, Log, Record};
+use imtcp_cc::qlog::CORE_INPUT;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
-use std::ops::RangeInclusive;
+use std::ops::{ControlFlow, RangeInclusive};
 
 /// What became of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,12 +64,15 @@ pub fn write(
         written: Written::default(),
     };
     let mut outcome = sink.write(&header(log.header()));
-    log.for_each(|record| {
-        if outcome.is_ok() && times.contains(&record.time_ms) && !is_left_out(record) {
+    log.for_each_until(|record| {
+        if outcome.is_err() {
+            return Ok(ControlFlow::Break(()));
+        }
+        if times.contains(&record.time_ms) && !is_left_out(record) {
             outcome = sink.write(&event(record).map_err(|error| error.to_string())?);
             sink.written.events += 1;
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     })?;
     let outcome = outcome.and_then(|()| sink.output.flush());
     Ok(outcome.map(|()| sink.written))
@@ -76,7 +80,7 @@ pub fn write(
 
 /// What only a replay needs would bury the rest.
 fn is_left_out(record: &Record<'_>) -> bool {
-    record.kind == Kind::Imtcp && record.event() == "core_input"
+    record.name == CORE_INPUT
 }
 
 struct Sink<W> {
@@ -139,24 +143,31 @@ fn packet(packet: &mut Map<String, Value>) {
     }
 }
 
+/// The names of what the reader understands, in the files of all writers.
+const METRICS: [&str; 9] = [
+    "cwnd",
+    "congestion_window",
+    "bytes_in_flight",
+    "ssthresh",
+    "pacing_rate",
+    "latest_rtt",
+    "smoothed_rtt",
+    "min_rtt",
+    "rtt_variance",
+];
+
 /// The values as the reader understands them, whatever the units of the file are.
 fn metrics(members: &mut Map<String, Value>, record: &Record<'_>) -> Result<(), serde_json::Error> {
     let metrics = record.metrics()?;
-    members.remove("cwnd");
-    for (name, value) in [
-        ("congestion_window", metrics.congestion_window),
-        ("bytes_in_flight", metrics.bytes_in_flight),
-        ("ssthresh", metrics.ssthresh),
-        ("pacing_rate", metrics.pacing_bps),
-        ("latest_rtt", metrics.latest_rtt),
-        ("smoothed_rtt", metrics.smoothed_rtt),
-        ("min_rtt", metrics.min_rtt),
-        ("rtt_variance", metrics.rtt_variance),
-    ] {
+    for name in METRICS {
         members.remove(name);
-        if let Some(value) = value {
-            members.insert(name.to_owned(), json!(value));
-        }
+    }
+    for (name, value) in metrics.values() {
+        let name = match name {
+            "pacing_bps" => "pacing_rate",
+            name => name,
+        };
+        members.insert(name.to_owned(), json!(value));
     }
     Ok(())
 }

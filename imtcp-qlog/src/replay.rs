@@ -3,8 +3,11 @@
 //! what it would have made of the same packets and acknowledgements. The packets left when they
 //! left, though: other probe streams would have sent some of them at other times.
 
+pub use crate::told::Told;
+
 use crate::error::Error;
 use crate::read::{Kind, Log};
+use crate::told::Withdrawn;
 use imtcp_cc::event::{Event, Recorder};
 use imtcp_cc::promise::{Bounds, Demand, Requirement};
 use imtcp_cc::qlog::{CORE_INPUT, PARAMETERS_SET, Parameters, parse_input, parse_parameters};
@@ -25,27 +28,6 @@ pub struct Made {
     pub estimator: EstimatorKind,
     /// The estimate.
     pub estimate: Estimate,
-}
-
-/// An estimate of the log.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Told {
-    /// When it was told, in milliseconds of the log.
-    #[serde(skip)]
-    pub time_ms: f64,
-    /// By whom.
-    pub estimator: String,
-    /// The value in bits per second.
-    pub available_bps: u64,
-    /// The lower end of its interval.
-    pub low_bps: u64,
-    /// The upper end of its interval; a lower bound has none.
-    pub high_bps: Option<u64>,
-    /// What qualifies it.
-    pub flags: Vec<String>,
-    /// The number of the path, of which the first one has none.
-    #[serde(default)]
-    path: Option<u32>,
 }
 
 impl Told {
@@ -77,14 +59,22 @@ pub struct Replay {
     pub told: Vec<Told>,
     /// The estimates of the replay.
     pub made: Vec<Made>,
+    /// When which estimator's estimate was withdrawn: how many estimates had been told before, and
+    /// by whom.
+    pub withdrawn: Vec<(usize, String)>,
+    /// The same of the replay.
+    pub withdrawn_again: Vec<(usize, String)>,
     /// What could not be repeated.
     pub doubts: Vec<String>,
 }
 
 impl Replay {
-    /// Whether the replay gave the estimates of the log, all of them and in their order.
+    /// Whether the replay gave the estimates of the log, all of them and in their order, and
+    /// withdrew the same ones.
     pub fn is_exact(&self) -> bool {
-        self.told.len() == self.made.len() && self.differences() == 0
+        self.told.len() == self.made.len()
+            && self.differences() == 0
+            && self.withdrawn == self.withdrawn_again
     }
 
     /// How many estimates differ from the one at the same place of the log.
@@ -106,6 +96,7 @@ impl Replay {
         let mut live = None;
         let mut run: Option<Run> = None;
         let mut told = Vec::new();
+        let mut withdrawn = Vec::new();
         let mut refused = None;
         log.for_each(|record| {
             if record.kind != Kind::Imtcp || refused.is_some() {
@@ -143,6 +134,12 @@ impl Replay {
                     one.time_ms = record.time_ms;
                     told.extend(Some(one).filter(|one| one.path.is_none()));
                 }
+                ("imtcp:estimate_withdrawn", _) => {
+                    let one: Withdrawn = record.data().map_err(|error| error.to_string())?;
+                    if one.path.is_none() {
+                        withdrawn.push((told.len(), one.estimator));
+                    }
+                }
                 _ => {}
             }
             Ok(())
@@ -166,7 +163,7 @@ impl Replay {
                 "no controller of imtcp-cc says here with what it began",
             ));
         };
-        let replay = run.finish(live, told);
+        let replay = run.finish(live, told, withdrawn);
         if replay.inputs == 0 {
             return Err(lacking("the log does not have what the controller was fed"));
         }
@@ -183,6 +180,7 @@ struct Run {
     waiting: Option<(Timestamp, Input)>,
     inputs: u64,
     made: Vec<Made>,
+    withdrawn: Vec<(usize, String)>,
     doubts: Vec<String>,
     /// Whether the requirement of the configuration came into force already.
     has_begun: bool,
@@ -214,6 +212,7 @@ impl Run {
             waiting: None,
             inputs: 0,
             made: Vec::new(),
+            withdrawn: Vec::new(),
             doubts: Vec::new(),
         }
     }
@@ -236,16 +235,20 @@ impl Run {
         self.core.apply(at, &input);
         self.inputs += 1;
         for (at, event) in self.heard.take() {
-            if let Event::EstimateUpdated {
-                estimator,
-                estimate,
-            } = event
-            {
-                self.made.push(Made {
+            match event {
+                Event::EstimateUpdated {
+                    estimator,
+                    estimate,
+                } => self.made.push(Made {
                     at,
                     estimator,
                     estimate,
-                });
+                }),
+                Event::EstimateWithdrawn { estimator } => {
+                    let by = estimator.to_string();
+                    self.withdrawn.push((self.made.len(), by));
+                }
+                _ => {}
             }
         }
     }
@@ -286,7 +289,12 @@ impl Run {
         Ok(())
     }
 
-    fn finish(mut self, live: Parameters, told: Vec<Told>) -> Replay {
+    fn finish(
+        mut self,
+        live: Parameters,
+        told: Vec<Told>,
+        withdrawn: Vec<(usize, String)>,
+    ) -> Replay {
         self.feed();
         Replay {
             live,
@@ -294,6 +302,8 @@ impl Run {
             inputs: self.inputs,
             told,
             made: self.made,
+            withdrawn,
+            withdrawn_again: self.withdrawn,
             doubts: self.doubts,
         }
     }

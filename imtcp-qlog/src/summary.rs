@@ -1,13 +1,15 @@
 //! A log in a few lines.
 
 use crate::Error;
+use crate::bounds;
 use crate::promises::Promises;
 use crate::read::{Kind, Log, Metrics, Packet, Record};
+use crate::told::Told;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Count, mean and extremes of a series of rates.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
     /// How many.
     pub count: u64,
@@ -26,19 +28,11 @@ pub struct Rates {
 }
 
 impl Rates {
-    fn first(time_ms: f64, bps: u64) -> Self {
-        Self {
-            count: 1,
-            sum_bps: bps as f64,
-            least_bps: bps,
-            greatest_bps: bps,
-            last_bps: bps,
-            first_ms: time_ms,
-            last_ms: time_ms,
-        }
-    }
-
     fn add(&mut self, time_ms: f64, bps: u64) {
+        if self.count == 0 {
+            self.least_bps = bps;
+            self.first_ms = time_ms;
+        }
         self.count += 1;
         self.sum_bps += bps as f64;
         self.least_bps = self.least_bps.min(bps);
@@ -101,14 +95,6 @@ pub struct Summary {
 }
 
 #[derive(Deserialize)]
-struct EstimateUpdated {
-    estimator: String,
-    available_bps: u64,
-    #[serde(default)]
-    flags: Vec<String>,
-}
-
-#[derive(Deserialize)]
 struct CapacityUpdated {
     capacity_bps: u64,
 }
@@ -156,23 +142,16 @@ impl Summary {
         let time_ms = record.time_ms;
         match record.event() {
             "estimate_updated" => {
-                let update: EstimateUpdated = record.data()?;
-                // A lower bound is no estimate.
-                if update.flags.iter().any(|flag| flag == "lower_bound") {
-                    return Ok(());
+                let update: Told = record.data()?;
+                if !update.is_lower_bound() {
+                    let rates = bounds::entry(&mut self.estimates, update.estimator)?;
+                    rates.add(time_ms, update.available_bps);
                 }
-                let rate = update.available_bps;
-                self.estimates
-                    .entry(update.estimator)
-                    .and_modify(|rates| rates.add(time_ms, rate))
-                    .or_insert_with(|| Rates::first(time_ms, rate));
             }
             "capacity_updated" => {
                 let rate = record.data::<CapacityUpdated>()?.capacity_bps;
-                match &mut self.capacity {
-                    Some(rates) => rates.add(time_ms, rate),
-                    None => self.capacity = Some(Rates::first(time_ms, rate)),
-                }
+                let rates = self.capacity.get_or_insert_default();
+                rates.add(time_ms, rate);
             }
             "measurement_started" => self.started += 1,
             "measurement_completed" => self.completed += 1,

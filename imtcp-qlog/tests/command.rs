@@ -269,6 +269,21 @@ fn a_damaged_record_is_left_out_and_told_with_its_place() {
             true,
         ),
         (
+            r#"{"time":NaN,"name":"quic:packet_sent","data":{"raw":{"length":1}}}"#,
+            "the record is not JSON:",
+            true,
+        ),
+        (
+            r#"{"time":-inf,"name":"quic:packet_sent","data":{"raw":{"length":1}}}"#,
+            "the record is not JSON:",
+            true,
+        ),
+        (
+            r#"{"time":1e999,"name":"quic:packet_sent","data":{"raw":{"length":1}}}"#,
+            "the record is not JSON:",
+            true,
+        ),
+        (
             r#"{"time":"soon","name":"quic:packet_sent"}"#,
             "the record is not an event: the string holds no number",
             true,

@@ -152,3 +152,103 @@ fn a_log_without_its_header_is_read_all_the_same() {
         );
     }
 }
+
+#[test]
+fn times_that_add_up_to_more_than_a_number_holds_are_damage() {
+    let delta = OLDER_SEQUENCE
+        .replace("\"relative\"", "\"relative_to_previous_event\"")
+        .replace("\"time\":0.0,", "\"time\":1e308,")
+        .replace("\"time\":30.5,", "\"time\":1e308,");
+    let (summary, problems) = read(delta);
+    assert_eq!(summary.events, 2);
+    assert!(summary.end_ms.is_finite(), "{}", summary.end_ms);
+    assert!(
+        problems[0].contains("its time is beyond all bounds; it was left out"),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn a_header_of_a_trace_that_cannot_be_read_is_told_because_its_units_are_lost() {
+    let odd = CONTAINED.replace("{\"ODCID\": \"ab\"}", "[7]");
+    let (summary, problems) = read(odd);
+    assert_eq!((summary.events, summary.end_ms), (3, 31.0));
+    assert!(
+        problems[0].contains("the header of the trace cannot be read (")
+            && problems[0].ends_with("its units are taken to be milliseconds"),
+        "{problems:?}"
+    );
+}
+
+/// A pipe that brings one byte at a time.
+struct Slow(Cursor<Vec<u8>>);
+
+impl std::io::Read for Slow {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let most = buffer.len().min(1);
+        self.0.read(&mut buffer[..most])
+    }
+}
+
+#[test]
+fn what_a_file_is_shows_also_if_it_comes_byte_by_byte() {
+    let zstd = zstd::encode_all(SEQUENCE.as_bytes(), 1).expect("memory takes it");
+    let marked = format!("\u{feff}{CONTAINED}").into_bytes();
+    let contents = [
+        zstd,
+        gzipped(SEQUENCE.as_bytes()),
+        marked.clone(),
+        gzipped(&marked),
+    ];
+    for content in contents {
+        let source = Slow(Cursor::new(content));
+        let mut log = Log::new(source, Path::new("pipe")).expect("it is a qlog");
+        let summary = Summary::of(&mut log).expect("it can be read");
+        assert_eq!((summary.events, log.problems().count()), (3, 0));
+    }
+    let foreign = Slow(Cursor::new(b"\xef\xbb0123456789".to_vec()));
+    let error = Log::new(foreign, Path::new("pipe")).expect_err("it is none");
+    let said = error.to_string();
+    assert!(said.contains("ef bb 30 31 32 33 34 35;"), "{said}");
+}
+
+#[test]
+fn an_error_of_the_system_is_no_damage() {
+    struct Failing(Cursor<Vec<u8>>);
+    impl std::io::Read for Failing {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            match self.0.read(buffer)? {
+                // EINVAL, on all systems of today.
+                0 => Err(std::io::Error::from_raw_os_error(22)),
+                read => Ok(read),
+            }
+        }
+    }
+    let source = Failing(Cursor::new(SEQUENCE.as_bytes().to_vec()));
+    let mut log = Log::new(source, Path::new("disk")).expect("the header is there");
+    let outcome = Summary::of(&mut log);
+    assert!(
+        matches!(outcome, Err(imtcp_qlog::Error::Read { .. })),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn a_compressed_file_without_a_header_is_refused_with_a_remedy() {
+    let zstd = zstd::encode_all(SEQUENCE.as_bytes(), 1).expect("memory takes it");
+    let mut odd = zstd.clone();
+    odd[4] = 0xff;
+    for content in [
+        zstd[..9].to_vec(),
+        gzipped(SEQUENCE.as_bytes())[..12].to_vec(),
+        odd,
+    ] {
+        let error = Log::new(Cursor::new(content), Path::new("run.zst")).expect_err("no header");
+        let said = error.to_string();
+        assert!(
+            said.starts_with("run.zst: the compressed file is damaged at its beginning (")
+                && said.ends_with("give a copy that is whole"),
+            "{said}"
+        );
+    }
+}

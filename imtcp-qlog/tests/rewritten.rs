@@ -144,3 +144,107 @@ fn a_log_may_come_in_any_pieces_and_is_complete_when_its_writer_is_gone() {
         );
     }
 }
+
+/// What becomes of these records at a level, each with its time, name and data.
+fn filtered(level: Level, records: &[&str]) -> Vec<Value> {
+    let (header, _) = RAW.split_once('\n').expect("lines");
+    let mut log = Vec::new();
+    let mut writer = Writer::new(&mut log, level, Compression::None).expect("memory takes all");
+    let text: Vec<String> = [header.trim_start_matches('\x1e')]
+        .iter()
+        .chain(records)
+        .map(|record| format!("\x1e{record}\n"))
+        .collect();
+    let text = text.concat();
+    writer.write_all(text.as_bytes()).expect("memory takes all");
+    writer.finish().expect("memory takes all");
+    let log = String::from_utf8(log).expect("it is text");
+    records_of(&log)
+}
+
+fn records_of(log: &str) -> Vec<Value> {
+    let records = log.split('\u{1e}').skip(2);
+    let value = |record: &str| serde_json::from_str(record);
+    records
+        .map(|record| value(record).unwrap_or_else(|_| record.trim_end().into()))
+        .collect()
+}
+
+#[test]
+fn packets_lose_their_frames_unless_one_acknowledges() {
+    let packet = |name: &str, frames: &str| {
+        format!(
+            "{{\"time\":1.0,\"name\":\"quic:{name}\",\"data\":{{\"header\":{{\"packet_type\":\
+             \"1RTT\",\"packet_number\":4}},\"raw\":{{\"length\":99}},\"frames\":[{frames}]}}}}"
+        )
+    };
+    let stream = r#"{"frame_type":"stream","stream_id":3,"raw":{"length":50}}"#;
+    let ack = r#"{"frame_type":"ack","ack_delay":0.5,"acked_ranges":[[0,3],[5,5]]}"#;
+    let both = format!("{ack},{stream}");
+    let found = filtered(
+        Level::Packets,
+        &[
+            &packet("packet_sent", stream),
+            &packet("packet_received", ack),
+            &packet("packet_sent", &both),
+        ],
+    );
+    assert_eq!(found.len(), 3);
+    for packet in &found {
+        assert_eq!(packet["data"]["raw"]["length"], 99);
+        assert_eq!(packet["data"]["header"]["packet_number"], 4);
+    }
+    assert!(found[0]["data"].get("frames").is_none(), "{}", found[0]);
+    // What a reader learns of arrivals stays, and so does what stands beside it.
+    let ranges = serde_json::json!([[0, 3], [5, 5]]);
+    assert_eq!(found[1]["data"]["frames"][0]["acked_ranges"], ranges);
+    assert_eq!(found[2]["data"]["frames"][0]["acked_ranges"], ranges);
+    assert_eq!(found[2]["data"]["frames"][1]["stream_id"], 3);
+}
+
+#[test]
+fn metrics_come_every_ten_milliseconds_at_most_and_the_last_value_of_each_is_kept() {
+    let times: Vec<f64> = (0..101u32).map(|index| f64::from(index) * 0.75).collect();
+    let records: Vec<String> = times
+        .iter()
+        .enumerate()
+        .map(|(index, time)| {
+            let field = ["congestion_window", "bytes_in_flight"][index % 2];
+            format!(
+                "{{\"time\":{time},\"name\":\"quic:recovery_metrics_updated\",\"data\":\
+                 {{\"{field}\":{index}}}}}"
+            )
+        })
+        .collect();
+    let records: Vec<&str> = records.iter().map(String::as_str).collect();
+    assert_eq!(filtered(Level::Packets, &records).len(), 101);
+    let found = filtered(Level::Events, &records);
+    let at = |record: &Value| record["time"].as_f64().expect("a time");
+    // From 0 ms to 75 ms: one at the beginning, one after each 10.5 ms, one at the end.
+    let times: Vec<f64> = found.iter().map(at).collect();
+    assert_eq!(times, [0.0, 10.5, 21.0, 31.5, 42.0, 52.5, 63.0, 73.5, 75.0]);
+    let all = &found[..found.len() - 1];
+    assert!(
+        all.windows(2)
+            .all(|pair| at(&pair[1]) - at(&pair[0]) >= 10.0)
+    );
+    assert_eq!(found[1]["data"]["bytes_in_flight"], 13);
+    assert_eq!(found[1]["data"]["congestion_window"], 14);
+    let last = &found[8]["data"];
+    assert_eq!(
+        (&last["congestion_window"], &last["bytes_in_flight"]),
+        (&100.into(), &99.into())
+    );
+}
+
+#[test]
+fn damaged_metrics_stay_as_they_are() {
+    for damaged in [
+        r#"{"time":1.0,"name":"quic:recovery_metrics_updated","data":{"min_rtt":}}"#,
+        r#"{"time":soon,"name":"quic:recovery_metrics_updated","data":{"min_rtt":1.0}}"#,
+    ] {
+        for level in [Level::Events, Level::Packets, Level::All] {
+            assert_eq!(filtered(level, &[damaged]), [damaged], "{level:?}");
+        }
+    }
+}

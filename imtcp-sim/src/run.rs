@@ -99,6 +99,8 @@ impl Scenario {
                 progress(&simulation, until);
             }
         }
-        Ok(RunResult::of(&simulation))
+        let result = RunResult::of(&simulation);
+        simulation.complete()?;
+        Ok(result)
     }
 }

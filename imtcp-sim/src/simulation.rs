@@ -10,7 +10,7 @@ use crate::scenario::{Controller, Flow, Scenario};
 use crate::traffic::{Emission, Source};
 use imtcp_cc::quiche::Factory;
 use imtcp_cc::units::Timestamp;
-use imtcp_qlog::write::create;
+use imtcp_qlog::write::{Outcome, create};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -53,6 +53,8 @@ pub struct Simulation<'s> {
     /// Packets on the lines of the sending machines, by flow, forward and reverse.
     leaving: Vec<[VecDeque<Packet>; 2]>,
     record: Record,
+    /// What became of the qlogs, by their files.
+    qlogs: Vec<(String, Outcome)>,
 }
 
 impl<'s> Simulation<'s> {
@@ -103,6 +105,7 @@ impl<'s> Simulation<'s> {
             outbox: Outbox::default(),
             leaving: scenario.flows.iter().map(|_| Default::default()).collect(),
             record: Record::new(scenario.flows.len()),
+            qlogs: Vec::new(),
         };
         simulation.schedule_beginnings();
         Ok(simulation)
@@ -134,10 +137,12 @@ impl<'s> Simulation<'s> {
         for (flow, pair) in self.scenario.flows.iter().zip(&mut self.pairs) {
             let path = qlog.path(self.scenario, self.seed, &flow.name);
             let writer = create(&path, qlog.level, qlog.compression);
-            let writer = writer.map_err(|error| RunError::Qlog {
-                file: path.display().to_string(),
-                error,
-            })?;
+            let file = path.display().to_string();
+            let writer = match writer {
+                Ok(writer) => writer,
+                Err(error) => return Err(RunError::Qlog { file, error }),
+            };
+            self.qlogs.push((file, writer.outcome()));
             let writer = match flow.controller {
                 Controller::Reno | Controller::Cubic | Controller::Bbr2 => {
                     writer.of_quiches_controller()
@@ -145,6 +150,21 @@ impl<'s> Simulation<'s> {
                 _ => writer,
             };
             pair.set_qlog(Box::new(writer), qlog.detail);
+        }
+        Ok(())
+    }
+
+    /// Completes the qlogs. Nothing can happen afterwards.
+    ///
+    /// # Errors
+    /// A qlog could not be written to its end.
+    pub fn complete(self) -> Result<(), RunError> {
+        // The connections own the writers, which write the rest when they go.
+        drop(self.pairs);
+        for (file, outcome) in self.qlogs {
+            if let Err(error) = outcome.result() {
+                return Err(RunError::Qlog { file, error });
+            }
         }
         Ok(())
     }

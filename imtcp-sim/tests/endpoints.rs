@@ -219,3 +219,34 @@ fn measuring_sends_no_packet_without_data() {
         assert_eq!(idle.packets, 0, "{application}: {} bytes", idle.bytes);
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_full_at_the_end_of_a_qlog_is_an_error() {
+    use imtcp_qlog::write::Compression;
+    use imtcp_sim::run::RunError;
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("full-disk");
+    std::fs::create_dir_all(&folder).expect("the folder for test files can be made");
+    let path = Path::default().flow("main", "imtcp", "{ kind = \"bulk\" }", "");
+    let scenario = path.scenario();
+    for compression in [Compression::None, Compression::Zstd] {
+        let qlog = Qlog {
+            compression,
+            ..Qlog::into_folder(&folder)
+        };
+        let file = qlog.path(&scenario, 1, "main");
+        let _ = std::fs::remove_file(&file);
+        std::os::unix::fs::symlink("/dev/full", &file).expect("a link");
+        let options = RunOptions {
+            qlog: Some(qlog),
+            progress: None,
+        };
+        let outcome = scenario.run(1, options);
+        let name = file.display().to_string();
+        assert!(
+            matches!(&outcome, Err(RunError::Qlog { file, .. }) if *file == name),
+            "{compression:?}: {:?}",
+            outcome.err()
+        );
+    }
+}

@@ -35,6 +35,9 @@ const MOST_BYTES: usize = 1 << 20;
 /// Few points, so that they are thinned.
 const POINTS: usize = 16;
 
+/// What would end a script element, or begin a comment in it.
+const ODD: &str = "</script><!--<script>";
+
 fn opened(input: &[u8]) -> Option<Log> {
     let source = Cursor::new(input.to_vec());
     Log::new(source, Path::new("input")).ok()
@@ -160,15 +163,20 @@ fn look_at(input: &[u8], met: &mut Met) {
         &series.latest_rtt,
         &series.delivered,
         &series.pacing,
+        &series.statistical.value,
+        &series.losses,
     ] {
         assert!(column.points().len() <= POINTS, "{}", column.points().len());
     }
     let run = page::Run {
-        name: "run".to_owned(),
+        name: ODD.to_owned(),
         series,
         truth: Vec::new(),
     };
-    page::write("</script>", &[run], std::io::sink()).expect("a sink takes all");
+    let mut written = Vec::new();
+    page::write(ODD, &[run], &mut written).expect("memory takes all");
+    let written = String::from_utf8(written).expect("it is text");
+    assert!(!written.contains(ODD), "a title is no part of the page");
 
     let table = Table::of(&mut opened(input).expect("as before")).expect("memory does not fail");
     table.write(std::io::sink()).expect("a sink takes all");
@@ -286,6 +294,29 @@ fn replayed() -> Vec<String> {
     records
 }
 
+/// A receiver's log, of more packets than a line has points.
+fn received() -> impl Iterator<Item = String> {
+    (0..3 * POINTS).map(|number| {
+        format!(
+            "{{\"time\":{number},\"name\":\"quic:packet_received\",\"data\":{{\"header\":\
+             {{\"packet_type\":\"1RTT\",\"packet_number\":{number}}},\"raw\":\
+             {{\"length\":1200}}}}}}"
+        )
+    })
+}
+
+/// Estimates that are withdrawn, and come again.
+fn withdrawn() -> impl Iterator<Item = String> {
+    let withdrawn = concat!(
+        "{\"time\":35,\"name\":\"imtcp:estimate_withdrawn\",\"data\":",
+        "{\"estimator\":\"statistical\"}}"
+    );
+    let is_estimate = |event: &&str| event.contains("estimate_updated");
+    let estimate = EVENTS.into_iter().find(is_estimate).unwrap_or_default();
+    let later = estimate.replace("\"time\":30", "\"time\":40");
+    [estimate.to_owned(), withdrawn.to_owned(), later].into_iter()
+}
+
 fn sequence(records: impl IntoIterator<Item = String>) -> Vec<u8> {
     let header = std::iter::once(HEADER.to_owned());
     let records = header
@@ -333,7 +364,9 @@ pub fn seeds() -> Vec<Seed> {
         ("lines", lines),
         ("contained", contained.into_bytes()),
         ("columns", columns.as_bytes().to_vec()),
+        ("receiver", sequence(received())),
         ("replay", sequence(replayed())),
+        ("withdrawn", sequence(withdrawn())),
         ("sequence", whole),
         ("text", b"name,value\n".to_vec()),
     ]

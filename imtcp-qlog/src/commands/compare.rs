@@ -1,12 +1,11 @@
 //! `imtcp-qlog compare`: several runs in one table and on one page.
 
 use clap::Args;
-use comfy_table::{Table, presets};
 use imtcp_qlog::page::Run;
-use imtcp_qlog::series::Series;
+use imtcp_qlog::table::system_error;
 use std::error::Error;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -20,7 +19,7 @@ pub struct Arguments {
     #[arg(long)]
     csv: bool,
     /// The most points of a line.
-    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = super::plot::points)]
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = super::points)]
     points: usize,
 }
 
@@ -40,37 +39,41 @@ const COLUMNS: [&str; 12] = [
 ];
 
 pub fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    let inputs: Vec<&Path> = arguments.files.iter().map(PathBuf::as_path).collect();
+    if let Some(page) = &arguments.output {
+        super::check(&inputs, page)?;
+    }
     let names = names(&arguments.files);
     let mut runs = Vec::new();
     for (file, name) in arguments.files.iter().zip(names) {
-        let mut log = super::open(file, false)?;
-        let series = Series::of(&mut log, arguments.points)?;
-        super::warn(&log);
         runs.push(Run {
             name,
-            series,
+            series: super::series(file, arguments.points)?,
             truth: Vec::new(),
         });
     }
     let rows = runs.iter().map(row);
     if arguments.csv {
-        let mut csv = csv::Writer::from_writer(&mut *output);
-        csv.write_record(COLUMNS)?;
-        for row in rows {
-            csv.write_record(row)?;
-        }
-        csv.flush()?;
+        csv(rows, output).map_err(system_error)?;
     } else {
-        let mut table = Table::new();
-        table.load_preset(presets::UTF8_FULL_CONDENSED);
+        let mut table = super::table();
         table.set_header(COLUMNS);
         table.add_rows(rows);
         writeln!(output, "{table}")?;
     }
     match &arguments.output {
-        Some(page) => super::plot::write("Runs compared", &runs, page),
+        Some(page) => Ok(super::write_page("Runs compared", &runs, &inputs, page)?),
         None => Ok(()),
     }
+}
+
+fn csv(rows: impl Iterator<Item = Vec<String>>, output: &mut impl Write) -> csv::Result<()> {
+    let mut csv = csv::Writer::from_writer(output);
+    csv.write_record(COLUMNS)?;
+    for row in rows {
+        csv.write_record(row)?;
+    }
+    Ok(csv.flush()?)
 }
 
 /// The files' names, with as many of their folders as tell them apart.
@@ -86,7 +89,7 @@ fn names(files: &[PathBuf]) -> Vec<String> {
             let kept = kept
                 .iter()
                 .map(|folder| folder.to_string_lossy().into_owned());
-            kept.chain([super::plot::name(file)])
+            kept.chain([super::name(file)])
                 .collect::<Vec<_>>()
                 .join("/")
         };
@@ -106,39 +109,28 @@ fn row(run: &Run) -> Vec<String> {
     let shown = |value: Option<f64>, unit: f64, digits: usize| {
         value.map_or("-".to_owned(), |value| format!("{:.digits$}", value / unit))
     };
-    let estimates = &series.statistical;
-    let value = estimates.value.mean(end);
-    let ends = estimates.high.mean(end).zip(estimates.low.mean(end));
+    let figures = &series.figures;
+    let value = figures.value.until(end);
+    let ends = figures.high.until(end).zip(figures.low.until(end));
     let width = ends
         .zip(value)
         .map(|((high, low), value)| (high - low) / value * 100.0);
     let lost = (series.sent > 0).then(|| series.lost as f64 / series.sent as f64 * 100.0);
-    let counted = series
-        .slots
-        .iter()
-        .filter(|slot| slot.outcome != "source_limited")
-        .count();
-    let kept = series
-        .slots
-        .iter()
-        .filter(|slot| slot.outcome == "kept")
-        .count();
     vec![
         run.name.clone(),
         format!("{:.1}", end / 1e3),
         shown(series.goodput(0.0, end), 1e6, 2),
         shown(value, 1e6, 2),
-        estimates.value.points().len().to_string(),
+        figures.estimates.to_string(),
         shown(width, 1.0, 1),
-        shown(series.latest_rtt.quantile(0.5), 1.0, 2),
-        shown(series.latest_rtt.quantile(0.95), 1.0, 2),
-        shown(series.min_rtt.quantile(0.0), 1.0, 2),
-        shown(series.window.mean(end), 1e3, 1),
+        shown(figures.round_trips.quantile(0.5), 1.0, 2),
+        shown(figures.round_trips.quantile(0.95), 1.0, 2),
+        shown(figures.least_rtt, 1.0, 2),
+        shown(figures.window.until(end), 1e3, 1),
         shown(lost, 1.0, 2),
-        if counted > 0 {
-            format!("{kept} of {counted}")
-        } else {
-            "-".to_owned()
+        match figures.slots {
+            0 => "-".to_owned(),
+            slots => format!("{} of {slots}", figures.slots_kept),
         },
     ]
 }

@@ -4,8 +4,7 @@ use clap::{Args, ValueEnum};
 use imtcp_qlog::Log;
 use imtcp_qlog::export::{CsvRows, export};
 use std::error::Error;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -42,13 +41,13 @@ pub fn run(arguments: &Arguments, stdout: &mut (impl Write + Send)) -> Result<()
         super::warn(&log);
         return Ok(());
     };
-    let failed = |error: io::Error| format!("{}: cannot be written: {error}", path.display());
+    let failed = super::failed(path);
     let rows = match format {
         Format::Csv => {
-            let file = BufWriter::new(File::create(path).map_err(failed)?);
+            let file = super::create(&[&arguments.file], path)?;
             export(&mut log, CsvRows::new(file).map_err(failed)?)?.map_err(failed)?
         }
-        Format::Parquet => parquet(&mut log, path)?,
+        Format::Parquet => parquet(&mut log, &arguments.file, path)?,
     };
     super::warn(&log);
     eprintln!("wrote {}: {rows} rows", path.display());
@@ -56,15 +55,15 @@ pub fn run(arguments: &Arguments, stdout: &mut (impl Write + Send)) -> Result<()
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(log: &mut Log, path: &Path) -> Result<u64, Box<dyn Error>> {
-    let failed = |error: io::Error| format!("{}: cannot be written: {error}", path.display());
-    let file = BufWriter::new(File::create(path).map_err(failed)?);
+fn parquet(log: &mut Log, input: &Path, path: &Path) -> Result<u64, Box<dyn Error>> {
+    let failed = super::failed(path);
+    let file = super::create(&[input], path)?;
     let rows = imtcp_qlog::export::ParquetRows::new(file).map_err(failed)?;
     Ok(export(log, rows)?.map_err(failed)?)
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_: &mut Log, path: &Path) -> Result<u64, Box<dyn Error>> {
+fn parquet(_: &mut Log, _: &Path, path: &Path) -> Result<u64, Box<dyn Error>> {
     Err(format!(
         "{}: this program was built without Parquet; build it with `--features parquet`",
         path.display()

@@ -1,12 +1,10 @@
-//! `imtcp-qlog plot` and the page of `imtcp-qlog compare`.
+//! `imtcp-qlog plot`.
 
 use clap::Args;
-use imtcp_qlog::page::{self, Run};
-use imtcp_qlog::series::Series;
+use imtcp_qlog::page::Run;
+use imtcp_qlog::series::Column;
 use serde::Deserialize;
 use std::error::Error;
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -21,70 +19,34 @@ pub struct Arguments {
     #[arg(long, value_name = "CSV")]
     truth: Option<PathBuf>,
     /// The most points of a line. The page has three or four bytes for each.
-    #[arg(long, value_name = "N", default_value_t = 400_000, value_parser = points)]
+    #[arg(long, value_name = "N", default_value_t = 400_000, value_parser = super::points)]
     points: usize,
 }
 
-/// A number of points that makes a line.
-pub fn points(text: &str) -> Result<usize, String> {
-    let range = 1000..=20_000_000;
-    let count = text.parse().ok().filter(|count| range.contains(count));
-    count.ok_or_else(|| "give a number from 1000 to 20000000".to_owned())
-}
-
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let mut log = super::open(&arguments.file, false)?;
-    let series = Series::of(&mut log, arguments.points)?;
-    super::warn(&log);
+    let output = match &arguments.output {
+        Some(output) => output.clone(),
+        None => super::beside(&arguments.file, ".html"),
+    };
+    let mut inputs = vec![arguments.file.as_path()];
+    inputs.extend(arguments.truth.as_deref());
+    super::check(&inputs, &output)?;
+    let series = super::series(&arguments.file, arguments.points)?;
     let truth = match &arguments.truth {
-        Some(file) => truth(file)?,
+        Some(file) => truth(file, arguments.points)?,
         None => Vec::new(),
     };
-    let output = arguments
-        .output
-        .clone()
-        .unwrap_or_else(|| beside(&arguments.file));
-    let name = name(&arguments.file);
+    let name = super::name(&arguments.file);
     let runs = [Run {
         name: name.clone(),
         series,
         truth,
     }];
-    write(&name, &runs, &output)
+    Ok(super::write_page(&name, &runs, &inputs, &output)?)
 }
 
-/// Writes a page, and says where.
-pub fn write(title: &str, runs: &[Run], output: &Path) -> Result<(), Box<dyn Error>> {
-    let failed =
-        |error: std::io::Error| format!("{}: cannot be written: {error}", output.display());
-    let file = File::create(output).map_err(failed)?;
-    page::write(title, runs, BufWriter::new(file)).map_err(failed)?;
-    eprintln!("wrote {}", output.display());
-    Ok(())
-}
-
-/// The name of a log without what tells its format.
-pub fn name(file: &Path) -> String {
-    let name = file
-        .file_name()
-        .unwrap_or(file.as_os_str())
-        .to_string_lossy()
-        .into_owned();
-    let endings = [".gz", ".zst", ".sqlog", ".qlog", ".json", ".jsonl"];
-    endings
-        .iter()
-        .fold(name, |name, ending| match name.strip_suffix(ending) {
-            Some(stem) if !stem.is_empty() => stem.to_owned(),
-            _ => name,
-        })
-}
-
-fn beside(file: &Path) -> PathBuf {
-    file.with_file_name(format!("{}.html", name(file)))
-}
-
-/// The truth by time, without repetitions.
-fn truth(file: &Path) -> Result<Vec<(f64, f64)>, Box<dyn Error>> {
+/// The truth by time, without repetitions, in at most so many points.
+fn truth(file: &Path, most: usize) -> Result<Vec<(f64, f64)>, Box<dyn Error>> {
     #[derive(Deserialize)]
     struct Row {
         t_s: f64,
@@ -102,5 +64,40 @@ fn truth(file: &Path) -> Result<Vec<(f64, f64)>, Box<dyn Error>> {
         points.push((t_s * 1e3, truth_bps));
     }
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Ok(points)
+    let mut column = Column::new(most);
+    for (time_ms, bps) in points {
+        column.push_change(time_ms, bps);
+    }
+    column.finish();
+    Ok(column.points().to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write;
+
+    #[test]
+    fn the_truth_has_its_changes_alone_and_a_bound() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("truth.csv");
+        let mut text = "reader,t_s,truth_bps\n".to_owned();
+        for reader in ["own", "other"] {
+            for tenth in 0..1000u32 {
+                let at = f64::from(tenth) / 10.0;
+                let _ = writeln!(text, "{reader},{at},{}", tenth / 500 * 7);
+            }
+        }
+        std::fs::write(&file, text).expect("a file");
+        assert_eq!(
+            truth(&file, 1000).expect("it is right"),
+            [(0.0, 0.0), (50_000.0, 7.0)]
+        );
+        let mut text = "t_s,truth_bps\n".to_owned();
+        for second in 0..1000u32 {
+            let _ = writeln!(text, "{second},{}", second % 9);
+        }
+        std::fs::write(&file, text).expect("a file");
+        assert!(truth(&file, 40).is_ok_and(|points| points.len() <= 40));
+    }
 }

@@ -3,8 +3,6 @@
 use clap::Args;
 use imtcp_qlog::qvis::{self, MOST_BYTES};
 use std::error::Error;
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -24,15 +22,13 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mut log = super::open(&arguments.file, false)?;
-    let output = arguments.output.clone().unwrap_or_else(|| {
-        let name = super::plot::name(&arguments.file);
-        arguments.file.with_file_name(format!("{name}-qvis.sqlog"))
-    });
-    let failed =
-        |error: std::io::Error| format!("{}: cannot be written: {error}", output.display());
-    let file = BufWriter::new(File::create(&output).map_err(failed)?);
+    let output = match &arguments.output {
+        Some(output) => output.clone(),
+        None => super::beside(&arguments.file, "-qvis.sqlog"),
+    };
+    let file = super::create(&[&arguments.file], &output)?;
     let times = arguments.from * 1e3..=arguments.to * 1e3;
-    let written = qvis::write(&mut log, times, file)?.map_err(failed)?;
+    let written = qvis::write(&mut log, times, file)?.map_err(super::failed(&output))?;
     super::warn(&log);
     eprintln!("wrote {}: {} events", output.display(), written.events);
     if written.bytes > MOST_BYTES {

@@ -1,11 +1,11 @@
 //! `imtcp-qlog replay`: the measurement run again.
 
 use clap::{Args, ValueEnum};
-use comfy_table::{Table, presets};
+use imtcp_cc::EstimatorKind;
 use imtcp_cc::qlog::Parameters;
 use imtcp_cc::units::{Bandwidth, Bytes};
-use imtcp_cc::{Config, EstimatorKind};
 use imtcp_qlog::replay::{Made, Replay, Told};
+use imtcp_qlog::table::system_error;
 use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Box<dyn
     let mut log = super::open(&arguments.file, false)?;
     let replay = Replay::of(&mut log, |live| changed(arguments, live))?;
     if arguments.csv {
-        csv(&replay, output)?;
+        csv(&replay, output).map_err(system_error)?;
     } else {
         write!(output, "{}", text(arguments, &replay))?;
     }
@@ -59,10 +59,13 @@ pub fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Box<dyn
     if arguments.exact && !replay.is_exact() {
         let file = arguments.file.display();
         return Err(format!(
-            "{file}: the replay gave {} estimates, of which {} differ from the log's {}",
+            "{file}: the replay gave {} estimates, of which {} differ from the log's {}, and \
+             withdrew {} where the log has {}",
             replay.made.len(),
             replay.differences(),
-            replay.told.len()
+            replay.told.len(),
+            replay.withdrawn_again.len(),
+            replay.withdrawn.len()
         )
         .into());
     }
@@ -71,51 +74,31 @@ pub fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Box<dyn
 
 /// The live parameters with what the command line changes.
 fn changed(arguments: &Arguments, mut live: Parameters) -> Result<Parameters, String> {
-    let had = &live.config;
-    let mut builder = Config::builder()
-        .measurement(had.measurement())
-        .estimator(match arguments.estimator {
-            Some(Estimator::Classic) => EstimatorKind::Classic,
-            Some(Estimator::Statistical) => EstimatorKind::Statistical,
-            None => had.estimator(),
-        })
-        .stream_packets(arguments.stream_packets.unwrap_or(had.stream_packets()))
-        .sub_ranges(arguments.sub_ranges.unwrap_or(had.sub_ranges()))
-        .store_target(had.store_target())
-        .store_timer(had.store_timer())
-        .measurement_interval_rtts(had.measurement_interval_rtts())
-        .minimum_range(
-            arguments
-                .minimum_range
-                .map_or(had.minimum_range(), Bandwidth::from_bps),
-        )
-        .header_overhead(
-            arguments
-                .header_overhead
-                .map_or(had.header_overhead(), Bytes::new),
-        )
-        .window(had.window())
-        .promise(had.promise())
-        .promise_ceiling(had.promise_ceiling())
-        .promise_weight(had.promise_weight())
-        .promise_law(had.promise_law())
-        .slot_length(had.slot_length())
-        .packet_overhead(had.packet_overhead())
-        .ack_frequency(had.ack_frequency())
-        .longest_hold(had.longest_hold())
-        .measured_start(had.measured_start())
-        .remember_paths(had.remember_paths())
-        .initial_window_packets(had.initial_window_packets());
-    if let Some(rtt) = had.initial_rtt() {
-        builder = builder.initial_rtt(rtt);
+    let mut builder = live.config.to_builder();
+    if let Some(estimator) = arguments.estimator {
+        builder = builder.estimator(match estimator {
+            Estimator::Classic => EstimatorKind::Classic,
+            Estimator::Statistical => EstimatorKind::Statistical,
+        });
+    }
+    if let Some(packets) = arguments.stream_packets {
+        builder = builder.stream_packets(packets);
+    }
+    if let Some(count) = arguments.sub_ranges {
+        builder = builder.sub_ranges(count);
+    }
+    if let Some(bps) = arguments.minimum_range {
+        builder = builder.minimum_range(Bandwidth::from_bps(bps));
+    }
+    if let Some(bytes) = arguments.header_overhead {
+        builder = builder.header_overhead(Bytes::new(bytes));
     }
     live.config = builder.build().map_err(|error| error.to_string())?;
     Ok(live)
 }
 
 fn text(arguments: &Arguments, replay: &Replay) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED);
+    let mut table = super::table();
     table.set_header([
         "estimates, Mbit/s",
         "count",
@@ -127,7 +110,7 @@ fn text(arguments: &Arguments, replay: &Replay) -> String {
             .told
             .iter()
             .filter(|told| told.estimator == estimator);
-        let told: Vec<_> = told.filter(|told| is_estimate(told)).collect();
+        let told: Vec<_> = told.filter(|told| !told.is_lower_bound()).collect();
         let made = replay
             .made
             .iter()
@@ -192,11 +175,7 @@ fn text(arguments: &Arguments, replay: &Replay) -> String {
     )
 }
 
-fn is_estimate(told: &Told) -> bool {
-    !told.flags.iter().any(|flag| flag == "lower_bound")
-}
-
-fn csv(replay: &Replay, output: &mut impl Write) -> Result<(), Box<dyn Error>> {
+fn csv(replay: &Replay, output: &mut impl Write) -> csv::Result<()> {
     let mut csv = csv::Writer::from_writer(output);
     let columns = [
         "run",
@@ -242,6 +221,38 @@ fn csv(replay: &Replay, output: &mut impl Write) -> Result<(), Box<dyn Error>> {
             flags.join(" "),
         ])?;
     }
-    csv.flush()?;
-    Ok(())
+    Ok(csv.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use imtcp_cc::Config;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    #[test]
+    fn what_the_command_line_does_not_name_stays_as_it_was() {
+        let config = Config::builder().takes_marks(true).sub_ranges(7);
+        let live = Parameters {
+            config: config.build().expect("it is right"),
+            max_datagram: Bytes::new(1200),
+            saved: None,
+        };
+        let changed = |line: &[&str]| {
+            let line = Line::parse_from([&["replay", "x.sqlog"], line].concat());
+            changed(&line.arguments, live.clone())
+        };
+        assert_eq!(changed(&[]), Ok(live.clone()));
+        let again = changed(&["--stream-packets", "9"]).expect("it is right");
+        let expected = live.config.to_builder().stream_packets(9).build();
+        assert_eq!(Ok(again.config.clone()), expected);
+        assert!(again.config.takes_marks() && again.config.sub_ranges() == 7);
+        assert!(changed(&["--stream-packets", "99"]).is_err());
+    }
 }

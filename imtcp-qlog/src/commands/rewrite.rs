@@ -1,12 +1,13 @@
 //! `imtcp-qlog rewrite`: what the writer does while a connection runs, afterwards.
 
 use clap::Args;
-use imtcp_qlog::read::decompressed;
-use imtcp_qlog::write::{Compression, Level, create};
+use imtcp_qlog::Log;
+use imtcp_qlog::read::{Format, Writer as Origin, decompressed};
+use imtcp_qlog::write::{Compression, Level, Writer};
 use std::error::Error;
 use std::fs::File;
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, BufRead as _, Cursor, Read as _};
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -26,21 +27,55 @@ pub struct Arguments {
     quiches_controller: bool,
 }
 
+/// The longest header that is looked at.
+const LONGEST_HEADER: u64 = 1 << 20;
+
 pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    // It says what is wrong with a file that is no qlog.
-    drop(super::open(&arguments.file, false)?);
-    let failed = |error: io::Error| {
-        let (from, to) = (arguments.file.display(), arguments.output.display());
-        format!("cannot rewrite {from} to {to}: {error}")
-    };
-    let mut input = decompressed(File::open(&arguments.file).map_err(failed)?).map_err(failed)?;
-    let mut writer =
-        create(&arguments.output, arguments.level, arguments.compression).map_err(failed)?;
+    let (from, to) = (&arguments.file, &arguments.output);
+    let unread = |error: io::Error| format!("{}: cannot be read: {error}", from.display());
+    let mut input = match from == Path::new(super::STANDARD_INPUT) {
+        true => decompressed(io::stdin()),
+        false => File::open(from).and_then(decompressed),
+    }
+    .map_err(unread)?;
+    let mut header = Vec::new();
+    let mut first = input.by_ref().take(LONGEST_HEADER);
+    first.read_until(b'\n', &mut header).map_err(unread)?;
+    check(arguments, &header)?;
+    let failed = super::failed(to);
+    let file = super::create(&[from], to)?;
+    let mut writer = Writer::new(file, arguments.level, arguments.compression).map_err(failed)?;
     if arguments.quiches_controller {
         writer = writer.of_quiches_controller();
     }
-    io::copy(&mut input, &mut writer).map_err(failed)?;
+    let mut input = Cursor::new(header).chain(input);
+    io::copy(&mut input, &mut writer).map_err(|error| {
+        format!(
+            "cannot rewrite {} to {}: {error}",
+            from.display(),
+            to.display()
+        )
+    })?;
     writer.finish().map_err(failed)?;
-    eprintln!("wrote {}", arguments.output.display());
+    eprintln!("wrote {}", to.display());
     Ok(())
+}
+
+/// Refuses what is not written record by record as quiche writes it: it would come out as rubbish.
+fn check(arguments: &Arguments, header: &[u8]) -> Result<(), Box<dyn Error>> {
+    let log = Log::new(Cursor::new(header.to_vec()), &arguments.file)?;
+    let file = arguments.file.display();
+    match (log.format(), log.header().writer) {
+        (Format::Sequence, Origin::Own) if arguments.quiches_controller => Err(format!(
+            "{file}: this log was rewritten before, and its rates are in bits already; leave out \
+             --quiches-controller"
+        )
+        .into()),
+        (Format::Sequence, Origin::Quiche | Origin::Own) => Ok(()),
+        _ => Err(format!(
+            "{file}: this is not a log as quiche writes it; give quiche's own .sqlog. For logs of \
+             others there are `imtcp-qlog qvis` and `imtcp-qlog export`"
+        )
+        .into()),
+    }
 }

@@ -1,8 +1,9 @@
 //! `imtcp-qlog streams`: probe streams, and one of them under the glass.
 
 use clap::Args;
-use comfy_table::{Table, presets};
-use imtcp_qlog::series::{Series, Stream};
+use comfy_table::Table;
+use imtcp_qlog::streams::{self, Stream};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
@@ -26,46 +27,78 @@ fn number(text: &str) -> Result<(u64, u64), String> {
     parts.ok_or_else(|| "write two numbers, such as 17.2".to_owned())
 }
 
-/// Streams need no lines.
-const FEW_POINTS: usize = 16;
+/// The most streams that are listed.
+const MOST_LISTED: usize = 200_000;
+
+/// How many streams of one number are shown. A number belongs to one stream, unless a log has
+/// several paths.
+const MOST_SHOWN: usize = 16;
 
 pub fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let mut log = super::open(&arguments.file, false)?;
-    let series = Series::of(&mut log, FEW_POINTS)?;
+    let (mut count, mut left_out) = (0_u64, 0_u64);
+    let mut verdicts = BTreeSet::new();
+    let (mut shown, mut rows) = (Vec::new(), Vec::new());
+    streams::for_each(&mut log, |stream| {
+        count += 1;
+        match (arguments.stream, &arguments.verdict) {
+            (Some(number), _) if number == (stream.measurement, stream.stream) => {
+                if shown.len() < MOST_SHOWN {
+                    shown.push(glass(&stream));
+                } else {
+                    left_out += 1;
+                }
+            }
+            (Some(_), _) => {}
+            (None, Some(verdict)) if word(verdict) != stream.verdict => {}
+            (None, _) if rows.len() < MOST_LISTED => rows.push(row(&stream)),
+            (None, _) => left_out += 1,
+        }
+        if verdicts.len() < MOST_SHOWN {
+            verdicts.insert(stream.verdict);
+        }
+    })?;
     super::warn(&log);
     let file = arguments.file.display();
-    if series.streams.is_empty() {
+    if count == 0 {
         return Err(format!(
             "{file}: there is no probe stream in this log; a transfer that its window limits has \
              none, and imtcp-cc logs them as imtcp:stream_completed"
         )
         .into());
     }
-    if let Some((measurement, number)) = arguments.stream {
-        let is_it = |one: &&Stream| (one.measurement, one.stream) == (measurement, number);
-        let mut found = series.streams.iter().filter(is_it).peekable();
-        if found.peek().is_none() {
-            return Err(format!(
-                "{file}: there is no stream {measurement}.{number}; without --stream all are listed"
-            )
-            .into());
-        }
-        for stream in found {
-            write!(output, "{}", glass(stream))?;
-        }
-        return Ok(());
+    if let (Some((measurement, number)), []) = (arguments.stream, &shown[..]) {
+        return Err(format!(
+            "{file}: there is no stream {measurement}.{number}; without --stream all are listed"
+        )
+        .into());
     }
-    let wanted = |one: &&Stream| {
-        let verdict = arguments.verdict.as_ref();
-        verdict.is_none_or(|verdict| *verdict == one.verdict)
-    };
-    writeln!(output, "{}", list(series.streams.iter().filter(wanted)))?;
+    if let (None, Some(verdict), []) = (arguments.stream, &arguments.verdict, &rows[..]) {
+        let verdicts: Vec<String> = verdicts.into_iter().collect();
+        return Err(format!(
+            "{file}: no stream has the verdict `{verdict}`; there are {}",
+            verdicts.join(", ")
+        )
+        .into());
+    }
+    if left_out > 0 {
+        eprintln!("warning: {file}: {left_out} more streams are not shown");
+    }
+    if arguments.stream.is_some() {
+        output.write_all(shown.concat().as_bytes())?;
+    } else {
+        writeln!(output, "{}", list(rows))?;
+    }
     Ok(())
 }
 
-fn list<'s>(streams: impl Iterator<Item = &'s Stream>) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED);
+/// A verdict as the log has it, also if it was copied from the list.
+fn word(verdict: &str) -> String {
+    verdict.trim().replace(' ', "_")
+}
+
+fn list(rows: Vec<[String; 9]>) -> Table {
+    let mut table = super::table();
     table.set_header([
         "stream",
         "at, s",
@@ -77,20 +110,22 @@ fn list<'s>(streams: impl Iterator<Item = &'s Stream>) -> Table {
         "trend",
         "verdict",
     ]);
-    for stream in streams {
-        table.add_row([
-            format!("{}.{}", stream.measurement, stream.stream),
-            format!("{:.4}", stream.start_ms / 1e3),
-            rates(stream),
-            stream.packet_numbers.len().to_string(),
-            worst(stream).map_or("-".to_owned(), micros),
-            ratio(stream.pct),
-            ratio(stream.pdt),
-            format!("{:+}", stream.trend),
-            stream.verdict.replace('_', " "),
-        ]);
-    }
+    table.add_rows(rows);
     table
+}
+
+fn row(stream: &Stream) -> [String; 9] {
+    [
+        format!("{}.{}", stream.measurement, stream.stream),
+        format!("{:.4}", stream.start_ms / 1e3),
+        rates(stream),
+        stream.packet_numbers.len().to_string(),
+        stream.worst_gap_ns().map_or("-".to_owned(), micros),
+        ratio(stream.pct),
+        ratio(stream.pdt),
+        format!("{:+}", stream.trend),
+        stream.verdict.replace('_', " "),
+    ]
 }
 
 fn rates(stream: &Stream) -> String {
@@ -110,17 +145,8 @@ fn micros(nanos: i64) -> String {
     format!("{:.3}", nanos as f64 / 1e3)
 }
 
-/// The largest error of a gap between departures.
-fn worst(stream: &Stream) -> Option<i64> {
-    let pairs = stream.planned_gaps_ns.iter().zip(&stream.sent_gaps_ns);
-    let errors =
-        pairs.filter_map(|(planned, sent)| Some(sent.as_ref()?.saturating_sub(*planned.as_ref()?)));
-    errors.max_by_key(|error| error.unsigned_abs())
-}
-
 fn glass(stream: &Stream) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED);
+    let mut table = super::table();
     table.set_header([
         "packet",
         "bytes",

@@ -1,6 +1,6 @@
 //! `imtcp-qlog summary`: a log in a few lines.
 
-use comfy_table::{Table, presets};
+use comfy_table::Table;
 use imtcp_qlog::Log;
 use imtcp_qlog::promises::Promises;
 use imtcp_qlog::summary::{Packets, Rates, Summary};
@@ -53,8 +53,7 @@ fn origin(log: &Log) -> String {
 }
 
 fn promises(promises: &Promises) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED);
+    let mut table = super::table();
     let ratio = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
     for (name, value) in [
         ("required", required(promises)),
@@ -72,8 +71,12 @@ fn promises(promises: &Promises) -> Table {
         (
             "achieved / required",
             format!(
-                "p5 {}, mean {}",
+                "p5 {}{}, mean {}",
                 ratio(promises.p5()),
+                match promises.beyond_p5() {
+                    0 => String::new(),
+                    count => format!(" (without the last {count} slots)"),
+                },
                 ratio(promises.mean())
             ),
         ),
@@ -98,8 +101,8 @@ fn promises(promises: &Promises) -> Table {
 
 /// The last requirement, and how many there were.
 fn required(promises: &Promises) -> String {
-    let changes = promises.requirements.len();
-    match promises.requirements.iter().flatten().last() {
+    let changes = promises.changes;
+    match &promises.required {
         Some(last) => format!(
             "{} {} Mbit/s per {:.3} s; {changes} {}",
             last.demand.replace('_', " "),
@@ -124,8 +127,7 @@ fn listed(counts: &BTreeMap<String, u64>) -> String {
 }
 
 fn rates(summary: &Summary) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED);
+    let mut table = super::table();
     table.set_header([
         "Mbit/s of IP packets",
         "count",
@@ -167,8 +169,7 @@ fn mega(bps: f64) -> String {
 }
 
 fn counts(summary: &Summary) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED);
+    let mut table = super::table();
     let Summary {
         started,
         completed,

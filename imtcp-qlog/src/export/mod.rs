@@ -11,8 +11,10 @@ pub use self::parquet::ParquetRows;
 
 use crate::error::Error;
 use crate::read::{Kind, Log, Record};
+use imtcp_cc::qlog::CORE_INPUT;
 use serde_json::Value;
 use std::io;
+use std::ops::ControlFlow;
 
 /// A row.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,22 +52,19 @@ pub trait Rows {
 /// The input fails. The inner result is the output's.
 pub fn export(log: &mut Log, mut rows: impl Rows) -> Result<io::Result<u64>, Error> {
     let mut outcome = Ok(0);
-    log.for_each(|record| {
+    log.for_each_until(|record| {
         let Ok(count) = &mut outcome else {
-            return Ok(());
+            return Ok(ControlFlow::Break(()));
         };
         let mut emit = |row: &Row<'_>| {
             *count += 1;
             rows.row(row)
         };
-        match visit(record, &mut emit) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => {
-                outcome = Err(error);
-                Ok(())
-            }
-            Err(error) => Err(error.to_string()),
+        if let Err(error) = visit(record, &mut emit).map_err(|error| error.to_string())? {
+            outcome = Err(error);
+            return Ok(ControlFlow::Break(()));
         }
+        Ok(ControlFlow::Continue(()))
     })?;
     Ok(outcome.and_then(|count| rows.finish().map(|()| count)))
 }
@@ -97,19 +96,13 @@ fn visit(record: &Record<'_>, emit: Emit<'_>) -> Result<io::Result<()>, serde_js
         }
         Kind::Metrics => {
             let metrics = record.metrics()?;
-            let values = [
-                ("congestion_window", metrics.congestion_window),
-                ("bytes_in_flight", metrics.bytes_in_flight),
-                ("ssthresh", metrics.ssthresh),
-                ("pacing_bps", metrics.pacing_bps),
-                ("latest_rtt", metrics.latest_rtt),
-                ("smoothed_rtt", metrics.smoothed_rtt),
-                ("min_rtt", metrics.min_rtt),
-                ("rtt_variance", metrics.rtt_variance),
-            ];
+            let values: Vec<_> = metrics
+                .values()
+                .map(|(name, value)| (name, Some(value)))
+                .collect();
             numbers(&values, emit)
         }
-        Kind::Imtcp if record.event() == "core_input" => Ok(()),
+        Kind::Imtcp if record.name == CORE_INPUT => Ok(()),
         Kind::State | Kind::Imtcp => members(record, name, emit)?,
         Kind::Other => Ok(()),
     })

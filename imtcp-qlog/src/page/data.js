@@ -9,7 +9,9 @@ async function unpack() {
 }
 
 class Series {
-  constructor(bytes, place) {
+  // Between the two times of a gap there is no value.
+  constructor(bytes, place, gaps = []) {
+    this.gaps = gaps;
     const end = { at: place.at };
     this.t = Series.column(bytes, end, place.count, 1e-3);
     this.v = Series.column(bytes, end, place.count, place.unit);
@@ -43,10 +45,27 @@ class Series {
     return low;
   }
 
-  // The value that holds at a time; undefined before the first.
+  // The index of the first gap that ends after a time.
+  gapFrom(time) {
+    let low = 0, high = this.gaps.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.gaps[middle][1] <= time) low = middle + 1; else high = middle;
+    }
+    return low;
+  }
+
+  // The gap between two times; undefined where the value of the first holds until the second.
+  gapBetween(from, to) {
+    const gap = this.gaps[this.gapFrom(from)];
+    return gap && gap[0] < to ? gap : undefined;
+  }
+
+  // The value that holds at a time; undefined before the first, and in gaps.
   at(time) {
     const i = this.from(time + 1e-9) - 1;
-    return i < 0 ? undefined : this.v[i];
+    const gap = this.gaps[this.gapFrom(time)];
+    return i < 0 || gap && gap[0] <= time ? undefined : this.v[i];
   }
 
   // Least and greatest value of blocks of 64 points, of blocks of 64 blocks, and so on.

@@ -108,9 +108,10 @@ class Canvas {
   }
 }
 
-// Visits the columns of pixels in which a series has points: column, least, greatest, last value.
+// Visits the columns of pixels in which a series has points: column, least, greatest, first and
+// last value, and the times of these two.
 function columns(canvas, series, visit) {
-  const step = canvas.column(), { from, to } = canvas.view;
+  const { from, to } = canvas.view;
   let a = Math.max(0, series.from(from) - 1);
   const end = Math.min(series.t.length, series.from(to) + 1);
   while (a < end) {
@@ -119,10 +120,10 @@ function columns(canvas, series, visit) {
     if (b <= a) b = a + 1;
     b = Math.min(b, end);
     const [low, high] = b - a === 1 ? [series.v[a], series.v[a]] : series.extremes(a, b);
-    visit(b - a === 1 ? canvas.x(series.t[a]) : x + 0.5, low, high, series.v[a], series.v[b - 1]);
+    visit(b - a === 1 ? canvas.x(series.t[a]) : x + 0.5, low, high, series.v[a], series.v[b - 1],
+      series.t[a], series.t[b - 1]);
     a = b;
   }
-  return step;
 }
 
 function drawLine(canvas, context, line, y) {
@@ -137,14 +138,17 @@ function drawLine(canvas, context, line, y) {
     });
     return;
   }
-  let before;
+  let before, since;
   context.beginPath();
-  columns(canvas, line.series, (x, low, high, first, last) => {
-    if (before === undefined) context.moveTo(x, y(first));
+  columns(canvas, line.series, (x, low, high, first, last, start, end) => {
+    const gap = before === undefined ? undefined : line.series.gapBetween(since, start);
+    if (gap) context.lineTo(canvas.x(gap[0]), y(before));
+    if (before === undefined || gap) context.moveTo(x, y(first));
     else {
       context.lineTo(x, y(before));
       context.lineTo(x, y(first));
     }
+    since = end;
     if (low !== high) {
       context.lineTo(x, y(low));
       context.lineTo(x, y(high));
@@ -153,7 +157,8 @@ function drawLine(canvas, context, line, y) {
     before = last;
   });
   if (before !== undefined) {
-    const end = Math.min(canvas.x(canvas.view.end), canvas.width);
+    const gap = line.series.gapBetween(since, Infinity);
+    const end = Math.min(canvas.x(gap ? gap[0] : canvas.view.end), canvas.width);
     context.lineTo(end, y(before));
   }
   context.stroke();
@@ -181,7 +186,23 @@ function drawSlope(canvas, context, line, y) {
   context.stroke();
 }
 
+// Nothing is drawn in gaps from now on.
+function leaveOut(canvas, context, series) {
+  context.beginPath();
+  let x = 0;
+  for (let i = series.gapFrom(canvas.view.from); i < series.gaps.length; i++) {
+    const [from, to] = series.gaps[i];
+    if (from > canvas.view.to) break;
+    context.rect(x, 0, Math.max(0, canvas.x(from) - x), canvas.height);
+    x = canvas.x(to);
+  }
+  context.rect(x, 0, Math.max(0, canvas.width - x), canvas.height);
+  context.clip();
+}
+
 function drawBand(canvas, context, line, y) {
+  context.save();
+  leaveOut(canvas, context, line.series);
   const [low, high] = line.band;
   const upper = [], lower = [];
   const collect = (series, into, pick) => {
@@ -202,5 +223,5 @@ function drawBand(canvas, context, line, y) {
   context.globalAlpha = 0.16;
   context.fillStyle = lineColor(line.color);
   context.fill();
-  context.globalAlpha = 1;
+  context.restore();
 }

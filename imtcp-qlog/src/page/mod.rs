@@ -2,7 +2,7 @@
 
 mod encode;
 
-use crate::series::{Column, Series};
+use crate::series::{Column, Gaps, Series};
 use encode::{Packer, Place};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -49,6 +49,9 @@ struct Line {
     place: Place,
     #[serde(skip_serializing_if = "Option::is_none")]
     band: Option<[Place; 2]>,
+    /// From when to when there is no value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    gaps: Vec<(f64, f64)>,
     /// Whether it is shown before anybody asks.
     shown: bool,
     /// Whether it may leave the panel at the top, because it would press the others flat.
@@ -89,6 +92,7 @@ impl Drawer {
             shape,
             place: self.packer.add(points, unit),
             band: None,
+            gaps: Vec::new(),
             shown: true,
             loose: false,
         }
@@ -126,15 +130,15 @@ pub fn write(title: &str, runs: &[Run], mut output: impl Write) -> io::Result<()
     let lanes: Vec<Value> = runs.iter().map(lanes).collect();
     let end_ms = runs.iter().map(|run| run.series.end_ms).fold(0.0, f64::max);
     let directory = json!({
-        "title": title,
         "end_ms": end_ms,
         "several": drawer.several,
         "panels": panels,
         "lanes": lanes,
     });
     let data = drawer.packer.finish()?;
-    // Text inside a script element must not end it.
-    let directory = directory.to_string().replace("</", "<\\/");
+    // Text inside a script element must neither end it nor begin a comment in it. In JSON this
+    // letter is in strings alone.
+    let directory = directory.to_string().replace('<', "\\u003c");
     let script = SCRIPTS.concat();
     let page = HTML
         .replace("/*STYLE*/", STYLE)
@@ -182,6 +186,7 @@ fn panels(runs: &[Run], drawer: &mut Drawer) -> Vec<Panel> {
             let look = (named("estimate, with 95 % interval"), 0, Shape::Steps);
             let look = (look.0.as_str(), look.1, look.2);
             let mut line = drawer.line(index, look, estimates.value.points(), KILOBIT);
+            line.gaps = gaps(&estimates.gaps);
             line.band = Some([
                 drawer.packer.add(estimates.low.points(), KILOBIT),
                 drawer.packer.add(estimates.high.points(), KILOBIT),
@@ -251,10 +256,21 @@ fn panels(runs: &[Run], drawer: &mut Drawer) -> Vec<Panel> {
     vec![rates, goodput, window, rtt]
 }
 
+fn gaps(gaps: &Gaps) -> Vec<(f64, f64)> {
+    let spans = gaps.spans().iter();
+    spans
+        .map(|span| (rounded(span.0), rounded(span.1)))
+        .collect()
+}
+
+/// A time to the microsecond.
+fn rounded(time_ms: f64) -> f64 {
+    (time_ms * 1e3).round() / 1e3
+}
+
 /// What is drawn as marks below the panels.
 fn lanes(run: &Run) -> Value {
     let series = &run.series;
-    let rounded = |time: f64| (time * 1e3).round() / 1e3;
     let streams: Vec<Value> = series
         .streams
         .iter()
@@ -268,7 +284,7 @@ fn lanes(run: &Run) -> Value {
                 stream.stream,
                 stream.low_bps,
                 stream.high_bps,
-                stream.packet_numbers.len(),
+                stream.packets,
                 stream.verdict,
             ])
         })
@@ -311,4 +327,33 @@ fn lanes(run: &Run) -> Value {
         "statuses": states(true),
         "losses": losses,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::Log;
+    use std::path::Path;
+
+    #[test]
+    fn no_name_gets_out_of_the_page() {
+        let odd = "a</script>b<!--<script>c";
+        let header = b"{\"qlog_version\":\"0.3\"}\n";
+        let mut log = Log::new(&header[..], Path::new("run")).expect("a log");
+        let run = Run {
+            name: odd.to_owned(),
+            series: Series::of(&mut log, 16).expect("it can be read"),
+            truth: vec![(0.0, 1.0)],
+        };
+        let mut page = Vec::new();
+        write(odd, &[run], &mut page).expect("memory takes all");
+        let page = String::from_utf8(page).expect("text");
+        let start = "<script id=\"directory\" type=\"application/json\">";
+        let (_, rest) = page.split_once(start).expect("a directory");
+        let (directory, _) = rest.split_once("</script>").expect("its end");
+        assert!(!directory.contains('<'), "{directory}");
+        let directory: Value = serde_json::from_str(directory).expect("it is whole");
+        assert_eq!(directory["lanes"][0]["name"], odd);
+        assert!(page.contains("<title>a&lt;/script&gt;b&lt;!--&lt;script&gt;c</title>"));
+    }
 }

@@ -298,7 +298,7 @@ async function start() {
   panels = directory.panels.map((panel) => {
     const { canvas, legend } = section(`${panel.title}, ${panel.unit}`, HEIGHT);
     for (const line of panel.lines) {
-      line.series = new Series(bytes, line.place);
+      line.series = new Series(bytes, line.place, line.gaps);
       line.band = line.band && line.band.map((place) => new Series(bytes, place));
       legend.append(legendEntry(line));
     }

@@ -1,6 +1,8 @@
 //! The header of a log or of a trace, and what follows from it for the reading of events. Writers
 //! differ in units, in names, and in how they write times.
 
+use crate::write::FORMAT;
+use imtcp_cc::qlog::SCHEMA_URI;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -11,10 +13,29 @@ pub struct Header {
     pub title: String,
     /// `client`, `server` or `network`; empty if the header does not say.
     pub vantage_point: String,
-    /// The schemas of the events, or the version of the format in older files.
-    pub schemas: Vec<String>,
-    /// The identifier of the connection, if the header tells it.
-    pub group: Option<String>,
+    /// Who made the file, as far as that decides what can be done with it.
+    pub writer: Writer,
+}
+
+/// Who made a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Writer {
+    /// quiche, without anything between it and the file.
+    Quiche,
+    /// quiche through [`crate::write`].
+    Own,
+    /// Somebody else.
+    #[default]
+    Other,
+}
+
+/// What a header says.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Parsed {
+    pub(crate) header: Header,
+    pub(crate) dialect: Dialect,
+    /// What of it cannot be read.
+    pub(crate) problem: Option<String>,
 }
 
 /// How the events of a trace are written.
@@ -70,9 +91,6 @@ struct Trace {
 
 #[derive(Default, Deserialize)]
 struct CommonFields {
-    group_id: Option<Value>,
-    #[serde(rename = "ODCID")]
-    original_id: Option<Value>,
     time_format: Option<String>,
     time_units: Option<String>,
 }
@@ -83,7 +101,7 @@ struct Configuration {
 }
 
 /// What a header says: `None` if the text is none, as far as can be told.
-pub(crate) fn parse(top: &[u8], trace: Option<&[u8]>) -> Option<(Header, Dialect)> {
+pub(crate) fn parse(top: &[u8], trace: Option<&[u8]>) -> Option<Parsed> {
     let mut top: Top = serde_json::from_slice(top).ok()?;
     let is_header = top.file_schema.is_some()
         || top.qlog_version.is_some()
@@ -93,33 +111,45 @@ pub(crate) fn parse(top: &[u8], trace: Option<&[u8]>) -> Option<(Header, Dialect
     if !is_header {
         return None;
     }
-    let trace = match trace {
-        Some(text) => serde_json::from_slice(text).unwrap_or_default(),
-        None => top.trace.take().unwrap_or_default(),
+    let (trace, problem) = match trace.map(serde_json::from_slice) {
+        Some(Ok(trace)) => (trace, None),
+        Some(Err(error)) => {
+            let problem = format!(
+                "the header of the trace cannot be read ({error}); its units are taken to be \
+                 milliseconds"
+            );
+            (Trace::default(), Some(problem))
+        }
+        None => (top.trace.take().unwrap_or_default(), None),
     };
-    let dialect = dialect(&top, &trace);
-    Some((header(top, trace), dialect))
+    Some(Parsed {
+        dialect: dialect(&top, &trace),
+        header: header(top, trace),
+        problem,
+    })
 }
 
 fn header(top: Top, trace: Trace) -> Header {
+    let writer = writer(&top, &trace);
     let vantage_point = match trace.vantage_point {
         Some(Value::String(kind)) => kind,
         Some(point) => text(point.get("type")),
         None => String::new(),
     };
-    let version = top.qlog_version.map(|version| text(Some(&version)));
-    let schemas = trace.event_schemas.unwrap_or_default();
     Header {
         title: trace.title.or(top.title).unwrap_or_default(),
         vantage_point,
-        schemas: match version {
-            Some(version) if schemas.is_empty() => vec![format!("qlog {version}")],
-            _ => schemas,
-        },
-        group: trace
-            .common_fields
-            .and_then(|fields| fields.group_id.or(fields.original_id))
-            .map(|group| text(Some(&group))),
+        writer,
+    }
+}
+
+fn writer(top: &Top, trace: &Trace) -> Writer {
+    let format = top.serialization_format.as_deref();
+    let mut schemas = trace.event_schemas.iter().flatten();
+    match (&top.file_schema, format) {
+        (Some(_), Some("JSON-SEQ")) => Writer::Quiche,
+        (Some(_), Some(FORMAT)) if schemas.any(|schema| schema == SCHEMA_URI) => Writer::Own,
+        _ => Writer::Other,
     }
 }
 
@@ -140,9 +170,8 @@ fn dialect(top: &Top, trace: &Trace) -> Dialect {
     // picoquic counts everything in microseconds, and says so of times alone.
     let unit = if units == Some("us") { 1e-3 } else { 1.0 };
     let format = common.and_then(|fields| fields.time_format.as_deref());
-    // quiche's own writer names the format like this, and logs bytes per second.
-    let is_quiche =
-        top.file_schema.is_some() && top.serialization_format.as_deref() == Some("JSON-SEQ");
+    // quiche's own controllers log bytes per second.
+    let is_quiche = writer(top, trace) == Writer::Quiche;
     Dialect {
         time_unit: unit,
         rtt_unit: unit,
@@ -160,7 +189,8 @@ mod tests {
     use super::*;
 
     fn parsed(top: &str) -> (Header, Dialect) {
-        parse(top.as_bytes(), None).expect("it is a header")
+        let parsed = parse(top.as_bytes(), None).expect("it is a header");
+        (parsed.header, parsed.dialect)
     }
 
     #[test]
@@ -172,13 +202,13 @@ mod tests {
                  \"vantage_point\":{{\"type\":\"server\"}}}}}}"
             )
         };
-        let (_, quiche) = parsed(&header("JSON-SEQ"));
-        assert_eq!(quiche.pacing_unit, 8.0);
+        let (said, quiche) = parsed(&header("JSON-SEQ"));
+        assert_eq!((said.writer, quiche.pacing_unit), (Writer::Quiche, 8.0));
         let (said, draft) = parsed(&header("application/qlog+json-seq"));
         assert_eq!((draft.pacing_unit, draft.time_unit), (1.0, 1.0));
         assert_eq!(
-            (said.vantage_point.as_str(), said.schemas.len()),
-            ("server", 1)
+            (said.vantage_point.as_str(), said.writer),
+            ("server", Writer::Other)
         );
     }
 
@@ -187,10 +217,13 @@ mod tests {
         let trace = r#"{"vantage_point":{"type":"client"},"configuration":{"time_units":"us"},
             "common_fields":{"ODCID":"ab","time_format":"delta"},
             "event_fields":["time","event_type"]}"#;
-        let (header, dialect) =
+        let parsed =
             parse(br#"{"qlog_version":"draft-01"}"#, Some(trace.as_bytes())).expect("a header");
-        assert_eq!(header.group.as_deref(), Some("ab"));
-        assert_eq!(header.schemas, ["qlog draft-01"]);
+        assert_eq!(
+            (parsed.header.vantage_point.as_str(), parsed.problem),
+            ("client", None)
+        );
+        let dialect = parsed.dialect;
         assert!(dialect.is_delta && dialect.time_unit == 1e-3);
         assert_eq!(dialect.columns, ["time", "event_type"]);
     }

@@ -1,7 +1,7 @@
 //! The bytes of a file, decompressed if need be.
 
 use flate2::bufread::MultiGzDecoder;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 /// How much is read at once.
 const CHUNK: usize = 1 << 17;
@@ -22,25 +22,22 @@ pub type Input = Box<dyn BufRead + Send>;
 ///
 /// # Errors
 /// The source fails.
-pub fn decompressed(source: impl Read + Send + 'static) -> io::Result<Input> {
-    let mut source = BufReader::with_capacity(CHUNK, source);
-    let start = peek(&mut source)?;
-    if start.starts_with(&GZIP) {
+pub fn decompressed(mut source: impl Read + Send + 'static) -> io::Result<Input> {
+    // A pipe may bring these bytes one by one.
+    let mut start = Vec::new();
+    let most = u64::try_from(ZSTD.len()).unwrap_or(0);
+    source.by_ref().take(most).read_to_end(&mut start)?;
+    let is_gzip = start.starts_with(&GZIP);
+    let is_zstd = start.starts_with(&ZSTD);
+    let source = BufReader::with_capacity(CHUNK, Cursor::new(start).chain(source));
+    if is_gzip {
         let decoder = MultiGzDecoder::new(source);
         return Ok(Box::new(BufReader::with_capacity(CHUNK, decoder)));
     }
-    if start.starts_with(&ZSTD) {
+    if is_zstd {
         let mut decoder = zstd::stream::read::Decoder::with_buffer(source)?;
         decoder.window_log_max(MOST_WINDOW_LOG)?;
         return Ok(Box::new(BufReader::with_capacity(CHUNK, decoder)));
     }
     Ok(Box::new(source))
-}
-
-fn peek(source: &mut impl BufRead) -> io::Result<[u8; 4]> {
-    let start = source.fill_buf()?;
-    let mut first = [0; 4];
-    let known = start.len().min(first.len());
-    first[..known].copy_from_slice(&start[..known]);
-    Ok(first)
 }

@@ -4,11 +4,12 @@ use super::header::{self, Dialect, Header};
 use super::input::{Input, decompressed};
 use super::parse;
 use super::record::Record;
-use super::records::{Foreign, Found, Records};
+use super::records::{Foreign, Format, Found, Records};
 use super::sequence::{SplitError, Text};
 use crate::error::{Error, Position, Problems};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Times beyond this many milliseconds count from 1970, or from when a machine was started.
@@ -99,8 +100,11 @@ impl Log {
             Ok(Found::Text(_) | Found::End) => return Err(refused(self.path(), Foreign::Empty)),
             Err(error) => return Err(refused(self.path(), Foreign::Failed(error))),
         };
-        if let Some((header, dialect)) = header::parse(&top, trace.as_deref()) {
-            (self.header, self.dialect) = (header, dialect);
+        if let Some(parsed) = header::parse(&top, trace.as_deref()) {
+            (self.header, self.dialect) = (parsed.header, parsed.dialect);
+            if let Some(problem) = parsed.problem {
+                self.problems.add(self.position, problem);
+            }
             return Ok(());
         }
         // A log whose header is lost can be read like any other, if it has events.
@@ -141,9 +145,9 @@ impl Log {
         &self.problems
     }
 
-    /// The bytes read so far, decompressed.
-    pub fn bytes(&self) -> u64 {
-        self.records.reached()
+    /// How the records stand in the file.
+    pub fn format(&self) -> Format {
+        self.records.format()
     }
 
     /// Visits every event, to the end of the file, or to where it is cut off or cannot be followed
@@ -156,12 +160,25 @@ impl Log {
         &mut self,
         mut visit: impl FnMut(&Record<'_>) -> Result<(), String>,
     ) -> Result<(), Error> {
+        self.for_each_until(|record| visit(record).map(ControlFlow::Continue))
+    }
+
+    /// The same, as long as `visit` wants more.
+    ///
+    /// # Errors
+    /// The input fails, or a record is damaged and the log is strict.
+    pub fn for_each_until(
+        &mut self,
+        mut visit: impl FnMut(&Record<'_>) -> Result<ControlFlow<()>, String>,
+    ) -> Result<(), Error> {
         if let Some(first) = self.pending.take() {
             self.position.record = 1;
             let (bytes, byte, open) = (first.as_slice(), 0, true);
             let text = Text { bytes, byte, open };
-            let problem = self.clock.take(&text, 1, &mut self.dialect, &mut visit);
-            self.settle(problem)?;
+            let visited = self.clock.take(&text, 1, &mut self.dialect, &mut visit);
+            if self.settle(visited)?.is_break() {
+                return Ok(());
+            }
         }
         loop {
             let Self {
@@ -172,7 +189,7 @@ impl Log {
                 ..
             } = self;
             position.record += 1;
-            let problem = match records.next() {
+            let visited = match records.next() {
                 Ok(Found::Text(text)) => {
                     position.byte = text.byte;
                     clock.take(&text, position.record, dialect, &mut visit)
@@ -187,13 +204,19 @@ impl Log {
                 }
                 Err(error) => return self.broken(error),
             };
-            self.settle(problem)?;
+            if self.settle(visited)?.is_break() {
+                return Ok(());
+            }
         }
     }
 
-    fn settle(&mut self, problem: Option<String>) -> Result<(), Error> {
-        let Some(problem) = problem else {
-            return Ok(());
+    fn settle(
+        &mut self,
+        visited: Result<ControlFlow<()>, String>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let problem = match visited {
+            Ok(flow) => return Ok(flow),
+            Err(problem) => problem,
         };
         if self.strict {
             return Err(Error::Content {
@@ -204,7 +227,7 @@ impl Log {
         }
         self.problems
             .add(self.position, format!("{problem}; it was left out"));
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// The file cannot be followed any further.
@@ -237,11 +260,8 @@ impl Log {
 
 /// Whether a decoder complains, and not the system.
 fn is_damage(error: &io::Error) -> bool {
-    let by_kind = matches!(
-        error.kind(),
-        ErrorKind::InvalidData | ErrorKind::InvalidInput
-    );
-    by_kind || error.raw_os_error().is_none()
+    // EINVAL, for instance, has the kind of many complaints of decoders.
+    error.raw_os_error().is_none()
 }
 
 /// Turns the times of a file into milliseconds since its beginning.
@@ -254,21 +274,24 @@ struct Clock {
 }
 
 impl Clock {
-    /// Reads a record and has it visited. Returns what is wrong with it.
+    /// Reads a record and has it visited.
+    ///
+    /// # Errors
+    /// What is wrong with it.
     fn take(
         &mut self,
         text: &Text<'_>,
         record: u64,
         dialect: &mut Dialect,
-        visit: &mut impl FnMut(&Record<'_>) -> Result<(), String>,
-    ) -> Option<String> {
+        visit: &mut impl FnMut(&Record<'_>) -> Result<ControlFlow<()>, String>,
+    ) -> Result<ControlFlow<()>, String> {
         let raw = match parse::parse(text.bytes, text.open, dialect) {
             Ok(raw) => raw,
-            Err(_) if text.open => return Some("the last record is cut off".to_owned()),
+            Err(_) if text.open => return Err("the last record is cut off".to_owned()),
             Err(error) if error.is_data() => {
-                return Some(format!("the record is not an event: {error}"));
+                return Err(format!("the record is not an event: {error}"));
             }
-            Err(error) => return Some(format!("the record is not JSON: {error}")),
+            Err(error) => return Err(format!("the record is not JSON: {error}")),
         };
         if raw.name.starts_with("imtcp:") {
             dialect.pacing_unit = 1.0;
@@ -277,26 +300,38 @@ impl Clock {
             record,
             byte: text.byte,
         };
-        let time_ms = self.time(raw.time, dialect);
+        let Some(time_ms) = self.time(raw.time, dialect) else {
+            return Err(format!("{}: its time is beyond all bounds", raw.name));
+        };
         let record = Record::new(raw, position, time_ms, dialect);
-        let outcome = visit(&record);
-        outcome
-            .err()
-            .map(|problem| format!("{}: its data: {problem}", record.name))
+        visit(&record).map_err(|problem| format!("{}: its data: {problem}", record.name))
     }
 
-    fn time(&mut self, time: f64, dialect: &Dialect) -> f64 {
+    /// Milliseconds since the beginning of the log; `None` if they are too many for a number.
+    fn time(&mut self, time: f64, dialect: &Dialect) -> Option<f64> {
         let time = time * dialect.time_unit;
         let since = if dialect.is_delta { self.last_ms } else { 0.0 };
-        let time = since + time;
-        self.last_ms = time;
+        let time = Some(since + time).filter(|time| time.is_finite())?;
         let first = if time.abs() > ABSOLUTE_MS { time } else { 0.0 };
-        time - *self.origin_ms.get_or_insert(first)
+        let since_origin = time - self.origin_ms.unwrap_or(first);
+        if !since_origin.is_finite() {
+            return None;
+        }
+        self.last_ms = time;
+        self.origin_ms.get_or_insert(first);
+        Some(since_origin)
     }
 }
 
 fn refused(path: PathBuf, foreign: Foreign) -> Error {
     let problem = match foreign {
+        Foreign::Failed(SplitError::Read(source)) if is_damage(&source) => {
+            return Error::Foreign {
+                path,
+                problem: format!("the compressed file is damaged at its beginning ({source})"),
+                remedy: "nothing of it can be read; give a copy that is whole",
+            };
+        }
         Foreign::Failed(SplitError::Read(source)) => return Error::Read { path, source },
         Foreign::Failed(error) => error.to_string(),
         Foreign::Empty => "the file is empty".to_owned(),

@@ -10,8 +10,9 @@ mod record;
 mod records;
 mod sequence;
 
-pub use header::{Dialect, Header};
+pub use header::{Dialect, Header, Writer};
 pub use input::{Input, decompressed};
 pub use log::Log;
 pub use record::{Ack, Kind, Metrics, Packet, Record, Space};
+pub use records::Format;
 pub use sequence::LONGEST_TEXT;

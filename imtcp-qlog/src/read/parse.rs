@@ -34,7 +34,11 @@ pub(super) fn parse<'r>(
 fn quick(text: &[u8]) -> Option<Raw<'_>> {
     let rest = text.strip_prefix(b"{\"time\":")?;
     let comma = rest.iter().take(40).position(|byte| *byte == b',')?;
-    let time = std::str::from_utf8(&rest[..comma]).ok()?.parse().ok()?;
+    let time: f64 = std::str::from_utf8(&rest[..comma]).ok()?.parse().ok()?;
+    // What JSON has no number for is damage, and is told as such.
+    if !time.is_finite() {
+        return None;
+    }
     let rest = rest[comma..].strip_prefix(b",\"name\":\"")?;
     let quote = rest.iter().take(80).position(|byte| *byte == b'"')?;
     let name = std::str::from_utf8(&rest[..quote]).ok()?;

@@ -177,6 +177,34 @@ pub struct Metrics {
     pub rtt_variance: Option<f64>,
 }
 
+impl Metrics {
+    /// What is known, by the names that exports and older drafts have.
+    pub fn values(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let Self {
+            congestion_window,
+            bytes_in_flight,
+            ssthresh,
+            pacing_bps,
+            latest_rtt,
+            smoothed_rtt,
+            min_rtt,
+            rtt_variance,
+        } = *self;
+        let all = [
+            ("congestion_window", congestion_window),
+            ("bytes_in_flight", bytes_in_flight),
+            ("ssthresh", ssthresh),
+            ("pacing_bps", pacing_bps),
+            ("latest_rtt", latest_rtt),
+            ("smoothed_rtt", smoothed_rtt),
+            ("min_rtt", min_rtt),
+            ("rtt_variance", rtt_variance),
+        ];
+        all.into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+    }
+}
+
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct MetricsData {
@@ -199,8 +227,6 @@ const UNLIMITED: f64 = 1e15;
 pub struct Ack {
     /// The ranges of packet numbers, both ends included, as they stand in the log.
     pub ranges: Vec<(u64, u64)>,
-    /// The delay that the receiver says it added, in milliseconds.
-    pub delay_ms: f64,
 }
 
 impl<'r> Record<'r> {
@@ -292,8 +318,6 @@ impl<'r> Record<'r> {
         struct Frame {
             #[serde(default)]
             acked_ranges: Vec<Range>,
-            #[serde(default)]
-            ack_delay: Option<Number>,
         }
         let data: Data = self.data()?;
         let acks = data
@@ -307,7 +331,6 @@ impl<'r> Record<'r> {
                     .iter()
                     .map(|range| (range.0, range.1))
                     .collect(),
-                delay_ms: frame.ack_delay.map_or(0.0, |delay| delay.0 * self.rtt_unit),
             })
             .collect())
     }

@@ -3,7 +3,7 @@
 use super::contained::{Contained, Part};
 use super::input::Input;
 use super::sequence::{SEPARATOR, Split, SplitError, Text};
-use std::io::BufRead;
+use std::io::{self, BufRead, Read as _};
 
 /// What the next text is.
 #[derive(Debug)]
@@ -29,6 +29,17 @@ pub(super) enum Foreign {
     Begins(Vec<u8>),
 }
 
+/// How the records of a log stand in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A JSON text sequence (RFC 7464).
+    Sequence,
+    /// JSON lines.
+    Lines,
+    /// One JSON object with its traces.
+    Object,
+}
+
 /// The texts of a file.
 pub(super) enum Records {
     Split {
@@ -42,18 +53,39 @@ pub(super) enum Records {
 /// The byte order mark, which some writers put first.
 const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
+/// The next byte, which is not taken.
+fn next_byte(input: &mut Input) -> io::Result<Option<u8>> {
+    Ok(input.fill_buf()?.first().copied())
+}
+
+/// The first eight bytes, of which some were read already.
+fn begins(mut bytes: Vec<u8>, input: &mut Input) -> Foreign {
+    let more = 8 - bytes.len() as u64;
+    match input.take(more).read_to_end(&mut bytes) {
+        Ok(_) => Foreign::Begins(bytes),
+        Err(error) => Foreign::Failed(SplitError::Read(error)),
+    }
+}
+
 impl Records {
     /// Finds out what kind of file it is.
     pub(super) fn new(mut input: Input) -> Result<Self, Foreign> {
         let failed = |error| Foreign::Failed(SplitError::Read(error));
         let mut reached = 0;
-        if input.fill_buf().map_err(failed)?.starts_with(&MARK) {
-            input.consume(MARK.len());
-            reached = MARK.len() as u64;
+        // A pipe may bring these bytes one by one.
+        let mut mark = Vec::new();
+        while mark.len() < MARK.len()
+            && next_byte(&mut input).map_err(failed)? == Some(MARK[mark.len()])
+        {
+            mark.push(MARK[mark.len()]);
+            input.consume(1);
+            reached += 1;
+        }
+        if !mark.is_empty() && mark.len() < MARK.len() {
+            return Err(begins(mark, &mut input));
         }
         let first = loop {
-            let chunk = input.fill_buf().map_err(failed)?;
-            let Some(first) = chunk.first().copied() else {
+            let Some(first) = next_byte(&mut input).map_err(failed)? else {
                 return Err(Foreign::Empty);
             };
             if !first.is_ascii_whitespace() {
@@ -65,10 +97,7 @@ impl Records {
         match first {
             SEPARATOR => Ok(Self::split(input, SEPARATOR, reached, None)),
             b'{' => Self::object(Contained::new(input, reached)),
-            _ => {
-                let chunk = input.fill_buf().map_err(failed)?;
-                Err(Foreign::Begins(chunk[..chunk.len().min(8)].to_vec()))
-            }
+            _ => Err(begins(Vec::new(), &mut input)),
         }
     }
 
@@ -94,6 +123,14 @@ impl Records {
             // An object with traces: its first trace is told by `next`.
             Ok(_) => Ok(Self::Contained(object)),
             Err(error) => Err(Foreign::Failed(error)),
+        }
+    }
+
+    pub(super) fn format(&self) -> Format {
+        match self {
+            Self::Split { split, .. } if split.delimiter() == SEPARATOR => Format::Sequence,
+            Self::Split { .. } => Format::Lines,
+            Self::Contained(_) => Format::Object,
         }
     }
 

@@ -61,6 +61,11 @@ impl<R: BufRead> Split<R> {
         self.reached
     }
 
+    /// What the input is split at.
+    pub fn delimiter(&self) -> u8 {
+        self.delimiter
+    }
+
     /// The next text; `None` at the end. White space between delimiters is no text.
     ///
     /// # Errors

@@ -8,9 +8,6 @@ use std::collections::BTreeMap;
 /// whose acknowledgements are missing.
 const MOST_OUTSTANDING: usize = 1 << 20;
 
-/// The most points of what was received.
-const MOST_POINTS: usize = 1 << 18;
-
 /// Bytes that were acknowledged, and bytes that came in.
 #[derive(Debug)]
 pub(super) struct Delivery {
@@ -22,19 +19,18 @@ pub(super) struct Delivery {
     received: Column,
 }
 
-impl Default for Delivery {
-    fn default() -> Self {
+impl Delivery {
+    /// Nothing yet; at most so many points of what comes in.
+    pub(super) fn new(most: usize) -> Self {
         Self {
             outstanding: BTreeMap::new(),
             acknowledged: 0,
             sent_bytes: 0,
             received_bytes: 0,
-            received: Column::new(MOST_POINTS),
+            received: Column::new(most),
         }
     }
-}
 
-impl Delivery {
     pub(super) fn on_sent(&mut self, packet: Packet) {
         self.sent_bytes = self.sent_bytes.saturating_add(packet.length);
         if let (Space::Application, Some(number)) = (packet.space, packet.number) {

@@ -1,22 +1,28 @@
-//! What a log says over time, in bounded memory: for figures, comparisons and exports.
+//! What a log says over time, in bounded memory: for figures and comparisons.
 
 mod column;
 mod delivery;
+mod events;
+mod figures;
+mod gaps;
 
 pub use column::Column;
+pub use events::{Slot, State, Stream};
+pub(crate) use figures::rank;
+pub use figures::{Figures, Histogram, TimeMean};
+pub use gaps::Gaps;
 
+use crate::bounds;
 use crate::error::Error;
 use crate::read::{Kind, Log, Metrics, Record};
+use crate::streams;
+use crate::told::{Told, Withdrawn};
 use delivery::Delivery;
 use serde::Deserialize;
 
 /// The series and the events of a connection. Times are in milliseconds, rates in bits per second.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// What the file calls the connection.
-    pub title: String,
-    /// `client`, `server`, or whatever the header says.
-    pub vantage_point: String,
     /// The time of the last event.
     pub end_ms: f64,
     /// The default estimator's estimates: value, and the ends of the interval.
@@ -48,7 +54,7 @@ pub struct Series {
     pub losses: Column,
     /// How many packets were declared lost.
     pub lost: u64,
-    /// Packets with application data that left.
+    /// Packets that left.
     pub sent: u64,
     /// Probe streams.
     pub streams: Vec<Stream>,
@@ -56,11 +62,17 @@ pub struct Series {
     pub slots: Vec<Slot>,
     /// States of the congestion controller, and statuses of a promise.
     pub states: Vec<State>,
+    /// Probe streams, slots and states for which there was no room.
+    pub left_out: u64,
+    /// What does not depend on how many points are kept.
+    pub figures: Figures,
 }
 
 /// Estimates, with their intervals.
 #[derive(Clone, Debug)]
 pub struct Estimates {
+    /// When there was none, after the first one.
+    pub gaps: Gaps,
     /// The values.
     pub value: Column,
     /// The lower ends of the intervals.
@@ -69,79 +81,10 @@ pub struct Estimates {
     pub high: Column,
 }
 
-/// A probe stream.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub struct Stream {
-    /// When its first packet left.
-    #[serde(skip)]
-    pub start_ms: f64,
-    /// When its last packet left, as far as that is known.
-    #[serde(skip)]
-    pub end_ms: f64,
-    /// When it was judged.
-    #[serde(skip)]
-    pub judged_ms: f64,
-    /// Its measurement.
-    pub measurement: u64,
-    /// Its number; 1 is the fastest.
-    pub stream: u64,
-    /// The lower end of its rates.
-    pub low_bps: u64,
-    /// The upper end.
-    pub high_bps: u64,
-    /// The numbers of its packets.
-    pub packet_numbers: Vec<u64>,
-    /// Their sizes on the wire.
-    pub sizes: Vec<u64>,
-    /// The planned distances of their departures, in nanoseconds.
-    pub planned_gaps_ns: Vec<Option<i64>>,
-    /// The distances of their departures.
-    pub sent_gaps_ns: Vec<Option<i64>>,
-    /// The distances of their echoes.
-    pub echo_gaps_ns: Vec<Option<i64>>,
-    /// The delay from departure to echo of the first packet.
-    pub first_delay_ns: Option<u64>,
-    /// How far the times of the echoes can be trusted.
-    pub qualities: Vec<String>,
-    /// The share of pairs whose delay rises.
-    pub pct: Option<f64>,
-    /// The share of the movement that is a net rise.
-    pub pdt: Option<f64>,
-    /// +1, 0 or -1.
-    pub trend: i8,
-    /// The trend in a word, with the reason if it is none.
-    pub verdict: String,
-}
+/// What the paper's estimator is called in logs. All others are the default one.
+const CLASSIC: &str = "classic";
 
-/// An evaluation slot.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub struct Slot {
-    /// When it ended.
-    #[serde(skip)]
-    pub end_ms: f64,
-    /// How long it was.
-    #[serde(rename = "length")]
-    pub length_ms: f64,
-    /// What was required.
-    pub required_bps: u64,
-    /// What was achieved.
-    pub achieved_bps: u64,
-    /// `kept`, `missed` or `source_limited`.
-    pub outcome: String,
-}
-
-/// A state that was entered.
-#[derive(Clone, Debug, PartialEq)]
-pub struct State {
-    /// When.
-    pub time_ms: f64,
-    /// Whether it is the status of a promise, and not a state of the congestion controller.
-    pub is_promise: bool,
-    /// Its name.
-    pub name: String,
-}
-
-/// The most probe streams, slots and states of each kind that are kept; later ones are left out.
+/// The most probe streams, slots and states that are kept; later ones are counted alone.
 const MOST_EVENTS: usize = 200_000;
 
 impl Series {
@@ -151,30 +94,28 @@ impl Series {
     /// The input fails, or a record is damaged and the log is strict.
     pub fn of(log: &mut Log, most: usize) -> Result<Self, Error> {
         let mut series = Self::new(most);
-        let mut delivery = Delivery::default();
+        let mut delivery = Delivery::new(most);
         log.for_each(|record| {
             series
                 .add(record, &mut delivery)
                 .map_err(|error| error.to_string())
         })?;
-        series.title.clone_from(&log.header().title);
-        series.vantage_point.clone_from(&log.header().vantage_point);
         if delivery.is_receiver() {
             series.delivered = delivery.into_received();
         }
+        series.finish();
         Ok(series)
     }
 
     fn new(most: usize) -> Self {
         let column = || Column::new(most);
         let estimates = || Estimates {
+            gaps: Gaps::default(),
             value: column(),
             low: column(),
             high: column(),
         };
         Self {
-            title: String::new(),
-            vantage_point: String::new(),
             end_ms: 0.0,
             statistical: estimates(),
             classic: estimates(),
@@ -194,6 +135,37 @@ impl Series {
             streams: Vec::new(),
             slots: Vec::new(),
             states: Vec::new(),
+            left_out: 0,
+            figures: Figures::default(),
+        }
+    }
+
+    /// Nothing follows.
+    fn finish(&mut self) {
+        for estimates in [&mut self.statistical, &mut self.classic] {
+            estimates.gaps.end(self.end_ms);
+            for column in [
+                &mut estimates.value,
+                &mut estimates.low,
+                &mut estimates.high,
+            ] {
+                column.finish();
+            }
+        }
+        for column in [
+            &mut self.bounds,
+            &mut self.capacity,
+            &mut self.pacing,
+            &mut self.window,
+            &mut self.in_flight,
+            &mut self.threshold,
+            &mut self.latest_rtt,
+            &mut self.smoothed_rtt,
+            &mut self.min_rtt,
+            &mut self.delivered,
+            &mut self.losses,
+        ] {
+            column.finish();
         }
     }
 
@@ -219,7 +191,7 @@ impl Series {
                 self.losses.push(now, number as f64);
             }
             Kind::Metrics => self.add_metrics(now, &record.metrics()?),
-            Kind::State => self.add_state(now, false, &record.data::<New>()?.new),
+            Kind::State => self.add_state(now, false, record.data::<New>()?.new)?,
             Kind::Imtcp => self.add_own(record)?,
             Kind::Other => {}
         }
@@ -228,9 +200,20 @@ impl Series {
     }
 
     fn add_metrics(&mut self, now: f64, metrics: &Metrics) {
+        let figures = &mut self.figures;
+        if let Some(window) = metrics.congestion_window {
+            figures.window.set(now, window);
+        }
+        if let Some(sample) = metrics.latest_rtt {
+            figures.round_trips.add(sample);
+        }
         // Before the first sample there is only what the transport assumes.
-        let is_measured = metrics.latest_rtt.is_some() || !self.latest_rtt.is_empty();
+        let is_measured = figures.round_trips.count() > 0;
         let measured = |span: Option<f64>| span.filter(|_| is_measured);
+        if let Some(least) = measured(metrics.min_rtt) {
+            let so_far = figures.least_rtt.unwrap_or(f64::INFINITY);
+            figures.least_rtt = Some(so_far.min(least));
+        }
         for (column, value) in [
             (&mut self.window, metrics.congestion_window),
             (&mut self.in_flight, metrics.bytes_in_flight),
@@ -246,54 +229,101 @@ impl Series {
         }
     }
 
-    fn add_state(&mut self, time_ms: f64, is_promise: bool, name: &str) {
-        if self.states.len() < MOST_EVENTS {
-            self.states.push(State {
-                time_ms,
-                is_promise,
-                name: name.to_owned(),
-            });
-        }
+    fn add_state(
+        &mut self,
+        time_ms: f64,
+        is_promise: bool,
+        name: String,
+    ) -> Result<(), serde_json::Error> {
+        let state = State {
+            time_ms,
+            is_promise,
+            name: bounds::name(name)?,
+        };
+        keep(&mut self.states, state, &mut self.left_out);
+        Ok(())
     }
 
     fn add_own(&mut self, record: &Record<'_>) -> Result<(), serde_json::Error> {
         let now = record.time_ms;
         match record.event() {
             "estimate_updated" => self.add_estimate(now, &record.data()?),
+            "estimate_withdrawn" => {
+                let withdrawn: Withdrawn = record.data()?;
+                self.withdraw(now, &withdrawn.estimator);
+            }
             "capacity_updated" => {
                 let data: Capacity = record.data()?;
                 self.capacity.push_change(now, data.capacity_bps as f64);
             }
-            "stream_completed" if self.streams.len() < MOST_EVENTS => {
-                self.streams.push(stream(record)?);
-            }
-            "slot_ended" if self.slots.len() < MOST_EVENTS => {
-                let mut slot: Slot = record.data()?;
-                slot.end_ms = now;
-                self.slots.push(slot);
-            }
+            "slot_ended" => self.add_slot(now, record.data()?)?,
             "promise_status_changed" => {
-                self.add_state(now, true, &record.data::<Status>()?.status);
+                self.add_state(now, true, record.data::<Status>()?.status)?;
             }
-            _ => {}
+            _ => {
+                if let Some(stream) = streams::Stream::of(record)? {
+                    keep(&mut self.streams, stream.into(), &mut self.left_out);
+                }
+            }
         }
         Ok(())
     }
 
-    fn add_estimate(&mut self, now: f64, estimate: &Estimate) {
+    fn add_slot(&mut self, now: f64, mut slot: Slot) -> Result<(), serde_json::Error> {
+        slot.end_ms = now;
+        slot.outcome = bounds::name(slot.outcome)?;
+        self.figures.slots += u64::from(slot.outcome != "source_limited");
+        self.figures.slots_kept += u64::from(slot.outcome == "kept");
+        keep(&mut self.slots, slot, &mut self.left_out);
+        Ok(())
+    }
+
+    fn of_estimator(&mut self, name: &str) -> &mut Estimates {
+        match name {
+            CLASSIC => &mut self.classic,
+            _ => &mut self.statistical,
+        }
+    }
+
+    fn add_estimate(&mut self, now: f64, estimate: &Told) {
         let value = estimate.available_bps as f64;
-        if estimate.flags.iter().any(|flag| flag == "lower_bound") {
+        if estimate.is_lower_bound() {
+            // It takes the place of the estimate before it.
+            self.withdraw(now, &estimate.estimator);
             self.bounds.push(now, value);
             return;
         }
-        let estimates = match estimate.estimator.as_str() {
-            "classic" => &mut self.classic,
-            _ => &mut self.statistical,
-        };
-        estimates.value.push(now, value);
-        estimates.low.push(now, estimate.low_bps as f64);
+        let low = estimate.low_bps as f64;
         let high = estimate.high_bps.map_or(value, |high| high as f64);
+        let estimates = self.of_estimator(&estimate.estimator);
+        estimates.gaps.end(now);
+        estimates.value.push(now, value);
+        estimates.low.push(now, low);
         estimates.high.push(now, high);
+        if estimate.estimator != CLASSIC {
+            self.figures.estimates += 1;
+            self.figures.value.set(now, value);
+            self.figures.low.set(now, low);
+            self.figures.high.set(now, high);
+        }
+    }
+
+    /// There is no estimate any more.
+    fn withdraw(&mut self, now: f64, estimator: &str) {
+        let estimates = self.of_estimator(estimator);
+        if estimates.value.is_empty() {
+            return;
+        }
+        estimates.gaps.begin(now);
+        if estimator != CLASSIC {
+            for mean in [
+                &mut self.figures.value,
+                &mut self.figures.low,
+                &mut self.figures.high,
+            ] {
+                mean.end(now);
+            }
+        }
     }
 
     /// The mean rate of what was delivered between two times, in bits per second.
@@ -308,31 +338,13 @@ impl Series {
     }
 }
 
-fn stream(record: &Record<'_>) -> Result<Stream, serde_json::Error> {
-    let mut stream: Stream = record.data()?;
-    let total = |gaps: &[Option<i64>]| {
-        let sum: i64 = gaps
-            .iter()
-            .flatten()
-            .fold(0, |sum, gap| sum.saturating_add(*gap));
-        sum as f64 / 1e6
-    };
-    // The event stands where the last echo came in.
-    let delay = stream.first_delay_ns.unwrap_or(0) as f64 / 1e6;
-    stream.judged_ms = record.time_ms;
-    stream.start_ms = record.time_ms - total(&stream.echo_gaps_ns) - delay;
-    stream.end_ms = stream.start_ms + total(&stream.sent_gaps_ns);
-    Ok(stream)
-}
-
-#[derive(Deserialize)]
-struct Estimate {
-    estimator: String,
-    available_bps: u64,
-    low_bps: u64,
-    high_bps: Option<u64>,
-    #[serde(default)]
-    flags: Vec<String>,
+/// Keeps an event if there is room for it.
+fn keep<T>(kept: &mut Vec<T>, event: T, left_out: &mut u64) {
+    if kept.len() < MOST_EVENTS {
+        kept.push(event);
+    } else {
+        *left_out += 1;
+    }
 }
 
 #[derive(Deserialize)]

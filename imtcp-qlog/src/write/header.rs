@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The media type of a text sequence (section 11.2). quiche writes another name.
-const FORMAT: &str = "application/qlog+json-seq";
+pub(crate) const FORMAT: &str = "application/qlog+json-seq";
 
 /// The schema that quiche names, and the newest draft of the same events. Nothing of what quiche
 /// writes has changed in between.

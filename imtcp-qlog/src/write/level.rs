@@ -19,6 +19,8 @@ pub enum Level {
     All,
 }
 
+const METRICS: &str = "quic:recovery_metrics_updated";
+
 /// The distance of metrics at [`Level::Events`].
 const METRICS_EVERY_MS: f64 = 10.0;
 
@@ -63,10 +65,17 @@ impl Filter {
             return write(record);
         };
         match parts.name {
-            "quic:recovery_metrics_updated" => match self.metrics(&parts) {
-                Some(metrics) => write(&metrics),
-                None => Ok(()),
-            },
+            METRICS => {
+                let metrics = record::metrics(parts.data, self.paces_in_bytes);
+                match (metrics, record::time(parts.time)) {
+                    (Some(metrics), Some(now)) => match self.metrics(parts.time, now, metrics) {
+                        Some(metrics) => write(&metrics),
+                        None => Ok(()),
+                    },
+                    // A damaged record stays as it is: readers tell of it.
+                    _ => write(record),
+                }
+            }
             "quic:packet_sent" | "quic:packet_received" => match self.packet(&parts) {
                 Some(packet) => write(&packet),
                 None => Ok(()),
@@ -79,23 +88,20 @@ impl Filter {
         }
     }
 
-    fn metrics(&mut self, parts: &Parts<'_>) -> Option<Vec<u8>> {
-        let metrics = record::metrics(parts.data, self.paces_in_bytes)?;
-        let write = |time: &str, metrics: Map<String, Value>| {
-            let data = Value::Object(metrics).to_string();
-            record::record(time, "quic:recovery_metrics_updated", data.as_bytes())
-        };
+    fn metrics(&mut self, time: &str, now: f64, metrics: Map<String, Value>) -> Option<Vec<u8>> {
+        if metrics.is_empty() {
+            return None;
+        }
         if self.level > Level::Events {
-            return Some(write(parts.time, metrics));
+            return Some(written(time, metrics));
         }
         self.metrics.extend(metrics);
-        parts.time.clone_into(&mut self.metrics_at);
-        let now: f64 = parts.time.parse().ok()?;
+        time.clone_into(&mut self.metrics_at);
         if now < self.written_ms + METRICS_EVERY_MS {
             return None;
         }
         self.written_ms = now;
-        Some(write(parts.time, std::mem::take(&mut self.metrics)))
+        Some(written(time, std::mem::take(&mut self.metrics)))
     }
 
     fn packet(&self, parts: &Parts<'_>) -> Option<Vec<u8>> {
@@ -112,10 +118,13 @@ impl Filter {
         if self.metrics.is_empty() {
             return None;
         }
-        let data = Value::Object(std::mem::take(&mut self.metrics)).to_string();
-        let name = "quic:recovery_metrics_updated";
-        Some(record::record(&self.metrics_at, name, data.as_bytes()))
+        Some(written(&self.metrics_at, std::mem::take(&mut self.metrics)))
     }
+}
+
+fn written(time: &str, metrics: Map<String, Value>) -> Vec<u8> {
+    let data = Value::Object(metrics).to_string();
+    record::record(time, METRICS, data.as_bytes())
 }
 
 /// A packet without its frames. Those of acknowledgements stay, because readers learn from them

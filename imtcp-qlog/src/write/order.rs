@@ -17,9 +17,10 @@ pub(super) struct Order {
 impl Order {
     /// Takes a record. Gives back the one that nothing can overtake any more.
     pub(super) fn take(&mut self, record: Vec<u8>) -> Option<Vec<u8>> {
-        let parsed = record::parts(&record).and_then(|parts| parts.time.parse().ok());
         let last = self.waiting.back().map_or(0.0, |(time, _)| *time);
-        let time: f64 = parsed.unwrap_or(last);
+        let time = record::parts(&record)
+            .and_then(|parts| record::time(parts.time))
+            .unwrap_or(last);
         let later = self
             .waiting
             .iter()
@@ -72,6 +73,17 @@ mod tests {
     fn what_is_late_takes_its_place_and_equals_stay_as_they_came() {
         let expected = [(0.0, 0), (1.0, 1), (1.0, 3), (2.0, 2), (2.5, 4)];
         assert_eq!(ordered(&[0.0, 1.0, 2.0, 1.0, 2.5]), expected);
+    }
+
+    #[test]
+    fn what_has_no_time_stays_where_it_is() {
+        let expected = |index| move |entry: &(f64, usize)| entry.1 == index;
+        for time in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let found = ordered(&[0.0, time, 2.0, 1.0, 3.0]);
+            let place = |index| found.iter().position(expected(index));
+            assert_eq!(place(1), Some(1), "{found:?}");
+            assert!(place(3) < place(2), "{found:?}");
+        }
     }
 
     #[test]

@@ -31,6 +31,11 @@ pub(super) fn parts(record: &[u8]) -> Option<Parts<'_>> {
     Some(Parts { time, name, data })
 }
 
+/// A time, if it is one: JSON has no numbers beyond all bounds.
+pub(super) fn time(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|time: &f64| time.is_finite())
+}
+
 /// A record with this data.
 pub(super) fn record(time: &str, name: &str, data: &[u8]) -> Vec<u8> {
     let mut record = format!("\x1e{{\"time\":{time},\"name\":\"{name}\",\"data\":").into_bytes();
@@ -39,7 +44,8 @@ pub(super) fn record(time: &str, name: &str, data: &[u8]) -> Vec<u8> {
     record
 }
 
-/// The metrics in the draft's units; `None` if nothing is left. The pacing rate may be in bytes.
+/// The metrics in the draft's units; `None` if these are no metrics. The pacing rate may be in
+/// bytes.
 pub(super) fn metrics(data: &[u8], is_in_bytes: bool) -> Option<Map<String, Value>> {
     let mut metrics: Map<String, Value> = serde_json::from_slice(data).ok()?;
     if let Some(rate) = metrics.get_mut("pacing_rate")
@@ -49,7 +55,7 @@ pub(super) fn metrics(data: &[u8], is_in_bytes: bool) -> Option<Map<String, Valu
         *rate = Value::from(bytes.saturating_mul(unit).min(MOST));
     }
     metrics.retain(|_, value| value.as_u64().is_none_or(|value| value <= MOST));
-    (!metrics.is_empty()).then_some(metrics)
+    Some(metrics)
 }
 
 /// A packet without the members that the draft does not have, and with a version as it has it.
@@ -119,11 +125,13 @@ mod tests {
     #[test]
     fn rates_are_bits_and_a_threshold_that_is_none_is_left_out() {
         let data = br#"{"pacing_rate":1000,"ssthresh":18446744073709551615,"min_rtt":1.5}"#;
-        let metrics = Value::Object(metrics(data, true).expect("something is left"));
+        let metrics = Value::Object(metrics(data, true).expect("metrics"));
         assert_eq!(
             metrics,
             serde_json::json!({"pacing_rate": 8000, "min_rtt": 1.5})
         );
-        assert!(super::metrics(br#"{"ssthresh":18446744073709551615}"#, false).is_none());
+        let none = super::metrics(br#"{"ssthresh":18446744073709551615}"#, false);
+        assert_eq!(none, Some(Map::new()));
+        assert_eq!(super::metrics(br#"{"ssthresh":"#, false), None);
     }
 }

@@ -77,7 +77,7 @@ fn a_simulated_connections_slots_are_summed_up_as_they_were() {
         "{p5}"
     );
 
-    let [Some(required)] = &promises.requirements[..] else {
+    let (1, Some(required)) = (promises.changes, &promises.required) else {
         panic!("{promises:?}");
     };
     assert_eq!(required.rate_bps, 4_000_000);

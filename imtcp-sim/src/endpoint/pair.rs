@@ -318,7 +318,7 @@ impl Pair {
 
     fn drive_application(&mut self, now: Timestamp) {
         if let Some(server) = &mut self.server
-            && can_send(&server.connection)
+            && server.can_send()
         {
             let progress = Progress {
                 read: self.delivery.bytes,
@@ -369,7 +369,7 @@ impl Pair {
             Side::Server => {
                 let server = self.server.as_ref()?;
                 let application = self.application.next();
-                let application = application.filter(|_| can_send(&server.connection));
+                let application = application.filter(|_| server.can_send());
                 [server.due(moment), application]
                     .into_iter()
                     .flatten()
@@ -393,10 +393,4 @@ impl Pair {
             around.outbox.wakes.push((side, at));
         }
     }
-}
-
-/// Whether an application may use the connection.
-fn can_send(connection: &quiche::Connection) -> bool {
-    let ended = connection.is_closed() || connection.is_draining();
-    connection.is_established() && !ended && connection.local_error().is_none()
 }

@@ -48,6 +48,13 @@ impl Server {
         }
     }
 
+    /// Whether an application may use the connection.
+    pub(super) fn can_send(&self) -> bool {
+        let connection = &self.connection;
+        let ended = connection.is_closed() || connection.is_draining();
+        connection.is_established() && !ended && connection.local_error().is_none()
+    }
+
     fn held_until(&self, moment: Moment<'_>) -> Option<Timestamp> {
         if !self.paced_by_caller {
             return None;

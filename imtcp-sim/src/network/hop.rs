@@ -203,7 +203,9 @@ impl Hop {
     }
 
     /// `surplus` is the work already done for this packet before the rounded instant `now`. A
-    /// packet that has to wait for tokens is begun when they are there.
+    /// packet that has to wait for tokens is begun when they are there. It has left the queue by
+    /// then, as behind Linux's token bucket filter, which takes a packet from the queue below to
+    /// learn its size: what manages the queue does not count that wait.
     fn transmit(
         &mut self,
         now: Timestamp,

@@ -4,7 +4,6 @@ use super::error::{Complaint, ScenarioError};
 use super::quantity;
 use super::reader::Entry;
 use crate::network::{BucketSettings, Without};
-use crate::profile::Profile;
 use imtcp_cc::units::{Bandwidth, Bytes};
 
 const KINDS: &[(&str, Without)] = &[("shaper", Without::Wait), ("policer", Without::Drop)];
@@ -13,8 +12,8 @@ const LEAST: Bytes = Bytes::new(1500);
 /// Beyond this, tokens are too many to be counted.
 const MOST: Bytes = Bytes::new(1_000_000_000);
 
-/// The token bucket of a link whose own rate is `link`.
-pub(super) fn read(entry: &Entry<'_>, link: &Profile) -> Result<BucketSettings, ScenarioError> {
+/// The token bucket of a link whose own rate is `fastest` at most.
+pub(super) fn read(entry: &Entry<'_>, fastest: Bandwidth) -> Result<BucketSettings, ScenarioError> {
     let mut section = entry.section()?;
     let without = section.required("kind", "\"shaper\"")?.choice(KINDS)?;
     let rate_entry = section.required("rate", "\"10 Mbit/s\"")?;
@@ -22,8 +21,6 @@ pub(super) fn read(entry: &Entry<'_>, link: &Profile) -> Result<BucketSettings, 
     let size_entry = section.required("size", "\"100 KB\"")?;
     let size = size_entry.quantity(quantity::size)?;
     section.finish()?;
-    let fastest = link.steps().iter().map(|step| step.rate).max();
-    let fastest = fastest.unwrap_or(Bandwidth::ZERO);
     if rate >= fastest {
         return Err(rate_entry.reject(Complaint::new(
             format!("the link is never faster than {fastest}, so the bucket is never empty"),

@@ -56,7 +56,7 @@ fn read(name: String, mut section: Section<'_>, end: Timestamp) -> Result<Link, 
         .transpose()?;
     let bucket = section.optional("bucket");
     let bucket = bucket
-        .map(|entry| bucket::read(&entry, &carries.profile))
+        .map(|entry| bucket::read(&entry, carries.fastest()))
         .transpose()?;
     let reverse = section.optional("reverse");
     let reverse = reverse.map(|entry| entry.section()).transpose()?;
@@ -125,7 +125,7 @@ fn read_reverse(
         hop.release = Some(read_release(&entry, fastest)?);
     }
     if let Some(entry) = section.optional("bucket") {
-        hop.bucket = Some(bucket::read(&entry, &hop.rate)?);
+        hop.bucket = Some(bucket::read(&entry, fastest)?);
     }
     section.finish()?;
     Ok(hop)

@@ -23,13 +23,8 @@ pub(super) struct Carries {
 impl Carries {
     /// The highest rate.
     pub(super) fn fastest(&self) -> Bandwidth {
-        match &self.trace {
-            None => self.rate,
-            Some(_) => {
-                let rates = self.profile.steps().iter().map(|step| step.rate);
-                rates.max().unwrap_or(self.rate)
-            }
-        }
+        let rates = self.profile.steps().iter().map(|step| step.rate);
+        rates.max().unwrap_or(self.rate)
     }
 }
 
@@ -125,6 +120,33 @@ mod tests {
         let scenario = with("rate = \"8 Mbit/s\"\nreverse = { trace = \"drawn-3\" }");
         let reverse = &scenario.expect("it is right").links[0].reverse;
         assert_eq!(reverse.trace.as_deref(), Some(trace));
+    }
+
+    #[test]
+    fn a_link_is_as_fast_as_the_fastest_of_its_steps() {
+        let steps = "rate = \"8 Mbit/s\"\nsteps = [{ at = \"3 s\", rate = \"80 Mbit/s\" }, \
+                     { at = \"5 s\", rate = \"9 Mbit/s\" }]";
+        let with = |more: &str| with(&format!("{steps}\n{more}"));
+        // Ten packets in 2 ms are 60 Mbit/s, fourteen are 84 Mbit/s.
+        let release = |packets: u32| {
+            with(&format!(
+                "release = {{ every = \"2 ms\", packets = {packets} }}"
+            ))
+        };
+        let refused = release(10).expect_err("the link becomes faster than that");
+        assert!(
+            refused.contains("are less than the link's rate"),
+            "{refused}"
+        );
+        assert!(release(14).is_ok());
+        // A bucket of 50 Mbit/s is empty now and then, because the link is faster for a while.
+        let bucket = |rate: u32| {
+            with(&format!(
+                "bucket = {{ kind = \"shaper\", rate = \"{rate} Mbit/s\", size = \"90 KB\" }}"
+            ))
+        };
+        assert!(bucket(50).is_ok());
+        assert!(bucket(80).is_err());
     }
 
     #[test]

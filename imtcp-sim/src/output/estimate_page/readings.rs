@@ -1,7 +1,7 @@
 //! What was read on a path, small enough for a page with many of them.
 
 use crate::survey::Class;
-use crate::survey::estimate::{Instant, Reader, Surveyed};
+use crate::survey::estimate::{Instant, Reader, STEP, Surveyed};
 use serde::Serialize;
 
 /// The value that stands for nothing.
@@ -42,8 +42,7 @@ impl Readings {
         let top_bps = 1.5 * instants.iter().map(highest).fold(1.0, f64::max);
         let [path, sends] = one.facts.in_words();
         let series = |value: &dyn Fn(&Instant) -> Option<f64>| -> String {
-            let scaled = |it: &Instant| value(it).map(|bps| bps / top_bps * TOP);
-            instants.iter().map(|it| written(scaled(it))).collect()
+            placed(instants, &|it| value(it).map(|bps| bps / top_bps * TOP))
         };
         let is_bound = |it: &Instant| it.reading.is_some_and(|reading| reading.lower_bound);
         let end = |it: &Instant, index: usize| Some(it.reading?.interval_bps?[index]);
@@ -54,7 +53,7 @@ impl Readings {
             path,
             sends,
             from_s: instants.first().map_or(0.0, |first| first.at_s),
-            step_s: 0.1,
+            step_s: STEP.as_secs_f64(),
             top_bps,
             changes_s: one.changes_s.clone(),
             capacity: series(&|it| Some(it.capacity_bps)),
@@ -62,9 +61,28 @@ impl Readings {
             value: series(&|it| it.reading.filter(|_| !is_bound(it)).map(|it| it.value_bps)),
             low: series(&|it| end(it, 0)),
             high: series(&|it| end(it, 1).filter(|_| !is_bound(it))),
-            age: instants.iter().map(|it| written(age_ms(it))).collect(),
+            age: placed(instants, &age_ms),
         }
     }
+}
+
+/// Each value at the place of its instant. The grid leaves instants out at which there is no truth
+/// or no capacity; nothing stands there.
+fn placed(instants: &[Instant], value: &dyn Fn(&Instant) -> Option<f64>) -> String {
+    let from_s = instants.first().map_or(0.0, |first| first.at_s);
+    let mut text = String::new();
+    let mut next = 0;
+    for it in instants {
+        #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
+        #[expect(clippy::cast_sign_loss, reason = "instants ascend")]
+        let place = ((it.at_s - from_s) / STEP.as_secs_f64()).round() as u64;
+        for _ in next..place {
+            text += &written(None);
+        }
+        text += &written(value(it));
+        next = place + 1;
+    }
+    text
 }
 
 /// A number of four digits; what is too high is the highest.
@@ -78,6 +96,19 @@ fn written(value: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_behind_a_gap_stays_at_its_time() {
+        // No truth from 2.1 s to 2.3 s.
+        let instants = [1.9, 2.0, 2.4, 2.5].map(|at_s| Instant {
+            at_s,
+            truth_bps: 0.0,
+            capacity_bps: at_s * 10.0,
+            reading: None,
+        });
+        let found = placed(&instants, &|it| Some(it.capacity_bps));
+        assert_eq!(found, "00130014ffffffffffff00180019");
+    }
 
     #[test]
     fn numbers_have_four_digits_and_nothing_has_a_number_of_its_own() {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::time::Duration;
 
 /// The distance of two instants.
-const STEP_NANOS: u64 = 100_000_000;
+pub const STEP: Duration = Duration::from_millis(100);
 /// The truth is the mean from this long before an instant to this long after it.
 const AROUND: Duration = Duration::from_millis(500);
 /// The connection's first second does not count.
@@ -47,9 +47,10 @@ pub(super) fn read(
     truth: &Truth,
     (start, end): (Timestamp, Timestamp),
 ) -> Vec<Instant> {
-    let first = (start + BEGINNING).as_nanos().div_ceil(STEP_NANOS);
+    let step_nanos = u64::try_from(STEP.as_nanos()).unwrap_or(u64::MAX);
+    let first = (start + BEGINNING).as_nanos().div_ceil(step_nanos);
     let instants = (first..)
-        .map(|count| Timestamp::from_nanos(count * STEP_NANOS))
+        .map(|count| Timestamp::from_nanos(count * step_nanos))
         .take_while(|at| *at < end);
     let instant = |at: Timestamp| {
         let said = says.partition_point(|(since, _)| *since <= at);

@@ -13,7 +13,7 @@ mod score;
 mod tally;
 mod truth;
 
-pub use grid::{Instant, Reading};
+pub use grid::{Instant, Reading, STEP};
 pub use measures::{Measure, percent};
 pub use run::{Read, Reader, Surveyed, run};
 pub use score::{Score, score};

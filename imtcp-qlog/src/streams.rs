@@ -1,0 +1,95 @@
+//! Probe streams, packet by packet.
+
+use crate::bounds;
+use crate::error::Error;
+use crate::read::{Kind, Log, Record};
+use serde::Deserialize;
+
+/// A probe stream.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct Stream {
+    /// When its first packet left.
+    #[serde(skip)]
+    pub start_ms: f64,
+    /// When its last packet left, as far as that is known.
+    #[serde(skip)]
+    pub end_ms: f64,
+    /// When it was judged.
+    #[serde(skip)]
+    pub judged_ms: f64,
+    /// Its measurement.
+    pub measurement: u64,
+    /// Its number; 1 is the fastest.
+    pub stream: u64,
+    /// The lower end of its rates.
+    pub low_bps: u64,
+    /// The upper end.
+    pub high_bps: u64,
+    /// The numbers of its packets.
+    pub packet_numbers: Vec<u64>,
+    /// Their sizes on the wire.
+    pub sizes: Vec<u64>,
+    /// The planned distances of their departures, in nanoseconds.
+    pub planned_gaps_ns: Vec<Option<i64>>,
+    /// The distances of their departures.
+    pub sent_gaps_ns: Vec<Option<i64>>,
+    /// The distances of their echoes.
+    pub echo_gaps_ns: Vec<Option<i64>>,
+    /// The delay from departure to echo of the first packet.
+    pub first_delay_ns: Option<u64>,
+    /// How far the times of the echoes can be trusted.
+    pub qualities: Vec<String>,
+    /// The share of pairs whose delay rises.
+    pub pct: Option<f64>,
+    /// The share of the movement that is a net rise.
+    pub pdt: Option<f64>,
+    /// +1, 0 or -1.
+    pub trend: i8,
+    /// The trend in a word, with the reason if it is none.
+    pub verdict: String,
+}
+
+impl Stream {
+    /// The stream of an event, if the event is about one.
+    pub(crate) fn of(record: &Record<'_>) -> serde_json::Result<Option<Self>> {
+        if record.kind != Kind::Imtcp || record.event() != "stream_completed" {
+            return Ok(None);
+        }
+        let mut stream: Self = record.data()?;
+        stream.verdict = bounds::name(stream.verdict)?;
+        let total = |gaps: &[Option<i64>]| {
+            let sum: i64 = gaps
+                .iter()
+                .flatten()
+                .fold(0, |sum, gap| sum.saturating_add(*gap));
+            sum as f64 / 1e6
+        };
+        // The event stands where the last echo came in.
+        let delay = stream.first_delay_ns.unwrap_or(0) as f64 / 1e6;
+        stream.judged_ms = record.time_ms;
+        stream.start_ms = record.time_ms - total(&stream.echo_gaps_ns) - delay;
+        stream.end_ms = stream.start_ms + total(&stream.sent_gaps_ns);
+        Ok(Some(stream))
+    }
+
+    /// The largest error of a distance between departures, in nanoseconds.
+    pub fn worst_gap_ns(&self) -> Option<i64> {
+        let pairs = self.planned_gaps_ns.iter().zip(&self.sent_gaps_ns);
+        let errors = pairs
+            .filter_map(|(planned, sent)| Some(sent.as_ref()?.saturating_sub(*planned.as_ref()?)));
+        errors.max_by_key(|error| error.unsigned_abs())
+    }
+}
+
+/// Visits the streams of a log, to its end.
+///
+/// # Errors
+/// The input fails, or a record is damaged and the log is strict.
+pub fn for_each(log: &mut Log, mut visit: impl FnMut(Stream)) -> Result<(), Error> {
+    log.for_each(|record| {
+        if let Some(stream) = Stream::of(record).map_err(|error| error.to_string())? {
+            visit(stream);
+        }
+        Ok(())
+    })
+}
