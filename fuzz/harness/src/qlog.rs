@@ -329,14 +329,18 @@ fn all() -> impl Iterator<Item = String> {
     EVENTS.iter().map(|event| (*event).to_owned())
 }
 
+fn gzipped(text: &[u8]) -> Vec<u8> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(text).expect("memory takes all");
+    gzip.finish().expect("memory takes all")
+}
+
 /// The hand-made inputs.
 pub fn seeds() -> Vec<Seed> {
     let whole = sequence(all());
     let lines = String::from_utf8_lossy(&whole)
         .replace('\x1e', "")
         .into_bytes();
-    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
-    gzip.write_all(&whole).expect("memory takes all");
     let contained = format!(
         "{{\"qlog_version\":\"0.3\",\"traces\":[{{\"common_fields\":{{\"time_format\":\"delta\"}},\
          \"events\":[{}],\"vantage_point\":{{}}}}]}}",
@@ -356,7 +360,7 @@ pub fn seeds() -> Vec<Seed> {
             "damaged",
             sequence(all().map(|event| event.replace("\"data\":{", "\"data\":"))),
         ),
-        ("gzip", gzip.finish().expect("memory takes all")),
+        ("gzip", gzipped(&whole)),
         (
             "zstd",
             zstd::encode_all(whole.as_slice(), 1).expect("memory takes all"),
@@ -364,7 +368,7 @@ pub fn seeds() -> Vec<Seed> {
         ("lines", lines),
         ("contained", contained.into_bytes()),
         ("columns", columns.as_bytes().to_vec()),
-        ("receiver", sequence(received())),
+        ("receiver", gzipped(&sequence(received()))),
         ("replay", sequence(replayed())),
         ("withdrawn", sequence(withdrawn())),
         ("sequence", whole),

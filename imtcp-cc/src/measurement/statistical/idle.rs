@@ -15,7 +15,7 @@ use crate::units::{Bandwidth, Timestamp};
 use std::time::Duration;
 
 /// The number of spans that the value rests on: a second.
-const SPANS: u64 = 20;
+const SPANS: u32 = 20;
 
 /// How the present second differs from another one is seen from blocks of so many spans.
 const BLOCK: u64 = 10;
@@ -48,7 +48,7 @@ pub(super) struct IdleView {
 }
 
 impl IdleView {
-    pub(super) const WINDOW: Duration = Duration::from_millis(SPAN.as_millis() as u64 * SPANS);
+    pub(super) const WINDOW: Duration = SPAN.saturating_mul(SPANS);
 
     /// What the newest second of `arrivals` says of a link of this capacity; `None` if that is
     /// nothing.
@@ -57,7 +57,7 @@ impl IdleView {
         let mut sum = Span::default();
         let newest = arrivals.backwards();
         newest
-            .take_while(|(reach, _)| *reach <= SPANS)
+            .take_while(|(reach, _)| *reach <= u64::from(SPANS))
             .for_each(|(_, span)| sum.add(span));
         let is_pushed =
             sum.pushed > 1 && f64::from(sum.pushed) > PUSHED_SHARE * f64::from(sum.gaps);
