@@ -193,7 +193,7 @@ mod tests {
     fn a_link_that_is_always_found_busy_leaves_what_we_have() {
         // Between 3 and 13 ms, and now and then nothing.
         let wait = |burst: u64| {
-            if burst % 40 == 0 {
+            if burst.is_multiple_of(40) {
                 0
             } else {
                 3000 + burst * 7919 % 10_000
@@ -209,7 +209,7 @@ mod tests {
     /// found the link idle.
     #[test]
     fn what_is_idle_is_available_besides_what_we_have() {
-        let wait = |burst: u64| if burst % 2 == 0 { 0 } else { 8000 };
+        let wait = |burst: u64| if burst.is_multiple_of(2) { 0 } else { 8000 };
         let [available, _, low, high] = view(&bursts(wait, 1000));
         assert!((4.0..4.4).contains(&available), "{available}");
         assert!(low < 3.6 && high > 5.0, "{low}, {high}");
