@@ -81,6 +81,13 @@ impl Requests {
         }
     }
 
+    fn next_burst(&self) -> Option<Instant> {
+        match self {
+            Self::Hq(requests) => requests.next_burst(),
+            Self::Http3(_) => None,
+        }
+    }
+
     fn are_done(&self) -> bool {
         match self {
             Self::Hq(requests) => requests.are_done(),
@@ -196,13 +203,14 @@ impl Fetch {
     }
 
     fn wake_at(&self) -> Instant {
-        let timer = self.connection.timeout_instant();
+        let times = [
+            self.connection.timeout_instant(),
+            self.ticket_by,
+            self.requests.next_burst(),
+        ];
         // A connection without a timer has ended, which is looked into at once.
-        timer
-            .into_iter()
-            .chain(self.ticket_by)
-            .min()
-            .unwrap_or_else(Instant::now)
+        let next = times.into_iter().flatten().min();
+        next.unwrap_or_else(Instant::now)
     }
 
     /// Takes what has arrived, and acknowledges each datagram before it looks at the next.

@@ -32,7 +32,10 @@ fn another_update_has_to_wait_until_the_peer_has_followed_the_last() {
         // Nothing was sent under the new keys, so nobody can have followed.
         world.run_for(SETTLED);
         assert_eq!(world.side(side).update_keys(), Err(Error::InvalidState));
-        world.side(side).send_ack_eliciting().expect("it is connected");
+        world
+            .side(side)
+            .send_ack_eliciting()
+            .expect("it is connected");
         world.run_for(SETTLED);
         assert_eq!(world.side(side).update_keys(), Ok(()), "{side:?}");
     }
@@ -53,7 +56,11 @@ fn both_sides_may_update_at_the_same_time() {
     let mut world = world(1);
     for round in 0..3 {
         for side in [Side::Client, Side::Server] {
-            assert_eq!(world.side(side).update_keys(), Ok(()), "{side:?}, round {round}");
+            assert_eq!(
+                world.side(side).update_keys(),
+                Ok(()),
+                "{side:?}, round {round}"
+            );
         }
         assert_eq!(world.transfer(50_000), payload(50_000));
         world.client.send_ack_eliciting().expect("it is connected");
