@@ -51,6 +51,10 @@ pub struct Environment {
 pub struct Parameters {
     /// `h3`: the client speaks HTTP/3 in every case, for servers that know nothing else.
     pub http3: bool,
+    /// `receive-timestamps`: acknowledgements tell when packets arrived, if the other side wants
+    /// that. The runner reads captures with Wireshark, which does not know the draft's frame and
+    /// takes what follows it for something else, so this is off unless asked for.
+    pub receive_timestamps: bool,
 }
 
 impl Environment {
@@ -118,7 +122,8 @@ impl Parameters {
         for word in text.split_whitespace() {
             match word {
                 "h3" => parameters.http3 = true,
-                _ => bail!("the parameter `{word}` is not known; there is only `h3`"),
+                "receive-timestamps" => parameters.receive_timestamps = true,
+                _ => bail!("the parameter `{word}` is not `h3` or `receive-timestamps`"),
             }
         }
         Ok(parameters)

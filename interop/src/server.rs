@@ -115,7 +115,7 @@ impl Server {
         let tokens = (case == Case::Retry).then(Tokens::new).transpose()?;
         Ok(Self {
             sockets,
-            config: transport::server(tls, case, logs.has_keys())?,
+            config: transport::server(tls, case, environment.parameters, logs.has_keys())?,
             http: quiche::h3::Config::new()?,
             root,
             logs,

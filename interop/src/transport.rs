@@ -42,8 +42,13 @@ const MIN_ACK_DELAY: Duration = Duration::from_micros(100);
 ///
 /// # Errors
 /// quiche's.
-pub fn server(tls: SslContextBuilder, case: Case, logs_keys: bool) -> Result<quiche::Config> {
-    let mut config = common(tls, logs_keys)?;
+pub fn server(
+    tls: SslContextBuilder,
+    case: Case,
+    parameters: Parameters,
+    logs_keys: bool,
+) -> Result<quiche::Config> {
+    let mut config = common(tls, parameters, logs_keys)?;
     config.set_application_protos(&match case {
         Case::Http3 => vec![b"h3".as_slice()],
         _ => vec![HQ, b"h3"],
@@ -67,7 +72,7 @@ pub fn client(
     parameters: Parameters,
     logs_keys: bool,
 ) -> Result<quiche::Config> {
-    let mut config = common(tls, logs_keys)?;
+    let mut config = common(tls, parameters, logs_keys)?;
     let speaks_http3 = case == Case::Http3 || parameters.http3;
     config.set_application_protos(&[if speaks_http3 { b"h3" } else { HQ }])?;
     config.verify_peer(false);
@@ -81,7 +86,11 @@ pub fn client(
     Ok(config)
 }
 
-fn common(tls: SslContextBuilder, logs_keys: bool) -> Result<quiche::Config> {
+fn common(
+    tls: SslContextBuilder,
+    parameters: Parameters,
+    logs_keys: bool,
+) -> Result<quiche::Config> {
     let mut config = quiche::Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, tls)?;
     config.set_max_idle_timeout(IDLE_TIMEOUT.as_millis().try_into()?);
     config.set_max_recv_udp_payload_size(DATAGRAM);
@@ -90,8 +99,10 @@ fn common(tls: SslContextBuilder, logs_keys: bool) -> Result<quiche::Config> {
     config.set_initial_max_streams_uni(CONTROL_STREAMS);
     config.set_active_connection_id_limit(CONNECTION_IDS);
     config.enable_ack_frequency(MIN_ACK_DELAY);
-    config.enable_receive_timestamps(true);
-    config.set_max_receive_timestamps_per_ack(RECEIVE_TIMESTAMPS_PER_ACK);
+    if parameters.receive_timestamps {
+        config.enable_receive_timestamps(true);
+        config.set_max_receive_timestamps_per_ack(RECEIVE_TIMESTAMPS_PER_ACK);
+    }
     if logs_keys {
         config.log_keys();
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::cases::Case;
 use super::certificates;
 use super::checks::{self, Evidence};
-use super::link::{self, CLIENT_CAPTURE, Plan, SERVER_CAPTURE};
+use super::link::{self, CLIENT_CAPTURE, Plan, SERVER_CAPTURE, UNTRANSLATED_CAPTURE};
 use super::peers::{Peer, Start, Task};
 use super::trace::{CLIENT_6, SERVER_6, Trace};
 use crate::testbed::{Launcher, Namespace, Running, tool};
@@ -185,6 +185,7 @@ fn judge(folder: &Path, case: Case, files: &[String]) -> Outcome {
         downloads: &folder.join("downloads"),
         client: trace(CLIENT_CAPTURE),
         server: trace(SERVER_CAPTURE),
+        untranslated: trace(UNTRANSLATED_CAPTURE),
     };
     match checks::check(&evidence) {
         Ok(()) if case == Case::Goodput => match checks::goodput_mbps(&evidence) {

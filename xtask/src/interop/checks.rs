@@ -1,6 +1,6 @@
 //! What the runner checks of a case, from the files, the captures and the key log.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -33,6 +33,8 @@ pub struct Evidence<'a> {
     pub client: Trace,
     /// At the server's.
     pub server: Trace,
+    /// There, as if the client had never moved.
+    pub untranslated: Trace,
 }
 
 /// All that the runner checks.
@@ -343,44 +345,54 @@ fn ecn(evidence: &Evidence<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The path of each datagram that `who` sent, and a field of it.
-fn paths(trace: &Trace, who: From, field: &str) -> Result<Vec<([String; 3], String)>> {
-    let addresses = match who {
+/// The path of each datagram that `who` sent, by its number in the capture.
+fn paths(trace: &Trace, who: From) -> Result<Vec<(String, [String; 3])>> {
+    let [four, six, port] = match who {
         From::Server => ["ip.dst", "ipv6.dst", "udp.dstport"],
         From::Client => ["ip.src", "ipv6.src", "udp.srcport"],
     };
-    let [four, six, port] = addresses;
-    let rows = trace.fields(who, "quic", &[four, six, port, field])?;
+    let rows = trace.fields(who, "quic", &["frame.number", four, six, port])?;
     let path = |row: Vec<String>| {
-        let [four, six, port, value] = <[String; 4]>::try_from(row).ok()?;
-        Some(([four, six, port], value))
+        let [number, four, six, port] = <[String; 4]>::try_from(row).ok()?;
+        Some((number, [four, six, port]))
     };
     Ok(rows.into_iter().filter_map(path).collect())
+}
+
+/// A field of each datagram that has it, by the datagram's number.
+fn by_number(trace: &Trace, who: From, field: &str) -> Result<BTreeMap<String, String>> {
+    let rows = trace.fields(who, "quic", &["frame.number", field])?;
+    let pair = |row: Vec<String>| <[String; 2]>::try_from(row).ok();
+    let pairs = rows
+        .into_iter()
+        .filter_map(pair)
+        .map(|[number, value]| (number, value));
+    Ok(pairs.filter(|(_, value)| !value.is_empty()).collect())
 }
 
 /// The first packet on a new path carries a challenge, and each challenge is answered.
 fn rebinding(evidence: &Evidence<'_>) -> Result<()> {
     keys_of(&evidence.server)?;
-    let sent = paths(&evidence.server, From::Server, "quic.path_challenge.data")?;
+    let sent = by_number(
+        &evidence.untranslated,
+        From::Server,
+        "quic.path_challenge.data",
+    )?;
     let mut seen = BTreeSet::new();
     let mut challenges = BTreeSet::new();
-    for (path, challenge) in sent {
+    for (number, path) in paths(&evidence.server, From::Server)? {
         let is_first = seen.is_empty();
         if seen.insert(path.clone()) && !is_first {
-            ensure!(
-                !challenge.is_empty(),
-                "the first packet to {path:?} is no challenge"
-            );
+            let challenge = sent.get(&number);
+            let challenge = challenge
+                .with_context(|| format!("the first packet to {path:?} is no challenge"))?;
             challenges.extend(challenge.split(',').map(str::to_owned));
         }
     }
     ensure!(seen.len() > 1, "the client was on one path alone");
-    let rows = evidence
-        .client
-        .fields(From::Client, "quic", &["quic.path_response.data"])?;
-    let responses: BTreeSet<&str> = rows
-        .iter()
-        .flatten()
+    let answered = by_number(&evidence.client, From::Client, "quic.path_response.data")?;
+    let responses: BTreeSet<&str> = answered
+        .values()
         .flat_map(|value| value.split(','))
         .collect();
     let without = challenges
@@ -396,10 +408,10 @@ fn rebinding(evidence: &Evidence<'_>) -> Result<()> {
 }
 
 fn addresses(server: &Trace) -> Result<()> {
-    let sent = paths(server, From::Server, "udp.length")?;
+    let sent = paths(server, From::Server)?;
     let addresses: BTreeSet<String> = sent
         .into_iter()
-        .map(|(path, _)| path[..2].concat())
+        .map(|(_, path)| path[..2].concat())
         .collect();
     ensure!(addresses.len() > 1, "the client had one address alone");
     Ok(())
@@ -409,7 +421,9 @@ fn migration(evidence: &Evidence<'_>) -> Result<()> {
     rebinding(evidence)?;
     let mut seen = BTreeSet::new();
     let mut last = String::new();
-    for (path, id) in paths(&evidence.client, From::Client, "quic.dcid")? {
+    let ids = by_number(&evidence.client, From::Client, "quic.dcid")?;
+    for (number, path) in paths(&evidence.client, From::Client)? {
+        let id = ids.get(&number).cloned().unwrap_or_default();
         if seen.insert(path) {
             ensure!(id != last, "a new path with the identifier of the old one");
         }

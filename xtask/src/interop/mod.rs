@@ -13,12 +13,13 @@ mod trace;
 
 use std::collections::VecDeque;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use nix::unistd::Uid;
 
 use crate::testbed::{self, Launcher, Namespace};
 use crate::workspace;
@@ -61,6 +62,10 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
 
+    /// Run what is built already in place of building it.
+    #[arg(long)]
+    built: bool,
+
     /// Leave the captures and logs of cells that pass, too. They take some 30 MB each.
     #[arg(long)]
     keep: bool,
@@ -77,15 +82,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         [] => &peers::ALL[..],
         some => some,
     };
-    Peer::Ours.prepare(&cache)?;
-    let mut there = Vec::new();
-    for peer in others {
-        match peer.prepare(&cache) {
-            Ok(()) => there.push(*peer),
-            Err(error) => say!("SKIPPED: {}: {error:#}", peer.name())?,
-        }
-    }
-    testbed::demand_root("interop", &cache)?;
+    let there = if arguments.built {
+        others.to_vec()
+    } else {
+        prepare(others, &cache)?
+    };
+    demand_root()?;
     fs::create_dir_all(&arguments.out)?;
     let out = arguments.out.canonicalize()?;
     let launcher = Launcher::new(cache.clone(), false, testbed::interruption()?);
@@ -108,6 +110,31 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// Builds this project's endpoint and those of the others that can be built here.
+fn prepare(others: &[Peer], cache: &Path) -> Result<Vec<Peer>> {
+    Peer::Ours.prepare(cache)?;
+    let mut there = Vec::new();
+    for peer in others {
+        match peer.prepare(cache) {
+            Ok(()) => there.push(*peer),
+            Err(error) => say!("SKIPPED: {}: {error:#}", peer.name())?,
+        }
+    }
+    Ok(there)
+}
+
+/// Building needs no root, so that nothing in the target folder belongs to it.
+fn demand_root() -> Result<()> {
+    let own = std::env::current_exe().context("cannot tell where this program is")?;
+    ensure!(
+        Uid::effective().is_root(),
+        "only root can make network namespaces; everything is built, now run\n  sudo {} interop \
+         --built",
+        own.display()
+    );
+    Ok(())
 }
 
 /// Every case, with this project's endpoint on either side.

@@ -46,6 +46,15 @@ pub enum Way {
     ToClient,
 }
 
+impl Way {
+    fn clients_end(self) -> End {
+        match self {
+            Self::ToServer => End::Sender,
+            Self::ToClient => End::Receiver,
+        }
+    }
+}
+
 /// A network's faults as they happen.
 pub struct Faults {
     fault: Fault,
@@ -65,6 +74,8 @@ struct Translation {
     outside: BTreeMap<u16, u16>,
     /// The port inside by the port outside. 0 is a port that the client has no more.
     inside: BTreeMap<u16, u16>,
+    /// The port inside by all ports outside that there were.
+    history: BTreeMap<u16, u16>,
     /// How often the client has moved.
     moves: u64,
 }
@@ -82,6 +93,7 @@ impl Faults {
                 address: client,
                 outside: BTreeMap::new(),
                 inside: BTreeMap::new(),
+                history: BTreeMap::new(),
                 moves: 0,
             },
         }
@@ -124,6 +136,20 @@ impl Faults {
                 self.translate(way, udp, packet)
             }
         }
+    }
+
+    /// A packet at the server's end as if the client had never moved. Some versions of tshark lose
+    /// a connection that moves where the client's identifiers are empty.
+    pub fn untranslated(&self, way: Way, packet: &[u8]) -> Vec<u8> {
+        let mut packet = packet.to_vec();
+        let which = way.clients_end();
+        if let Some(udp) = Udp::of(&packet)
+            && let (IpAddr::V4(_), port) = udp.end(&packet, which)
+            && let Some(inside) = self.translation.history.get(&port)
+        {
+            udp.set_end(&mut packet, which, self.client, *inside);
+        }
+        packet
     }
 
     fn strikes(&mut self, way: Way, percent: u32, burst: u32) -> bool {
@@ -173,16 +199,14 @@ impl Faults {
                 *outside = u16::try_from(1024 + random.below(60_000)).unwrap_or(1024);
             }
             translation.inside.insert(*outside, *inside);
+            translation.history.insert(*outside, *inside);
             translation.inside.insert(old, 0);
         }
     }
 
     /// False for a port that the client has no more.
     fn translate(&mut self, way: Way, udp: Udp, packet: &mut [u8]) -> bool {
-        let which = match way {
-            Way::ToServer => End::Sender,
-            Way::ToClient => End::Receiver,
-        };
+        let which = way.clients_end();
         let (IpAddr::V4(_), port) = udp.end(packet, which) else {
             return true;
         };
@@ -191,6 +215,7 @@ impl Faults {
             Way::ToServer => {
                 let outside = *translation.outside.entry(port).or_insert(port);
                 translation.inside.entry(outside).or_insert(port);
+                translation.history.entry(outside).or_insert(port);
                 udp.set_end(packet, which, translation.address, outside);
                 true
             }
@@ -324,6 +349,9 @@ mod tests {
         assert!(seen[1] != seen[0] && seen[2] != seen[1], "{seen:?}");
         let (address, port) = seen[1];
         let mut late = self::packet((SERVER, 443), (address, port));
+        let still = faults.untranslated(Way::ToClient, &late);
+        let end = Udp::of(&still).expect("UDP").end(&still, End::Receiver);
+        assert_eq!(end, (IpAddr::V4(CLIENT), 5000), "told of the past");
         assert!(!faults.pass(7 * SECOND_NS, Way::ToClient, &mut late));
     }
 }

@@ -76,6 +76,8 @@ pub struct Plan {
 pub const CLIENT_CAPTURE: &str = "trace_node_left.pcap";
 /// The capture at the server's end.
 pub const SERVER_CAPTURE: &str = "trace_node_right.pcap";
+/// The same packets in the same order, as if the client had never moved.
+pub const UNTRANSLATED_CAPTURE: &str = "trace_untranslated.pcap";
 
 /// Emulates until a signal comes.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
@@ -104,6 +106,7 @@ struct Network {
     faults: Faults,
     /// The client's and the server's.
     ends: [End; 2],
+    untranslated: Capture,
     /// From the client, and from the server.
     links: [Link; 2],
     buffer: Vec<u8>,
@@ -140,6 +143,7 @@ impl Network {
             first_ns: None,
             faults: Faults::new(plan.fault.clone(), plan.seed, CLIENT),
             ends,
+            untranslated: Capture::create(&plan.captures.join(UNTRANSLATED_CAPTURE))?,
             links: [link(), link()],
             buffer: vec![0; LONGEST],
         })
@@ -179,7 +183,7 @@ impl Network {
                     if Udp::of(&packet).is_some() {
                         self.first_ns.get_or_insert(now);
                     }
-                    self.capture(from, now, &packet)?;
+                    self.capture(from, from, now, &packet)?;
                     self.links[from].arrive(now, packet);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(taken > 0),
@@ -201,16 +205,20 @@ impl Network {
             has_some = true;
             let elapsed = now - self.first_ns.unwrap_or(now);
             if self.faults.pass(elapsed, WAYS[from], &mut packet) {
-                self.capture(to, now, &packet)?;
+                self.capture(to, from, now, &packet)?;
                 // A packet that is not taken is lost, as on any link.
                 let _ = self.ends[to].device.send(&packet);
             }
         }
     }
 
-    fn capture(&mut self, end: usize, now_ns: u64, packet: &[u8]) -> Result<()> {
+    fn capture(&mut self, end: usize, from: usize, now_ns: u64, packet: &[u8]) -> Result<()> {
         let at = self.started_at + Duration::from_nanos(now_ns);
-        let written = self.ends[end].capture.add(at, packet);
+        let mut written = self.ends[end].capture.add(at, packet);
+        if WAYS[end] == Way::ToClient && written.is_ok() {
+            let packet = self.faults.untranslated(WAYS[from], packet);
+            written = self.untranslated.add(at, &packet);
+        }
         written.context("cannot write a capture")
     }
 }
