@@ -11,6 +11,7 @@ mod determinism;
 mod ecn;
 mod feedback;
 mod gate;
+mod identifiers;
 mod key_update;
 mod liveness;
 mod marks;

@@ -263,6 +263,11 @@ impl<'de> Deserialize<'de> for OneOrMore {
                 f.write_str("a layer or a list of them")
             }
 
+            /// What tshark could not make sense of is its name alone.
+            fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+                Ok(OneOrMore(vec![Fields::default()]))
+            }
+
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut fields = Fields::default();
                 flatten(&mut map, &mut fields)?;
@@ -322,13 +327,14 @@ mod tests {
             "quic": [
                 {"quic.long.packet_type": "0", "quic.payload": "aa:bb:cc",
                  "quic.frame": [{"quic.frame_type": "6", "tls": {"a": {"b": ["1", "2"]}}}]},
-                {"quic.long.packet_type": "2"}
+                {"quic.long.packet_type": "2"},
+                "QUIC IETF"
             ]}}}]"#;
         let records: Vec<Record> = serde_json::from_str(text).expect("as tshark prints it");
         let record = records.into_iter().next().expect("one");
         let datagram = record.source.layers.datagram();
         assert_eq!((datagram.from, datagram.length), (From::Server, 1200));
-        let [initial, handshake] = &datagram.packets[..] else {
+        let [initial, handshake, _] = &datagram.packets[..] else {
             panic!("{datagram:?}")
         };
         assert_eq!(initial.all("b"), ["1", "2"]);

@@ -138,8 +138,9 @@ impl Faults {
         }
     }
 
-    /// A packet at the server's end as if the client had never moved. Some versions of tshark lose
-    /// a connection that moves where the client's identifiers are empty.
+    /// A packet at the server's end as if the client had never moved, and without padding behind
+    /// its last QUIC packet. Where the client's identifiers are empty, tshark 4.0 loses a connection
+    /// that moves, and takes such padding for a packet with a number far ahead of all others.
     pub fn untranslated(&self, way: Way, packet: &[u8]) -> Vec<u8> {
         let mut packet = packet.to_vec();
         let which = way.clients_end();
@@ -149,7 +150,10 @@ impl Faults {
         {
             udp.set_end(&mut packet, which, self.client, *inside);
         }
-        packet
+        match Udp::of(&packet) {
+            Some(udp) => udp.without_padding(&packet),
+            None => packet,
+        }
     }
 
     fn strikes(&mut self, way: Way, percent: u32, burst: u32) -> bool {

@@ -61,6 +61,23 @@ impl Udp {
         &packet[self.start + UDP_HEADER..]
     }
 
+    /// Cuts off zeros behind the last packet of a datagram of long headers, of version 1.
+    pub fn without_padding(self, packet: &[u8]) -> Vec<u8> {
+        let payload = self.payload(packet);
+        let end = end_of_packets(payload).unwrap_or(payload.len());
+        let mut packet = packet[..packet.len() - payload.len() + end].to_vec();
+        if let Ok(length) = u16::try_from(packet.len() - self.start) {
+            packet[self.start + 4..self.start + 6].copy_from_slice(&length.to_be_bytes());
+            let (at, total) = match self.is_ipv4 {
+                true => (2, packet.len()),
+                false => (4, packet.len() - IPV6_HEADER),
+            };
+            let total = u16::try_from(total).unwrap_or(u16::MAX);
+            packet[at..at + 2].copy_from_slice(&total.to_be_bytes());
+        }
+        packet
+    }
+
     /// Changes a byte of the datagram, so that no checksum tells.
     pub fn set_byte(self, packet: &mut [u8], position: usize, value: u8) {
         packet[self.start + UDP_HEADER + position] = value;
@@ -98,6 +115,44 @@ impl Udp {
         };
         start..start + 2
     }
+}
+
+/// Where zeros begin behind packets of long headers (RFC 9000, section 17.2); `None` if there are
+/// none, or something else is there.
+fn end_of_packets(payload: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while payload.get(at)? & 0xc0 == 0xc0 {
+        let is_initial = payload[at] & 0x30 == 0;
+        if payload[at] & 0x30 == 0x30 {
+            return None; // Retry has no length.
+        }
+        at += 5;
+        for _ in 0..2 {
+            at += 1 + usize::from(*payload.get(at)?);
+        }
+        if is_initial {
+            let token = variable(payload, &mut at)?;
+            at += token;
+        }
+        let length = variable(payload, &mut at)?;
+        at += length;
+    }
+    let rest = payload.get(at..)?;
+    rest.iter().all(|byte| *byte == 0).then_some(at)
+}
+
+/// An integer of variable length (RFC 9000, section 16).
+fn variable(payload: &[u8], at: &mut usize) -> Option<usize> {
+    let first = *payload.get(*at)?;
+    let bytes = payload.get(*at..*at + (1 << (first >> 6)))?;
+    *at += bytes.len();
+    let value = bytes
+        .iter()
+        .skip(1)
+        .fold(u64::from(first & 0x3f), |value, byte| {
+            value << 8 | u64::from(*byte)
+        });
+    usize::try_from(value).ok()
 }
 
 /// An end of a packet's way.
@@ -150,6 +205,28 @@ mod tests {
         assert_eq!(checksum(&[&packet[..20]]), 0);
         let pseudo = [0, 0, 0, 11, 0, 0, 0, UDP];
         assert_eq!(checksum(&[&packet[12..20], &pseudo, &packet[20..]]), 0);
+    }
+
+    #[test]
+    fn padding_behind_the_last_packet_is_cut_off_and_nothing_else() {
+        // An Initial packet with ids of 1 and 2 bytes, a token of 1 and 5 bytes, a Handshake packet.
+        let initial = [
+            0xc0, 0, 0, 0, 1, 1, 9, 2, 9, 9, 1, 7, 0x40, 5, 1, 2, 3, 4, 0,
+        ];
+        let handshake = [0xe0, 0, 0, 0, 1, 1, 9, 0, 2, 8, 0];
+        let whole = [&initial[..], &handshake].concat();
+        assert_eq!(
+            end_of_packets(&[&whole[..], &[0; 40]].concat()),
+            Some(whole.len())
+        );
+        assert_eq!(end_of_packets(&[&whole[..], &[0, 0, 1]].concat()), None);
+        assert_eq!(
+            end_of_packets(&[&whole[..], &[0x40; 9]].concat()),
+            None,
+            "1-RTT"
+        );
+        assert_eq!(end_of_packets(&whole[..whole.len() - 1]), None, "cut short");
+        assert_eq!(end_of_packets(&[0x40; 30]), None);
     }
 
     #[test]
