@@ -55,6 +55,8 @@ pub struct Parameters {
     /// that. The runner reads captures with Wireshark, which does not know the draft's frame and
     /// takes what follows it for something else, so this is off unless asked for.
     pub receive_timestamps: bool,
+    /// `cubic`: quiche's CUBIC in the place of this project's controller, to compare.
+    pub cubic: bool,
 }
 
 impl Environment {
@@ -123,7 +125,8 @@ impl Parameters {
             match word {
                 "h3" => parameters.http3 = true,
                 "receive-timestamps" => parameters.receive_timestamps = true,
-                _ => bail!("the parameter `{word}` is not `h3` or `receive-timestamps`"),
+                "cubic" => parameters.cubic = true,
+                _ => bail!("the parameter `{word}` is not `h3`, `receive-timestamps` or `cubic`"),
             }
         }
         Ok(parameters)

@@ -111,6 +111,10 @@ fn common(
     if logs_keys {
         config.log_keys();
     }
+    if parameters.cubic {
+        config.set_cc_algorithm(quiche::CongestionControlAlgorithm::CUBIC);
+        return Ok(config);
+    }
     let measuring = imtcp_cc::Config::builder()
         .header_overhead(Bytes::new(HEADERS))
         .takes_marks(true)

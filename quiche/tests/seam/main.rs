@@ -11,6 +11,7 @@ mod determinism;
 mod ecn;
 mod feedback;
 mod gate;
+mod handshake;
 mod identifiers;
 mod key_update;
 mod liveness;

@@ -2,33 +2,29 @@
 
 use std::fmt;
 use std::fs;
-use std::io::Read;
-use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, ensure};
-use nix::sched::{CloneFlags, setns};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::cases::Case;
-use super::certificates;
 use super::checks::{self, Evidence};
-use super::link::{self, CLIENT_CAPTURE, Plan, SERVER_CAPTURE, UNTRANSLATED_CAPTURE};
+use super::link::{CLIENT_CAPTURE, Plan, SERVER_CAPTURE, UNTRANSLATED_CAPTURE};
 use super::peers::{Peer, Start, Task};
 use super::trace::{CLIENT_6, SERVER_6, Trace};
+use super::{materials, probe};
 use crate::testbed::{Launcher, Namespace, Running, tool};
 
-const PORT: u16 = 443;
+/// The server's port.
+pub const PORT: u16 = 443;
 
 /// The link: 10 Mbit/s and 25 packets, in every case.
 const RATE_BPS: u64 = 10_000_000;
 const QUEUE_PACKETS: usize = 25;
 
-/// How often a server is asked whether it is there, and how long it has for each answer.
+/// How often a server is asked whether it is there.
 const PROBES: usize = 100;
-const PROBE_PATIENCE: Duration = Duration::from_millis(100);
 
 /// What endpoints say by their exit code.
 const UNSUPPORTED: i32 = 127;
@@ -128,7 +124,7 @@ impl Cell {
             case,
         } = self;
         let folder = stage.folder(self);
-        let files = prepare(&folder, case)?;
+        let files = materials::prepare(&folder, case)?;
         let host = case.host();
         let requests: Vec<String> = files
             .iter()
@@ -195,45 +191,6 @@ fn judge(folder: &Path, case: Case, files: &[String]) -> Outcome {
         Ok(()) => Outcome::Passed(String::new()),
         Err(error) => Outcome::Failed(format!("{error:#}")),
     }
-}
-
-/// The folders, files and certificates of a cell. Returns the files' names.
-fn prepare(folder: &Path, case: Case) -> Result<Vec<String>> {
-    if folder.exists() {
-        fs::remove_dir_all(folder)?;
-    }
-    for name in [
-        "www",
-        "downloads",
-        "certs",
-        "sim",
-        "client_logs",
-        "server_logs",
-        "roots",
-    ] {
-        fs::create_dir_all(folder.join(name))
-            .with_context(|| format!("cannot make {}", folder.display()))?;
-    }
-    let (four, six) = (link::SERVER, SERVER_6);
-    fs::write(
-        folder.join("hosts"),
-        format!("127.0.0.1 localhost\n{four} server server4 server46\n{six} server6 server46\n"),
-    )?;
-    certificates::make(&folder.join("certs"), case.chain_length())?;
-    let wanted = case.files();
-    let mut random = fs::File::open("/dev/urandom").context("no randomness")?;
-    let mut names = Vec::new();
-    for number in 0..wanted.repeated {
-        for (index, size) in wanted.sizes.iter().enumerate() {
-            let name = format!("f{number}x{index}x");
-            let name = format!("{name:x<width$}", width = wanted.name_length);
-            let mut content = vec![0; *size];
-            random.read_exact(&mut content)?;
-            fs::write(folder.join("www").join(&name), content)?;
-            names.push(name);
-        }
-    }
-    Ok(names)
 }
 
 /// The exit codes of both ends; none for the server where it was ended, and for a client that took
@@ -398,44 +355,12 @@ impl Run<'_> {
             if server.wait_for_code(Duration::ZERO)?.is_some() {
                 return Ok(false);
             }
-            if answers(namespace)? {
+            if probe::answers(namespace)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
-}
-
-/// Whether a server in this namespace answers a probe with Version Negotiation.
-fn answers(namespace: &str) -> Result<bool> {
-    let path = Path::new("/run/netns").join(namespace);
-    let namespace = fs::File::open(path).context("a namespace is gone")?;
-    let inside = thread::spawn(move || -> Result<bool> {
-        setns(namespace, CloneFlags::CLONE_NEWNET).context("cannot enter a namespace")?;
-        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-        socket.set_read_timeout(Some(PROBE_PATIENCE))?;
-        // Where nobody listens yet, the kernel says so.
-        let sent = socket.send_to(&probe(), (link::SERVER, PORT));
-        let mut answer = [0; 1500];
-        let received = sent.and_then(|_| socket.recv(&mut answer));
-        if received.is_err() {
-            thread::sleep(PROBE_PATIENCE / 4);
-        }
-        Ok(received.is_ok_and(|length| length > 5 && answer[1..5] == [0; 4]))
-    });
-    inside
-        .join()
-        .map_err(|_| anyhow!("the thread that probes panicked"))?
-}
-
-/// A long header of an unknown version without connection ids, as long as the runner's.
-fn probe() -> Vec<u8> {
-    const LENGTH: usize = 1207;
-    const VERSION: [u8; 4] = 0x5741_4954_u32.to_be_bytes();
-    let mut probe = vec![0xc0];
-    probe.extend(VERSION);
-    probe.resize(LENGTH, 0);
-    probe
 }
 
 /// That the tools are there.

@@ -7,7 +7,9 @@ mod cell;
 mod certificates;
 mod checks;
 mod link;
+mod materials;
 mod peers;
+mod probe;
 mod report;
 mod trace;
 
