@@ -84,7 +84,7 @@ impl Requests {
     fn next_burst(&self) -> Option<Instant> {
         match self {
             Self::Hq(requests) => requests.next_burst(),
-            Self::Http3(_) => None,
+            Self::Http3(requests) => requests.next_burst(),
         }
     }
 

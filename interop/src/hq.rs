@@ -1,15 +1,16 @@
 //! HTTP/0.9 over QUIC, as the runner has it: `GET /name` and the end of the stream; the answer is
 //! the file and the end of the stream.
 
+use crate::bursts::Bursts;
 use crate::environment::file_name;
 use anyhow::{Context, Result, bail};
 use imtcp_examples::serve::files::{Content, Root};
 use quiche::{Connection, Error, Shutdown};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use url::Url;
 
 /// The error code of a stream whose file is not there.
@@ -21,19 +22,11 @@ const LONGEST_REQUEST: usize = 2048;
 /// How much is read of a stream at a time.
 const CHUNK: usize = 64 << 10;
 
-/// So many requests are written at a time, and then none for a while. quiche gives each stream a
-/// packet of its own, and the queue of the runner's link holds 25: 40 requests in 0-RTT at once
-/// would lose some, which then leave after the handshake.
-const BURST: u32 = 12;
-const BETWEEN_BURSTS: Duration = Duration::from_millis(5);
-
 /// The requests of a connection.
 #[derive(Debug)]
 pub struct Requests {
     waiting: VecDeque<Url>,
-    /// Requests written since `burst_at`.
-    in_burst: u32,
-    burst_at: Instant,
+    bursts: Bursts,
     /// The request that is being written, and how much of it is.
     opening: Option<(u64, Url, usize)>,
     next_stream: u64,
@@ -47,8 +40,7 @@ impl Requests {
     pub fn new(urls: &[Url], folder: &Path) -> Self {
         Self {
             waiting: urls.iter().cloned().collect(),
-            in_burst: 0,
-            burst_at: Instant::now(),
+            bursts: Bursts::new(),
             opening: None,
             next_stream: 0,
             files: BTreeMap::new(),
@@ -76,23 +68,13 @@ impl Requests {
 
     /// When there may be more requests, if any wait for that.
     pub fn next_burst(&self) -> Option<Instant> {
-        let waits = self.in_burst == BURST && !self.waiting.is_empty();
-        waits.then(|| self.burst_at + BETWEEN_BURSTS)
-    }
-
-    fn may_ask(&mut self) -> bool {
-        let now = Instant::now();
-        if now >= self.burst_at + BETWEEN_BURSTS {
-            self.in_burst = 0;
-            self.burst_at = now;
-        }
-        self.in_burst < BURST
+        self.bursts.next().filter(|_| !self.waiting.is_empty())
     }
 
     /// True if a request was written to its end.
     fn ask(&mut self, connection: &mut Connection) -> Result<bool> {
         if self.opening.is_none() {
-            if connection.peer_streams_left_bidi() == 0 || !self.may_ask() {
+            if connection.peer_streams_left_bidi() == 0 || !self.bursts.may_go_on() {
                 return Ok(false);
             }
             let Some(url) = self.waiting.pop_front() else {
@@ -118,7 +100,7 @@ impl Requests {
         let file = file.with_context(|| format!("cannot create {}", path.display()))?;
         self.files.insert(*stream, file);
         self.opening = None;
-        self.in_burst += 1;
+        self.bursts.add();
         Ok(true)
     }
 
@@ -146,6 +128,8 @@ impl Requests {
 #[derive(Debug, Default)]
 pub struct Responses {
     asking: BTreeMap<u64, Vec<u8>>,
+    /// Those that were asked for by a whole line, and whose stream has not ended yet.
+    asked: BTreeSet<u64>,
     pending: BTreeMap<u64, Content>,
 }
 
@@ -162,6 +146,13 @@ impl Responses {
     fn read(&mut self, connection: &mut Connection, root: &Root, stream: u64) {
         let mut buffer = [0; LONGEST_REQUEST];
         while let Ok((count, is_end)) = connection.stream_recv(stream, &mut buffer) {
+            if self.asked.contains(&stream) {
+                // The end of the stream may come by itself, after the request.
+                if is_end {
+                    self.asked.remove(&stream);
+                }
+                continue;
+            }
             let request = self.asking.entry(stream).or_default();
             request.extend_from_slice(&buffer[..count]);
             let is_complete = is_end || request.contains(&b'\n');
@@ -169,6 +160,9 @@ impl Responses {
                 continue;
             }
             let request = self.asking.remove(&stream).unwrap_or_default();
+            if !is_end {
+                self.asked.insert(stream);
+            }
             let content = path_of(&request).and_then(|path| root.find(path).ok());
             match content {
                 Some(content) => {
@@ -177,7 +171,6 @@ impl Responses {
                 // quiche says so only of a stream that has ended already.
                 None => drop(connection.stream_shutdown(stream, Shutdown::Write, MISSING)),
             }
-            return;
         }
     }
 }

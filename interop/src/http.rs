@@ -1,5 +1,6 @@
 //! The client's side of HTTP/3. The server's is that of the examples.
 
+use crate::bursts::Bursts;
 use crate::environment::file_name;
 use anyhow::{Context, Result, bail, ensure};
 use quiche::Connection;
@@ -8,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use url::{Position, Url};
 
 const AGENT: &[u8] = b"imtcp-interop";
@@ -19,6 +21,7 @@ const CHUNK: usize = 64 << 10;
 pub struct Requests {
     http: Option<h3::Connection>,
     waiting: VecDeque<Url>,
+    bursts: Bursts,
     files: BTreeMap<u64, File>,
     folder: PathBuf,
     buffer: Vec<u8>,
@@ -30,6 +33,7 @@ impl Requests {
         Self {
             http: None,
             waiting: urls.iter().cloned().collect(),
+            bursts: Bursts::new(),
             files: BTreeMap::new(),
             folder: folder.to_owned(),
             buffer: vec![0; CHUNK],
@@ -54,11 +58,19 @@ impl Requests {
         self.take(connection)
     }
 
+    /// When there may be more requests, if any wait for that.
+    pub fn next_burst(&self) -> Option<Instant> {
+        self.bursts.next().filter(|_| !self.waiting.is_empty())
+    }
+
     /// True if a request was sent.
     fn ask(&mut self, connection: &mut Connection) -> Result<bool> {
         let (Some(http), Some(url)) = (&mut self.http, self.waiting.front()) else {
             return Ok(false);
         };
+        if !self.bursts.may_go_on() {
+            return Ok(false);
+        }
         let request = [
             Header::new(b":method", b"GET"),
             Header::new(b":scheme", url.scheme().as_bytes()),
@@ -83,6 +95,7 @@ impl Requests {
         let file = file.with_context(|| format!("cannot create {}", path.display()))?;
         self.files.insert(stream, file);
         self.waiting.pop_front();
+        self.bursts.add();
         Ok(true)
     }
 

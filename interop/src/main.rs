@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "real sockets run by the real clock")]
 #![allow(clippy::disallowed_types, reason = "nothing here has to repeat itself")]
 
+mod bursts;
 mod case;
 mod client;
 mod environment;

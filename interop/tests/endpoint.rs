@@ -217,6 +217,88 @@ fn a_signal_in_the_middle_of_a_transfer_leaves_complete_logs() {
     }
 }
 
+/// A client of this test's own on one stream of HTTP/0.9.
+struct Stream {
+    connection: quiche::Connection,
+    socket: UdpSocket,
+    received: usize,
+    is_done: bool,
+}
+
+impl Stream {
+    fn connect(port: u16) -> Self {
+        let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).expect("a configuration");
+        config
+            .set_application_protos(&[b"hq-interop"])
+            .expect("a protocol");
+        config.verify_peer(false);
+        config.set_initial_max_data(1 << 20);
+        config.set_initial_max_stream_data_bidi_local(1 << 20);
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        let patience = Some(Duration::from_millis(20));
+        socket.set_read_timeout(patience).expect("a timeout");
+        let local = socket.local_addr().expect("bound");
+        let id = quiche::ConnectionId::from_ref(&[7; 16]);
+        let peer = (Ipv4Addr::LOCALHOST, port).into();
+        let connection = quiche::connect(None, &id, local, peer, &mut config).expect("it begins");
+        Self {
+            connection,
+            socket,
+            received: 0,
+            is_done: false,
+        }
+    }
+
+    fn run_until(&mut self, done: impl Fn(&Self) -> bool) {
+        let mut buffer = [0; 65_535];
+        for _ in 0..10_000 {
+            if done(self) {
+                return;
+            }
+            while let Ok((length, info)) = self.connection.send(&mut buffer) {
+                self.socket
+                    .send_to(&buffer[..length], info.to)
+                    .expect("sent");
+            }
+            match self.socket.recv_from(&mut buffer) {
+                Ok((length, from)) => {
+                    let to = self.socket.local_addr().expect("bound");
+                    let info = quiche::RecvInfo { from, to };
+                    self.connection
+                        .recv(&mut buffer[..length], info)
+                        .expect("it is valid");
+                }
+                Err(_) => self.connection.on_timeout(),
+            }
+            while let Ok((length, is_end)) = self.connection.stream_recv(0, &mut buffer) {
+                self.received += length;
+                self.is_done |= is_end;
+            }
+        }
+        panic!(
+            "{} bytes, {:?}",
+            self.received,
+            self.connection.peer_error()
+        );
+    }
+}
+
+/// quic-go's client does so.
+#[test]
+fn a_request_whose_stream_ends_later_is_answered_once_and_in_full() {
+    let mut stage = Stage::new();
+    stage.file("a", 600_000);
+    stage.serve("transfer");
+    let mut stream = Stream::connect(stage.port);
+    stream.run_until(|stream| stream.connection.is_established());
+    let asked = stream.connection.stream_send(0, b"GET /a\r\n", false);
+    assert_eq!(asked, Ok(8));
+    stream.run_until(|stream| stream.received > 10_000);
+    assert_eq!(stream.connection.stream_send(0, b"", true), Ok(0));
+    stream.run_until(|stream| stream.is_done);
+    assert_eq!(stream.received, 600_000);
+}
+
 #[test]
 fn the_runners_probe_is_answered_with_version_negotiation() {
     let mut stage = Stage::new();

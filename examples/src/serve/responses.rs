@@ -6,7 +6,6 @@ use quiche::h3::{self, Event, Header, NameValue};
 use std::collections::BTreeMap;
 
 /// The responses of one connection.
-#[expect(missing_debug_implementations, reason = "quiche's HTTP/3 connection has none")]
 pub struct Responses {
     http: h3::Connection,
     /// By stream. quiche's limit of streams bounds them.

@@ -230,18 +230,14 @@ fn zero_rtt(client: &Trace) -> Result<()> {
     Ok(())
 }
 
+/// At the server's end, where each side's first packets under the new keys are seen as well.
 fn key_update(evidence: &Evidence<'_>) -> Result<()> {
     keys_of(&evidence.client)?;
-    for (who, trace) in [
-        (From::Client, &evidence.client),
-        (From::Server, &evidence.server),
-    ] {
+    for who in [From::Client, From::Server] {
+        let trace = &evidence.untranslated;
         let rows = trace.fields(who, "quic.header_form==0", &["quic.key_phase"])?;
-        let phases: BTreeSet<&str> = rows
-            .iter()
-            .flatten()
-            .flat_map(|value| value.split(','))
-            .collect();
+        let values = rows.iter().flatten().flat_map(|value| value.split(','));
+        let phases: BTreeSet<&str> = values.collect();
         let is_new = |phase: &&str| matches!(*phase, "1" | "True");
         ensure!(
             phases.iter().any(is_new),

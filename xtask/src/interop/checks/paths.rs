@@ -46,8 +46,9 @@ pub fn rebinding(evidence: &Evidence<'_>) -> Result<()> {
         let is_first = seen.is_empty();
         if seen.insert(path.clone()) && !is_first {
             let challenge = sent.get(&number);
-            let challenge = challenge
-                .with_context(|| format!("the server's first packet to {path:?} is no challenge"))?;
+            let challenge = challenge.with_context(|| {
+                format!("the server's first packet to {path:?} is no challenge")
+            })?;
             challenges.extend(challenge.split(',').map(str::to_owned));
         }
     }
