@@ -19,6 +19,10 @@ const TICKET_PATIENCE: Duration = Duration::from_secs(5);
 /// So much has come before the client updates its keys: both phases carry data.
 const BEFORE_KEY_UPDATE: u64 = 200_000;
 
+/// A client that waits for data and has nothing to acknowledge says that it is there after so long.
+/// Behind an address translation that has forgotten its port, nothing reaches it before it speaks.
+const SILENCE: Duration = Duration::from_secs(1);
+
 /// `H3_NO_ERROR`.
 const HTTP3_NO_ERROR: u64 = 0x100;
 
@@ -104,6 +108,8 @@ struct Fetch {
     /// Until when a ticket is waited for, once the files are there.
     ticket_by: Option<Instant>,
     has_updated_keys: bool,
+    /// When something came last, or this side broke the silence.
+    spoke_at: Instant,
 }
 
 impl Fetch {
@@ -139,6 +145,7 @@ impl Fetch {
             case,
             ticket_by: None,
             has_updated_keys: false,
+            spoke_at: Instant::now(),
         })
     }
 
@@ -151,6 +158,7 @@ impl Fetch {
                 flushed = Flushed::ABatch;
             }
             session::wake(&mut self.connection, Instant::now());
+            self.break_silence();
             self.check()?;
             if self.advance()? {
                 return Ok(());
@@ -191,6 +199,15 @@ impl Fetch {
         Ok(self.connection.session().is_some() || Instant::now() >= by)
     }
 
+    fn break_silence(&mut self) {
+        let now = Instant::now();
+        if self.connection.is_established() && now >= self.spoke_at + SILENCE {
+            self.spoke_at = now;
+            // An error means that it is ending, which shows elsewhere.
+            let _ = self.connection.send_ack_eliciting();
+        }
+    }
+
     /// Once, in the middle of the transfer.
     fn update_keys(&mut self) {
         if self.case == Case::KeyUpdate
@@ -207,6 +224,9 @@ impl Fetch {
             self.connection.timeout_instant(),
             self.ticket_by,
             self.requests.next_burst(),
+            self.connection
+                .is_established()
+                .then(|| self.spoke_at + SILENCE),
         ];
         // A connection without a timer has ended, which is looked into at once.
         let next = times.into_iter().flatten().min();
@@ -223,6 +243,7 @@ impl Fetch {
             if !has_some.context("cannot receive")? {
                 return Ok(Flushed::Everything);
             }
+            self.spoke_at = Instant::now();
             if self.flush().await? == Flushed::ABatch {
                 break;
             }
