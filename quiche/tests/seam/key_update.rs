@@ -47,6 +47,13 @@ fn a_peer_that_was_made_to_follow_may_begin_the_next_update() {
     for side in [Side::Client, Side::Server, Side::Client, Side::Client] {
         assert_eq!(world.side(side).update_keys(), Ok(()), "{side:?}");
         assert_eq!(world.transfer(50_000), payload(50_000));
+        // An acknowledgement alone is not acknowledged, which the next update waits for.
+        for side in [Side::Client, Side::Server] {
+            world
+                .side(side)
+                .send_ack_eliciting()
+                .expect("it is connected");
+        }
         world.run_for(SETTLED);
     }
 }
