@@ -23,6 +23,8 @@ mod entropy;
 #[cfg(false)]
 mod extension_params;
 #[cfg(false)]
+mod key_update;
+#[cfg(false)]
 #[path = "recovery/congestion/recovery/plugin/mod.rs"]
 mod plugin;
 #[cfg(false)]

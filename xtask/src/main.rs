@@ -12,6 +12,7 @@ mod doctor;
 mod downstream;
 mod fuzz;
 mod harm;
+mod interop;
 mod neighbours;
 mod netem;
 mod public_api;
@@ -51,6 +52,9 @@ enum Chore {
     Determinism(determinism::Arguments),
     Fuzz(fuzz::Arguments),
     Harm(harm::Arguments),
+    Interop(interop::Arguments),
+    #[command(hide = true)]
+    InteropLink(interop::LinkArguments),
     Netem(netem::Arguments),
     Neighbours(neighbours::Arguments),
     #[command(hide = true)]
@@ -76,6 +80,8 @@ fn main() -> ExitCode {
         Chore::Determinism(arguments) => determinism::run(&arguments),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Harm(arguments) => harm::run(&arguments),
+        Chore::Interop(arguments) => interop::run(&arguments),
+        Chore::InteropLink(arguments) => interop::run_link(&arguments),
         Chore::Netem(arguments) => netem::run(&arguments),
         Chore::Neighbours(arguments) => neighbours::run(&arguments),
         Chore::DelayProbe(arguments) => neighbours::probe(&arguments),

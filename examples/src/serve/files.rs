@@ -12,11 +12,11 @@ const CHUNK: usize = 64 << 10;
 
 /// The folder that is served.
 #[derive(Debug)]
-pub(super) struct Root(PathBuf);
+pub struct Root(PathBuf);
 
 /// Why a request gets no file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub enum Refusal {
     /// There is no such file, or it is not below the root; nobody is told which.
     Missing,
     /// Not a GET.
@@ -24,14 +24,16 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    pub(super) fn status(self) -> &'static str {
+    /// The status of HTTP that says so.
+    pub fn status(self) -> &'static str {
         match self {
             Self::Missing => "404",
             Self::Method => "405",
         }
     }
 
-    pub(super) fn reason(self) -> &'static str {
+    /// A line for the one who asked.
+    pub fn reason(self) -> &'static str {
         match self {
             Self::Missing => "There is no such file here.\n",
             Self::Method => "Only GET is understood here.\n",
@@ -40,7 +42,11 @@ impl Refusal {
 }
 
 impl Root {
-    pub(super) fn open(folder: &Path) -> Result<Self> {
+    /// The folder, which has to be there.
+    ///
+    /// # Errors
+    /// It is not there, or is not a folder.
+    pub fn open(folder: &Path) -> Result<Self> {
         let folder = folder
             .canonicalize()
             .with_context(|| format!("cannot serve the folder {}", folder.display()))?;
@@ -53,7 +59,10 @@ impl Root {
     }
 
     /// The file that the path of a URL names.
-    pub(super) fn find(&self, path: &[u8]) -> Result<Content, Refusal> {
+    ///
+    /// # Errors
+    /// There is no such file below the root.
+    pub fn find(&self, path: &[u8]) -> Result<Content, Refusal> {
         self.open_file(path).ok_or(Refusal::Missing)
     }
 
@@ -79,7 +88,7 @@ impl Root {
 
 /// What remains of a body.
 #[derive(Debug)]
-pub(super) struct Content {
+pub struct Content {
     /// None if all of it is in `chunk`.
     file: Option<File>,
     chunk: Vec<u8>,
@@ -98,7 +107,8 @@ impl Content {
         }
     }
 
-    pub(super) fn from_text(text: &str) -> Self {
+    /// A text of one's own.
+    pub fn from_text(text: &str) -> Self {
         Self {
             file: None,
             chunk: text.as_bytes().to_vec(),
@@ -108,7 +118,7 @@ impl Content {
     }
 
     /// Bytes still to be sent.
-    pub(super) fn remaining(&self) -> u64 {
+    pub fn remaining(&self) -> u64 {
         self.remaining
     }
 
@@ -116,7 +126,7 @@ impl Content {
     ///
     /// # Errors
     /// The file cannot be read, or has become shorter.
-    pub(super) fn chunk(&mut self) -> io::Result<&[u8]> {
+    pub fn chunk(&mut self) -> io::Result<&[u8]> {
         if self.sent == self.chunk.len()
             && let Some(file) = &mut self.file
         {
@@ -129,7 +139,7 @@ impl Content {
     }
 
     /// The first `count` bytes of the chunk are sent.
-    pub(super) fn consume(&mut self, count: usize) {
+    pub fn consume(&mut self, count: usize) {
         self.sent += count;
         self.remaining -= count as u64;
     }

@@ -5,10 +5,10 @@
 //! the next datagram or the next time that a connection has named.
 
 mod client;
-mod files;
+pub mod files;
 mod options;
 mod report;
-mod responses;
+pub mod responses;
 mod routes;
 mod undertaking;
 

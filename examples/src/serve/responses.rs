@@ -6,7 +6,7 @@ use quiche::h3::{self, Event, Header, NameValue};
 use std::collections::BTreeMap;
 
 /// The responses of one connection.
-pub(super) struct Responses {
+pub struct Responses {
     http: h3::Connection,
     /// By stream. quiche's limit of streams bounds them.
     pending: BTreeMap<u64, Response>,
@@ -29,10 +29,11 @@ enum Progress {
 }
 
 impl Responses {
-    pub(super) fn begin(
-        connection: &mut Connection,
-        config: &h3::Config,
-    ) -> Result<Self, h3::Error> {
+    /// Opens HTTP/3 on a connection that takes application data.
+    ///
+    /// # Errors
+    /// quiche's; they have closed the connection.
+    pub fn begin(connection: &mut Connection, config: &h3::Config) -> Result<Self, h3::Error> {
         Ok(Self {
             http: h3::Connection::with_transport(connection, config)?,
             pending: BTreeMap::new(),
@@ -40,12 +41,13 @@ impl Responses {
         })
     }
 
-    pub(super) fn completed(&self) -> u64 {
+    /// Requests answered in full.
+    pub fn completed(&self) -> u64 {
         self.completed
     }
 
     /// Accepts the requests that have arrived.
-    pub(super) fn take_requests(&mut self, connection: &mut Connection, root: &Root) {
+    pub fn take_requests(&mut self, connection: &mut Connection, root: &Root) {
         // An error that ends the connection has closed it by itself.
         while let Ok((stream, event)) = self.http.poll(connection) {
             match event {
@@ -72,7 +74,7 @@ impl Responses {
     }
 
     /// Gives the connection as much as it takes.
-    pub(super) fn fill(&mut self, connection: &mut Connection) {
+    pub fn fill(&mut self, connection: &mut Connection) {
         let Self {
             http,
             pending,

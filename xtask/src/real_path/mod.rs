@@ -10,7 +10,7 @@
 
 mod accuracy;
 pub mod cells;
-mod emulator;
+pub mod emulator;
 mod lanes;
 mod report;
 pub mod results;

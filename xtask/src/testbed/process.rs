@@ -245,6 +245,29 @@ impl Running {
         Ok(())
     }
 
+    /// Its exit code, once it has ended within this time.
+    pub fn wait_for_code(&mut self, patience: Duration) -> Result<Option<i32>> {
+        let give_up = Instant::now() + patience;
+        loop {
+            if let Some(status) = self.exit_status()? {
+                return Ok(Some(status.code().unwrap_or(-1)));
+            }
+            if Instant::now() >= give_up {
+                return Ok(None);
+            }
+            self.glance()?;
+        }
+    }
+
+    /// Tells it to end, and kills it if it does not within [`PATIENCE`].
+    pub fn end_or_kill(mut self) -> Result<()> {
+        if self.exit_status()?.is_none() {
+            self.signal(Signal::SIGTERM)?;
+            self.wait_for_code(PATIENCE)?;
+        }
+        Ok(())
+    }
+
     fn signal(&self, signal: Signal) -> Result<()> {
         let id = Pid::from_raw(self.child.id().try_into()?);
         kill(id, signal).with_context(|| format!("cannot end {}", self.name))

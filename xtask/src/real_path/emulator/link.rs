@@ -13,6 +13,7 @@ pub struct Link {
     rate_bps: u64,
     delay_ns: u64,
     queue_bytes: usize,
+    queue_packets: usize,
     tick_ns: u64,
     /// When the last packet that was taken will have left.
     free_at_ns: u64,
@@ -47,6 +48,7 @@ impl Link {
             rate_bps,
             delay_ns,
             queue_bytes,
+            queue_packets: usize::MAX,
             tick_ns,
             free_at_ns: 0,
             remainder: 0,
@@ -57,13 +59,21 @@ impl Link {
         }
     }
 
+    /// The same with a queue that holds so many packets, whatever their size.
+    pub fn with_queue_packets(mut self, count: usize) -> Self {
+        self.queue_packets = count;
+        self
+    }
+
     /// Takes a packet, or drops it.
     pub fn arrive(&mut self, now_ns: u64, packet: Vec<u8>) {
         self.begin_transmissions(now_ns);
         if self.free_at_ns <= now_ns {
             self.free_at_ns = now_ns;
             self.remainder = 0;
-        } else if self.waiting_bytes + packet.len() > self.queue_bytes {
+        } else if self.waiting_bytes + packet.len() > self.queue_bytes
+            || self.waiting.len() >= self.queue_packets
+        {
             self.tally.dropped += 1;
             return;
         } else {
@@ -140,6 +150,15 @@ mod tests {
         link.arrive(MS, packet());
         link.arrive(MS, packet());
         assert_eq!(link.tally.dropped, 2);
+    }
+
+    #[test]
+    fn a_queue_of_packets_holds_as_many_small_ones_as_large_ones() {
+        let mut link = Link::new(RATE, 0, usize::MAX, 1).with_queue_packets(2);
+        for length in [1500, 40, 1500, 40, 1500] {
+            link.arrive(0, vec![0; length]);
+        }
+        assert_eq!(link.tally.dropped, 2, "one is being sent, two wait");
     }
 
     #[test]

@@ -8,9 +8,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "a link in real time has to know the time")]
 
-mod device;
+pub mod device;
 mod lateness;
-mod link;
+pub mod link;
 
 use std::io::ErrorKind;
 use std::net::Ipv4Addr;

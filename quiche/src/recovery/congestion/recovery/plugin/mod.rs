@@ -11,6 +11,7 @@ mod ack_requests;
 mod departure;
 mod dispatch;
 mod gate;
+mod handshake_probes;
 mod hold;
 mod marking;
 mod observed;

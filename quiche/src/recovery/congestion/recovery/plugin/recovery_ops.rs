@@ -204,6 +204,7 @@ impl RecoveryOps for PluginRecovery {
         if loss_time.is_some() {
             self.report_losses(epoch, now);
         } else {
+            self.probe_the_whole_handshake();
             self.controller.on_pto(now, self.inner.pto_count);
             self.mirror_window();
         }

@@ -1,0 +1,398 @@
+//! The server: any number of connections, over IPv4 and IPv6.
+
+use crate::case::Case;
+use crate::environment::Environment;
+use crate::hq;
+use crate::logs::Logs;
+use crate::session::{self, Flushed};
+use crate::socket::{Datagram, Socket};
+use crate::tls;
+use crate::token::Tokens;
+use crate::transport::{self, BATCH, CONNECTION_ID, DATAGRAM};
+use anyhow::{Context, Result};
+use imtcp_examples::alarm::Alarm;
+use imtcp_examples::serve::files::Root;
+use imtcp_examples::serve::responses::Responses;
+use quiche::ConnectionId;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// The largest number of connections at a time.
+const MOST_CLIENTS: usize = 1000;
+
+/// A datagram that opens a connection is at least so long (RFC 9000, section 14.1).
+const LEAST_INITIAL: usize = 1200;
+
+/// Without connections there is nothing to wake up for.
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// Serves until `shutdown` is done, then closes all connections and completes their logs.
+///
+/// # Errors
+/// A file or a folder is missing, the port is taken, or the system fails.
+pub async fn run(
+    environment: &Environment,
+    case: Case,
+    shutdown: impl Future<Output = ()>,
+) -> Result<()> {
+    let mut server = Server::open(environment, case)?;
+    tokio::pin!(shutdown);
+    let alarm = Alarm::new()?;
+    loop {
+        let next = server.turn().await?;
+        tokio::select! {
+            biased;
+            () = &mut shutdown => break,
+            readable = readable(&server.sockets) => readable?,
+            woken = alarm.wait_until(next) => woken?,
+        }
+    }
+    server.say_farewell().await;
+    Ok(())
+}
+
+/// Waits for a datagram on any of them.
+async fn readable(sockets: &[Socket]) -> std::io::Result<()> {
+    match sockets {
+        [one, other, ..] => tokio::select! {
+            readable = one.readable() => readable,
+            readable = other.readable() => readable,
+        },
+        [one] => one.readable().await,
+        [] => std::future::pending().await,
+    }
+}
+
+struct Server {
+    sockets: Vec<Socket>,
+    config: quiche::Config,
+    http: quiche::h3::Config,
+    root: Root,
+    logs: Logs,
+    /// Where the case asks for addresses to be confirmed.
+    tokens: Option<Tokens>,
+    clients: BTreeMap<u64, Client>,
+    routes: HashMap<ConnectionId<'static>, u64>,
+    /// Connections so far.
+    count: u64,
+    /// Answers that belong to no connection.
+    answers: VecDeque<(usize, Vec<u8>, quiche::SendInfo)>,
+}
+
+struct Client {
+    connection: quiche::Connection,
+    socket: usize,
+    protocol: Option<Protocol>,
+    /// Something has happened that it has not acted on yet.
+    has_work: bool,
+}
+
+enum Protocol {
+    Hq(hq::Responses),
+    Http3(Responses),
+}
+
+impl Server {
+    fn open(environment: &Environment, case: Case) -> Result<Self> {
+        let logs = Logs::open(environment)?;
+        let root = Root::open(&environment.www())?;
+        let tls = tls::server(environment, case)?;
+        let any = [
+            IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        ];
+        let mut sockets = Vec::new();
+        for address in any {
+            match Socket::bind(SocketAddr::new(address, environment.port)) {
+                Ok(socket) => sockets.push(socket),
+                // A machine may have no IPv6.
+                Err(error) if !sockets.is_empty() => eprintln!("{error:#}"),
+                Err(error) => return Err(error),
+            }
+        }
+        eprintln!("listening on port {}", environment.port);
+        let tokens = (case == Case::Retry).then(Tokens::new).transpose()?;
+        Ok(Self {
+            sockets,
+            config: transport::server(tls, case, environment.parameters, logs.has_keys())?,
+            http: quiche::h3::Config::new()?,
+            root,
+            logs,
+            tokens,
+            clients: BTreeMap::new(),
+            routes: HashMap::new(),
+            count: 0,
+            answers: VecDeque::new(),
+        })
+    }
+
+    /// Takes what has arrived, and lets every connection act that has something to do. Returns when
+    /// there is more.
+    async fn turn(&mut self) -> Result<Instant> {
+        for index in 0..self.sockets.len() {
+            self.receive(index)?;
+        }
+        while let Some((index, bytes, info)) = self.answers.pop_front() {
+            self.sockets[index]
+                .send(&bytes, &info, quiche::ecn::Mark::NotEct)
+                .await?;
+        }
+        let mut next = Instant::now() + IDLE;
+        for (number, client) in &mut self.clients {
+            let woken = session::wake(&mut client.connection, Instant::now());
+            if woken || client.has_work {
+                let socket = &self.sockets[client.socket];
+                client.has_work = client.work(socket, &self.http, &self.root).await?;
+                for id in transport::offer_identifiers(&mut client.connection)? {
+                    self.routes.insert(id, *number);
+                    client.has_work = true;
+                }
+                while let Some(id) = client.connection.retired_scid_next() {
+                    self.routes.remove(&id);
+                }
+            }
+            if client.has_work {
+                next = Instant::now();
+            } else if let Some(wake) = client.connection.timeout_instant() {
+                next = next.min(wake);
+            }
+        }
+        self.forget_closed();
+        Ok(next)
+    }
+
+    /// Their qlogs are complete then.
+    fn forget_closed(&mut self) {
+        let clients = &mut self.clients;
+        let before = clients.len();
+        clients.retain(|_, client| !client.connection.is_closed());
+        if clients.len() < before {
+            self.routes.retain(|_, number| clients.contains_key(number));
+        }
+    }
+
+    fn receive(&mut self, index: usize) -> Result<()> {
+        for _ in 0..BATCH {
+            let Self {
+                sockets, clients, ..
+            } = self;
+            let mut strangers = Vec::new();
+            let routes = &self.routes;
+            let has_some = sockets[index].try_receive(|datagram| {
+                let id = quiche::Header::from_slice(datagram.bytes, CONNECTION_ID);
+                let number = id.ok().and_then(|header| routes.get(&header.dcid));
+                match number.and_then(|number| clients.get_mut(number)) {
+                    Some(client) => client.receive(datagram),
+                    None => strangers.push(Stranger::new(&datagram)),
+                }
+            });
+            for stranger in strangers {
+                self.on_stranger(index, stranger);
+            }
+            if !has_some.context("cannot receive")? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn on_stranger(&mut self, index: usize, mut stranger: Stranger) {
+        // Two datagrams of one client may have been read together.
+        let header = quiche::Header::from_slice(&mut stranger.bytes, CONNECTION_ID);
+        let Ok(header) = header else { return };
+        let known = self.routes.get(&header.dcid).copied();
+        let number = match known {
+            Some(number) => Some(number),
+            None => match self.admit(index, &stranger, &header) {
+                Ok(number) => number,
+                Err(error) => {
+                    eprintln!("no connection for {}: {error:#}", stranger.from);
+                    None
+                }
+            },
+        };
+        if let Some(client) = number.and_then(|number| self.clients.get_mut(&number)) {
+            client.receive(stranger.datagram());
+        }
+    }
+
+    /// The number of a new connection, or none where the answer is another one or silence.
+    fn admit(
+        &mut self,
+        index: usize,
+        stranger: &Stranger,
+        header: &quiche::Header<'_>,
+    ) -> Result<Option<u64>> {
+        let is_long = header.ty != quiche::Type::Short;
+        if !is_long || stranger.bytes.len() < LEAST_INITIAL {
+            return Ok(None);
+        }
+        if !quiche::version_is_supported(header.version) {
+            if header.ty != quiche::Type::VersionNegotiation {
+                self.answer(index, stranger, |out| {
+                    quiche::negotiate_version(&header.scid, &header.dcid, out)
+                })?;
+            }
+            return Ok(None);
+        }
+        if header.ty != quiche::Type::Initial || self.clients.len() == MOST_CLIENTS {
+            return Ok(None);
+        }
+        let Some(tokens) = &self.tokens else {
+            return self.accept(index, stranger, header, None).map(Some);
+        };
+        let client = stranger.from.ip();
+        let token = header.token.as_deref().unwrap_or_default();
+        if let Some(original) = tokens.open(client, &header.dcid, token) {
+            return self
+                .accept(index, stranger, header, Some(original))
+                .map(Some);
+        }
+        let ours = transport::connection_id()?;
+        let token = tokens.seal(client, &ours, &header.dcid)?;
+        self.answer(index, stranger, |out| {
+            quiche::retry(
+                &header.scid,
+                &header.dcid,
+                &ours,
+                &token,
+                header.version,
+                out,
+            )
+        })?;
+        Ok(None)
+    }
+
+    fn answer(
+        &mut self,
+        index: usize,
+        stranger: &Stranger,
+        write: impl FnOnce(&mut [u8]) -> quiche::Result<usize>,
+    ) -> Result<()> {
+        let mut bytes = vec![0; DATAGRAM];
+        let length = write(&mut bytes)?;
+        bytes.truncate(length);
+        let info = quiche::SendInfo {
+            from: stranger.to,
+            to: stranger.from,
+            at: Instant::now(),
+        };
+        self.answers.push_back((index, bytes, info));
+        Ok(())
+    }
+
+    fn accept(
+        &mut self,
+        index: usize,
+        stranger: &Stranger,
+        header: &quiche::Header<'_>,
+        original: Option<ConnectionId<'static>>,
+    ) -> Result<u64> {
+        // After a Retry the client uses the identifier that it was given there.
+        let ours = match &original {
+            Some(_) => header.dcid.clone().into_owned(),
+            None => transport::connection_id()?,
+        };
+        let (local, peer) = (stranger.to, stranger.from);
+        let mut connection =
+            quiche::accept(&ours, original.as_ref(), local, peer, &mut self.config)?;
+        self.logs.attach(&mut connection)?;
+        self.count += 1;
+        self.routes.insert(ours, self.count);
+        self.routes
+            .insert(header.dcid.clone().into_owned(), self.count);
+        let client = Client {
+            connection,
+            socket: index,
+            protocol: None,
+            has_work: true,
+        };
+        self.clients.insert(self.count, client);
+        Ok(self.count)
+    }
+
+    /// Dropping the connections completes their qlogs.
+    async fn say_farewell(mut self) {
+        for client in self.clients.values_mut() {
+            // Errors mean that it is closing already, or that it cannot be reached.
+            let _ = client.connection.close(true, 0, b"the server ends");
+            let socket = &self.sockets[client.socket];
+            let _ = session::flush(&mut client.connection, socket).await;
+        }
+    }
+}
+
+impl Client {
+    fn receive(&mut self, datagram: Datagram<'_>) {
+        session::receive(&mut self.connection, datagram);
+        self.has_work = true;
+    }
+
+    /// Sends what may leave, then answers requests, then sends what came of that. True if there is
+    /// more to send at once.
+    async fn work(
+        &mut self,
+        socket: &Socket,
+        http: &quiche::h3::Config,
+        root: &Root,
+    ) -> Result<bool> {
+        if session::flush(&mut self.connection, socket).await? == Flushed::ABatch {
+            return Ok(true);
+        }
+        self.answer(http, root);
+        let flushed = session::flush(&mut self.connection, socket).await?;
+        Ok(flushed == Flushed::ABatch)
+    }
+
+    fn answer(&mut self, http: &quiche::h3::Config, root: &Root) {
+        let connection = &mut self.connection;
+        let takes_data = connection.is_established() || connection.is_in_early_data();
+        if !takes_data || connection.is_closed() || connection.is_draining() {
+            return;
+        }
+        if self.protocol.is_none() {
+            self.protocol = match connection.application_proto() {
+                // What fails has closed the connection with the error to send.
+                b"h3" => Responses::begin(connection, http).ok().map(Protocol::Http3),
+                _ => Some(Protocol::Hq(hq::Responses::default())),
+            };
+        }
+        match &mut self.protocol {
+            Some(Protocol::Hq(responses)) => responses.advance(connection, root),
+            Some(Protocol::Http3(responses)) => {
+                responses.take_requests(connection, root);
+                responses.fill(connection);
+            }
+            None => {}
+        }
+    }
+}
+
+/// A datagram of no connection.
+struct Stranger {
+    bytes: Vec<u8>,
+    from: SocketAddr,
+    to: SocketAddr,
+    mark: quiche::ecn::Mark,
+}
+
+impl Stranger {
+    fn new(datagram: &Datagram<'_>) -> Self {
+        Self {
+            bytes: datagram.bytes.to_vec(),
+            from: datagram.from,
+            to: datagram.to,
+            mark: datagram.mark,
+        }
+    }
+
+    fn datagram(&mut self) -> Datagram<'_> {
+        Datagram {
+            bytes: &mut self.bytes,
+            from: self.from,
+            to: self.to,
+            mark: self.mark,
+        }
+    }
+}
