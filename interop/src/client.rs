@@ -73,7 +73,7 @@ fn connections(case: Case, requests: &[Url]) -> Vec<&[Url]> {
 }
 
 enum Requests {
-    Hq(hq::Requests),
+    Hq(Box<hq::Requests>),
     Http3(Box<http::Requests>),
 }
 
@@ -136,7 +136,7 @@ impl Fetch {
         let folder = environment.downloads();
         let requests = match case == Case::Http3 || environment.parameters.http3 {
             true => Requests::Http3(Box::new(http::Requests::new(urls, &folder))),
-            false => Requests::Hq(hq::Requests::new(urls, &folder)),
+            false => Requests::Hq(Box::new(hq::Requests::new(urls, &folder))),
         };
         Ok(Self {
             socket,
