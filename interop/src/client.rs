@@ -73,8 +73,8 @@ fn connections(case: Case, requests: &[Url]) -> Vec<&[Url]> {
 }
 
 enum Requests {
-    Hq(hq::Requests),
-    Http3(http::Requests),
+    Hq(Box<hq::Requests>),
+    Http3(Box<http::Requests>),
 }
 
 impl Requests {
@@ -135,8 +135,8 @@ impl Fetch {
         logs.attach(&mut connection)?;
         let folder = environment.downloads();
         let requests = match case == Case::Http3 || environment.parameters.http3 {
-            true => Requests::Http3(http::Requests::new(urls, &folder)),
-            false => Requests::Hq(hq::Requests::new(urls, &folder)),
+            true => Requests::Http3(Box::new(http::Requests::new(urls, &folder))),
+            false => Requests::Hq(Box::new(hq::Requests::new(urls, &folder))),
         };
         Ok(Self {
             socket,

@@ -90,7 +90,7 @@ struct Client {
 
 enum Protocol {
     Hq(hq::Responses),
-    Http3(Responses),
+    Http3(Box<Responses>),
 }
 
 impl Server {
@@ -354,7 +354,9 @@ impl Client {
         if self.protocol.is_none() {
             self.protocol = match connection.application_proto() {
                 // What fails has closed the connection with the error to send.
-                b"h3" => Responses::begin(connection, http).ok().map(Protocol::Http3),
+                b"h3" => Responses::begin(connection, http)
+                    .ok()
+                    .map(|responses| Protocol::Http3(Box::new(responses))),
                 _ => Some(Protocol::Hq(hq::Responses::default())),
             };
         }
