@@ -106,8 +106,8 @@ pub trait CongestionController: Debug + Send + Sync + Any {
         None
     }
 
-    /// Whether routers may mark packets instead of dropping them. It is asked once. Packets then leave with ECT(0) as
-    /// long as marks come back as they should, if the application writes
+    /// Whether routers may mark packets instead of dropping them. It is asked once. Packets then
+    /// leave with ECT(0) as long as marks come back as they should, if the application writes
     /// [`sent_mark()`](crate::Connection::sent_mark) into its IP headers. Marks are told as
     /// [`AckReceived::ecn_ce`](super::AckReceived::ecn_ce).
     fn takes_marks(&self) -> bool {

@@ -139,8 +139,9 @@ impl Faults {
     }
 
     /// A packet at the server's end as if the client had never moved, and without padding behind
-    /// its last QUIC packet. Where the client's identifiers are empty, tshark 4.0 loses a connection
-    /// that moves, and takes such padding for a packet with a number far ahead of all others.
+    /// its last QUIC packet. Where the client's identifiers are empty, tshark 4.0 loses a
+    /// connection that moves, and takes such padding for a packet with a number far ahead of all
+    /// others.
     pub fn untranslated(&self, way: Way, packet: &[u8]) -> Vec<u8> {
         let mut packet = packet.to_vec();
         let which = way.clients_end();

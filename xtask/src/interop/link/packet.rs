@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn padding_behind_the_last_packet_is_cut_off_and_nothing_else() {
-        // An Initial packet with ids of 1 and 2 bytes, a token of 1 and 5 bytes, a Handshake packet.
+        // An Initial packet with ids of 1 and 2 bytes, a token of 1 and 5 bytes; a Handshake one.
         let initial = [
             0xc0, 0, 0, 0, 1, 1, 9, 2, 9, 9, 1, 7, 0x40, 5, 1, 2, 3, 4, 0,
         ];
