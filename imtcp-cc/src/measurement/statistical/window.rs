@@ -129,8 +129,8 @@ struct Blocks {
     index: Option<u64>,
     sum: f64,
     views: f64,
-    /// The number of blocks, their mean, and the squares about it (Welford). Those at either end may
-    /// be cut.
+    /// The number of blocks, their mean, and the squares about it (Welford). The first and the last
+    /// may be cut.
     count: f64,
     mean: f64,
     squares: f64,
