@@ -17,6 +17,7 @@ pub mod streams;
 pub mod summary;
 pub mod table;
 mod told;
+mod whole;
 pub mod write;
 
 pub use error::Error;

@@ -3,6 +3,7 @@
 use super::header::Dialect;
 use super::parse::Raw;
 use crate::error::Position;
+use crate::whole::whole;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use std::borrow::Cow;
@@ -68,13 +69,7 @@ pub(crate) struct Number(pub(crate) f64);
 impl Number {
     /// As a count; what is no count becomes the nearest one.
     pub(crate) fn count(self) -> u64 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "the cast saturates"
-        )]
-        let count = self.0 as u64;
-        count
+        whole(self.0)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Figures that are kept up while a log is read. They are of all values, however few of them are
 //! drawn, and take the same memory for every log.
 
+use crate::whole::whole;
+
 /// Figures of all values of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
@@ -99,12 +101,8 @@ impl Histogram {
             self.counts.resize(CLASSES, 0);
         }
         let class = (value / LOWEST).max(1.0).ln() / CLASS.ln();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "it is no less than zero, and the cast saturates"
-        )]
-        let class = (class as usize).min(CLASSES - 1);
+        let class = usize::try_from(whole(class)).unwrap_or(usize::MAX);
+        let class = class.min(CLASSES - 1);
         self.counts[class] += 1;
         self.count += 1;
         self.least = self.least.min(value);
@@ -144,13 +142,7 @@ impl Histogram {
 /// The index of the value at this share of so many values in their order, by nearest rank.
 pub(crate) fn rank(count: u64, share: f64) -> Option<u64> {
     let last = count.checked_sub(1)? as f64;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "it is rounded, and no less than zero"
-    )]
-    let rank = (last * share.clamp(0.0, 1.0)).round() as u64;
-    Some(rank)
+    Some(whole((last * share.clamp(0.0, 1.0)).round()))
 }
 
 #[cfg(test)]
