@@ -1,6 +1,7 @@
 //! The client: one connection after the other, each with the requests that the case gives it.
 
 use crate::case::Case;
+use crate::downloads::Downloads;
 use crate::environment::Environment;
 use crate::logs::Logs;
 use crate::session::{self, Flushed};
@@ -85,17 +86,10 @@ impl Requests {
         }
     }
 
-    fn next_burst(&self) -> Option<Instant> {
+    fn downloads(&self) -> &Downloads {
         match self {
-            Self::Hq(requests) => requests.next_burst(),
-            Self::Http3(requests) => requests.next_burst(),
-        }
-    }
-
-    fn are_done(&self) -> bool {
-        match self {
-            Self::Hq(requests) => requests.are_done(),
-            Self::Http3(requests) => requests.are_done(),
+            Self::Hq(requests) => &requests.downloads,
+            Self::Http3(requests) => &requests.downloads,
         }
     }
 }
@@ -187,7 +181,7 @@ impl Fetch {
         self.requests.advance(&mut self.connection)?;
         transport::offer_identifiers(&mut self.connection)?;
         self.update_keys();
-        if !self.requests.are_done() {
+        if !self.requests.downloads().are_done() {
             return Ok(false);
         }
         if !matches!(self.case, Case::Resumption | Case::ZeroRtt) {
@@ -223,7 +217,7 @@ impl Fetch {
         let times = [
             self.connection.timeout_instant(),
             self.ticket_by,
-            self.requests.next_burst(),
+            self.requests.downloads().next_burst(),
             self.connection
                 .is_established()
                 .then(|| self.spoke_at + SILENCE),

@@ -1,16 +1,12 @@
 //! HTTP/0.9 over QUIC, as the runner has it: `GET /name` and the end of the stream; the answer is
 //! the file and the end of the stream.
 
-use crate::bursts::Bursts;
-use crate::environment::file_name;
+use crate::downloads::Downloads;
 use anyhow::{Context, Result, bail};
 use imtcp_examples::serve::files::{Content, Root};
 use quiche::{Connection, Error, Shutdown};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use url::Url;
 
 /// The error code of a stream whose file is not there.
@@ -19,39 +15,23 @@ const MISSING: u64 = 0x1;
 /// The longest request that is read: a name of 255 bytes, encoded.
 const LONGEST_REQUEST: usize = 2048;
 
-/// How much is read of a stream at a time.
-const CHUNK: usize = 64 << 10;
-
 /// The requests of a connection.
 #[derive(Debug)]
 pub struct Requests {
-    waiting: VecDeque<Url>,
-    bursts: Bursts,
-    /// The request that is being written, and how much of it is.
-    opening: Option<(u64, Url, usize)>,
+    pub downloads: Downloads,
+    /// The stream of the request that is being written, and how much of it is.
+    opening: Option<(u64, usize)>,
     next_stream: u64,
-    files: BTreeMap<u64, File>,
-    folder: PathBuf,
-    buffer: Vec<u8>,
 }
 
 impl Requests {
     /// These files, into `folder`.
     pub fn new(urls: &[Url], folder: &Path) -> Self {
         Self {
-            waiting: urls.iter().cloned().collect(),
-            bursts: Bursts::new(),
+            downloads: Downloads::new(urls, folder),
             opening: None,
             next_stream: 0,
-            files: BTreeMap::new(),
-            folder: folder.to_owned(),
-            buffer: vec![0; CHUNK],
         }
-    }
-
-    /// Whether all files are there.
-    pub fn are_done(&self) -> bool {
-        self.waiting.is_empty() && self.opening.is_none() && self.files.is_empty()
     }
 
     /// Asks for what may be asked for now, and takes what has come.
@@ -66,24 +46,20 @@ impl Requests {
         Ok(())
     }
 
-    /// When there may be more requests, if any wait for that.
-    pub fn next_burst(&self) -> Option<Instant> {
-        self.bursts.next().filter(|_| !self.waiting.is_empty())
-    }
-
     /// True if a request was written to its end.
     fn ask(&mut self, connection: &mut Connection) -> Result<bool> {
+        let may_open = connection.peer_streams_left_bidi() > 0 && self.downloads.may_go_on();
+        let Some(url) = self.downloads.next() else {
+            return Ok(false);
+        };
         if self.opening.is_none() {
-            if connection.peer_streams_left_bidi() == 0 || !self.bursts.may_go_on() {
+            if !may_open {
                 return Ok(false);
             }
-            let Some(url) = self.waiting.pop_front() else {
-                return Ok(false);
-            };
-            self.opening = Some((self.next_stream, url, 0));
+            self.opening = Some((self.next_stream, 0));
             self.next_stream += 4;
         }
-        let Some((stream, url, written)) = &mut self.opening else {
+        let Some((stream, written)) = &mut self.opening else {
             return Ok(false);
         };
         let request = format!("GET {}\r\n", url.path());
@@ -95,30 +71,23 @@ impl Requests {
         if *written < request.len() {
             return Ok(false);
         }
-        let path = self.folder.join(file_name(url)?);
-        let file = File::create(&path);
-        let file = file.with_context(|| format!("cannot create {}", path.display()))?;
-        self.files.insert(*stream, file);
+        self.downloads.on_asked(*stream)?;
         self.opening = None;
-        self.bursts.add();
         Ok(true)
     }
 
     fn take(&mut self, connection: &mut Connection, stream: u64) -> Result<()> {
         loop {
-            let (count, is_end) = match connection.stream_recv(stream, &mut self.buffer) {
-                Ok(received) => received,
+            match connection.stream_recv(stream, self.downloads.buffer()) {
+                Ok((count, is_end)) => {
+                    self.downloads.take(stream, count)?;
+                    if is_end {
+                        self.downloads.on_end(stream);
+                        return Ok(());
+                    }
+                }
                 Err(Error::Done) => return Ok(()),
                 Err(error) => bail!("the server does not send what was asked for: {error}"),
-            };
-            let Some(file) = self.files.get_mut(&stream) else {
-                return Ok(());
-            };
-            file.write_all(&self.buffer[..count])
-                .context("cannot write a file")?;
-            if is_end {
-                self.files.remove(&stream);
-                return Ok(());
             }
         }
     }

@@ -1,30 +1,18 @@
 //! The client's side of HTTP/3. The server's is that of the examples.
 
-use crate::bursts::Bursts;
-use crate::environment::file_name;
+use crate::downloads::Downloads;
 use anyhow::{Context, Result, bail, ensure};
 use quiche::Connection;
 use quiche::h3::{self, Event, Header, NameValue};
-use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::path::Path;
 use url::{Position, Url};
 
 const AGENT: &[u8] = b"imtcp-interop";
 
-/// How much is read of a body at a time.
-const CHUNK: usize = 64 << 10;
-
 /// The requests of a connection.
 pub struct Requests {
     http: Option<h3::Connection>,
-    waiting: VecDeque<Url>,
-    bursts: Bursts,
-    files: BTreeMap<u64, File>,
-    folder: PathBuf,
-    buffer: Vec<u8>,
+    pub downloads: Downloads,
 }
 
 impl Requests {
@@ -32,17 +20,8 @@ impl Requests {
     pub fn new(urls: &[Url], folder: &Path) -> Self {
         Self {
             http: None,
-            waiting: urls.iter().cloned().collect(),
-            bursts: Bursts::new(),
-            files: BTreeMap::new(),
-            folder: folder.to_owned(),
-            buffer: vec![0; CHUNK],
+            downloads: Downloads::new(urls, folder),
         }
-    }
-
-    /// Whether all files are there.
-    pub fn are_done(&self) -> bool {
-        self.waiting.is_empty() && self.files.is_empty()
     }
 
     /// Asks for what may be asked for now, and takes what has come.
@@ -58,19 +37,14 @@ impl Requests {
         self.take(connection)
     }
 
-    /// When there may be more requests, if any wait for that.
-    pub fn next_burst(&self) -> Option<Instant> {
-        self.bursts.next().filter(|_| !self.waiting.is_empty())
-    }
-
     /// True if a request was sent.
     fn ask(&mut self, connection: &mut Connection) -> Result<bool> {
-        let (Some(http), Some(url)) = (&mut self.http, self.waiting.front()) else {
-            return Ok(false);
-        };
-        if !self.bursts.may_go_on() {
+        if !self.downloads.may_go_on() {
             return Ok(false);
         }
+        let (Some(http), Some(url)) = (&mut self.http, self.downloads.next()) else {
+            return Ok(false);
+        };
         let request = [
             Header::new(b":method", b"GET"),
             Header::new(b":scheme", url.scheme().as_bytes()),
@@ -90,12 +64,7 @@ impl Requests {
             ) => return Ok(false),
             Err(error) => return Err(error).with_context(|| format!("cannot ask for {url}")),
         };
-        let path = self.folder.join(file_name(url)?);
-        let file = File::create(&path);
-        let file = file.with_context(|| format!("cannot create {}", path.display()))?;
-        self.files.insert(stream, file);
-        self.waiting.pop_front();
-        self.bursts.add();
+        self.downloads.on_asked(stream)?;
         Ok(true)
     }
 
@@ -112,15 +81,12 @@ impl Requests {
                     ensure!(status == b"200", "the server answers with status {text}");
                 }
                 Ok((stream, Event::Data)) => {
-                    let Some(file) = self.files.get_mut(&stream) else {
-                        continue;
-                    };
-                    while let Ok(count) = http.recv_body(connection, stream, &mut self.buffer) {
-                        file.write_all(&self.buffer[..count])
-                            .context("cannot write a file")?;
+                    let downloads = &mut self.downloads;
+                    while let Ok(count) = http.recv_body(connection, stream, downloads.buffer()) {
+                        downloads.take(stream, count)?;
                     }
                 }
-                Ok((stream, Event::Finished)) => drop(self.files.remove(&stream)),
+                Ok((stream, Event::Finished)) => self.downloads.on_end(stream),
                 Ok((_, Event::Reset(code))) => bail!("the server gave a file up: {code:#x}"),
                 Ok((_, Event::PriorityUpdate | Event::GoAway)) => {}
                 Err(h3::Error::Done) => return Ok(()),

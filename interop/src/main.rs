@@ -7,6 +7,7 @@
 mod bursts;
 mod case;
 mod client;
+mod downloads;
 mod environment;
 mod hq;
 mod http;
