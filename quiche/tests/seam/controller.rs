@@ -1,6 +1,7 @@
 //! A controller that follows a script and writes down what it is told.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -130,6 +131,8 @@ pub struct Scripted {
     /// How often it was asked for an IMMEDIATE_ACK and for a request.
     pub immediate_asked: u32,
     pub frequency_asked: u32,
+    /// How often it was asked whether it takes marks.
+    pub marks_asked: AtomicU32,
     /// Packets that were to be acknowledged at once.
     pub immediate: Vec<u64>,
     wants_immediate: bool,
@@ -155,6 +158,7 @@ impl Scripted {
             peer_acks: Vec::new(),
             immediate_asked: 0,
             frequency_asked: 0,
+            marks_asked: AtomicU32::new(0),
             immediate: Vec::new(),
             wants_immediate: false,
             next: None,
@@ -284,6 +288,7 @@ impl CongestionController for Scripted {
     }
 
     fn takes_marks(&self) -> bool {
+        self.marks_asked.fetch_add(1, Ordering::Relaxed);
         self.script.takes_marks
     }
 

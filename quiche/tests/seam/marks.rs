@@ -1,12 +1,13 @@
 //! ECN from one end to the other: what packets say, what routers make of it, what comes back.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use quiche::cc::PacketSpace;
 use quiche::ecn::Mark;
 
-use crate::controller::{factory, Policy, Script};
-use crate::world::{base_config, payload, server_config, Fate, Side, World, DELAY};
+use crate::controller::{factory, Policy, Script, Scripted};
+use crate::world::{base_config, payload, server_config, Fate, Passage, Side, World, DELAY};
 
 fn script() -> Script {
     Script::new(Policy::Free).takes_marks()
@@ -24,7 +25,11 @@ fn world(script: Script, router: fn(Side, usize, Mark) -> Mark) -> World {
 
 /// What the datagrams of a side said.
 fn said(world: &World, side: Side) -> Vec<Mark> {
-    let of_side = world.trace.iter().filter(|passage| passage.from == side);
+    said_in(&world.trace, side)
+}
+
+fn said_in(trace: &[Passage], side: Side) -> Vec<Mark> {
+    let of_side = trace.iter().filter(|passage| passage.from == side);
     of_side.map(|passage| passage.mark).collect()
 }
 
@@ -55,6 +60,7 @@ fn a_path_that_keeps_marks_carries_them_on_every_packet() {
     let client = self::said(&world, Side::Client);
     assert!(client.iter().all(|mark| *mark == Mark::NotEct));
     assert!(told(&world).iter().all(|ce| *ce == Some(0)));
+    assert_eq!(world.controller().marks_asked.load(Ordering::Relaxed), 1);
 }
 
 #[test]
@@ -80,7 +86,7 @@ fn marks_of_congestion_are_counted_and_told() {
 }
 
 #[test]
-fn a_path_that_takes_marks_off_gets_ten_and_no_more() {
+fn a_path_that_takes_marks_off_gets_none_after_its_first_acknowledgement() {
     let bleached = |_, _, _| Mark::NotEct;
     let world = world(script(), bleached);
     let said = said(&world, Side::Server);
@@ -88,6 +94,32 @@ fn a_path_that_takes_marks_off_gets_ten_and_no_more() {
     assert!((1..=10).contains(&count), "{count}");
     assert!(said[count..].iter().all(|mark| *mark == Mark::NotEct));
     assert!(told(&world).iter().all(Option::is_none));
+}
+
+#[test]
+fn ten_packets_test_a_path_and_the_next_wait_for_the_answer() {
+    // Early data is what leaves most of before anything is acknowledged.
+    let mut world = World::resumed(script());
+    world.run_until("an answer has come and data has followed it", |world| {
+        let open = !world.client.is_established() || world.elapsed() < DELAY * 4;
+        // The first packet opens the way for early data.
+        let _ = world.client.stream_send(0, &payload(30_000), false);
+        !open
+    });
+    let said = said(&world, Side::Client);
+    let runs: Vec<&[Mark]> = said.chunk_by(|a, b| a == b).collect();
+    let [tested, waiting, capable] = runs[..] else {
+        panic!("{said:?}");
+    };
+    // Two packets share the second datagram: the rest of the hello and the first early data.
+    let client = world.client.congestion_controller::<Scripted>();
+    let sent = &client.expect("the client's").sent;
+    let spaces: Vec<PacketSpace> = sent[..3].iter().map(|packet| packet.space).collect();
+    let hello = PacketSpace::Initial;
+    assert_eq!(spaces, [hello, hello, PacketSpace::Application]);
+    assert_eq!((tested[0], tested.len()), (Mark::Ect0, 10 - 1));
+    assert!(waiting.len() > 1, "{said:?}");
+    assert!(capable.len() > 1, "{said:?}");
 }
 
 #[test]

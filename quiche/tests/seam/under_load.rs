@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use quiche::cc::Release;
-use quiche::Config;
 
 use crate::controller::{factory, Policy, Script, Scripted};
-use crate::world::{base_config, payload, server_config, Fate, Sending, Side, World, DELAY};
+use crate::world::{base_config, payload, server_config, Fate, Sending, Side, World};
 
 #[test]
 fn many_streams_share_the_releases() {
@@ -50,32 +49,13 @@ fn many_streams_share_the_releases() {
     }
 }
 
-/// A server's configuration that takes early data from sessions of another connection.
-fn resuming() -> Config {
-    let mut config = base_config();
-    config.enable_early_data();
-    config.set_ticket_key(&[7; 48]).expect("a key of that size");
-    config
-}
-
 /// What `SSL_get_early_data_reason()` of BoringSSL says of early data that was taken.
 const ACCEPTED: u32 = 2;
 
 #[test]
 fn early_data_is_held_and_accepted() {
-    let mut first = World::between(resuming(), base_config(), 1);
-    first.run_for(DELAY * 2);
-    let session = first.client.session().expect("a ticket came").to_vec();
-    drop(first);
-
     let gap = Duration::from_millis(2);
-    let mut client = server_config(factory(Script::new(Policy::Paced(gap))));
-    client.enable_early_data();
-    let mut world = World::of_both(resuming(), client, 2);
-    world
-        .client
-        .set_session(&session)
-        .expect("it is well-formed");
+    let mut world = World::resumed(Script::new(Policy::Paced(gap)));
     // As much as the initial window takes, which is more than leaves before the server answers.
     let data = payload(30_000);
     let (mut written, mut received, mut early) = (0, Vec::new(), 0);

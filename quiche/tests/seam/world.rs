@@ -11,6 +11,7 @@ use quiche::{Config, Connection, ConnectionId, Error, RecvInfo};
 
 use crate::controller::{factory, Script, Scripted};
 
+mod resumed;
 mod sending;
 
 pub use sending::Sending;

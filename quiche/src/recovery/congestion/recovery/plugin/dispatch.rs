@@ -87,7 +87,7 @@ impl Recovery {
     pub(crate) fn begin_datagram(&mut self) -> Mark {
         match self {
             Self::Plugin(plugin) => {
-                let wanted = plugin.controller.takes_marks();
+                let wanted = || plugin.controller.takes_marks();
                 match plugin
                     .marking
                     .begin_datagram(wanted, plugin.inner.pto_count)

@@ -47,14 +47,15 @@ struct Space {
 }
 
 impl Marking {
-    /// A datagram is begun. Returns whether it says that marks are taken.
-    pub(super) fn begin_datagram(&mut self, wanted: bool, timeouts: u32) -> bool {
+    /// A datagram is begun. Returns whether it says that marks are taken. `wanted` asks the
+    /// controller.
+    pub(super) fn begin_datagram(&mut self, wanted: impl FnOnce() -> bool, timeouts: u32) -> bool {
         let is_tested = self.tested >= TESTED_PACKETS || timeouts >= TESTED_TIMEOUTS;
         if self.progress == Progress::Testing && is_tested {
             self.progress = Progress::Waiting;
         }
         let may = matches!(self.progress, Progress::Testing | Progress::Capable);
-        self.marks = *self.wanted.get_or_insert(wanted) && may;
+        self.marks = *self.wanted.get_or_insert_with(wanted) && may;
         self.marks
     }
 
