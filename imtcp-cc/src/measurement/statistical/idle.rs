@@ -9,8 +9,10 @@
 //! This is far less sharp than the gaps, because each stretch is one sample. So it speaks only
 //! where it contradicts them: where the gaps say more than it allows.
 
+use super::CAPACITY_DOUBT;
 use super::arrivals::{Arrivals, SPAN, Span};
 use super::window::BLOCK_95;
+use crate::estimate::{Estimate, Flags};
 use crate::units::{Bandwidth, Timestamp};
 use std::time::Duration;
 
@@ -45,26 +47,31 @@ pub(super) struct IdleView {
     pub(super) low: Bandwidth,
     pub(super) high: Bandwidth,
     pub(super) at: Timestamp,
+    /// At most [`IdleView::LONGEST`].
+    pub(super) window: Duration,
 }
 
 impl IdleView {
-    pub(super) const WINDOW: Duration = SPAN.saturating_mul(SPANS);
+    pub(super) const LONGEST: Duration = SPAN.saturating_mul(SPANS);
 
     /// What the newest second of `arrivals` says of a link of this capacity; `None` if that is
     /// nothing.
     pub(super) fn of(arrivals: &Arrivals, capacity: Bandwidth, now: Timestamp) -> Option<Self> {
         let capacity = capacity.as_bps_f64();
         let mut sum = Span::default();
+        let mut length = 0;
         let newest = arrivals.backwards();
-        newest
-            .take_while(|(reach, _)| *reach <= u64::from(SPANS))
-            .for_each(|(_, span)| sum.add(span));
+        for (reach, span) in newest.take_while(|(reach, _)| *reach <= u64::from(SPANS)) {
+            length = reach;
+            sum.add(span);
+        }
         let is_pushed =
             sum.pushed > 1 && f64::from(sum.pushed) > PUSHED_SHARE * f64::from(sum.gaps);
         if sum.gaps < FEWEST || is_pushed || sum.arrived_s <= 0.0 {
             return None;
         }
         let [low, available, most] = sum.available(capacity)?;
+        let bound = capacity * (1.0 + CAPACITY_DOUBT);
         let spread = BLOCK_95 * deviation(arrivals, capacity);
         let systematic = SYSTEMATIC_SHARE * available;
         let half =
@@ -73,9 +80,27 @@ impl IdleView {
             available: Bandwidth::from_bps_f64(available),
             most: Bandwidth::from_bps_f64(most),
             low: Bandwidth::from_bps_f64(available - half(available - low)),
-            high: Bandwidth::from_bps_f64((available + half(most - available)).min(capacity)),
+            high: Bandwidth::from_bps_f64((available + half(most - available)).min(bound)),
             at: arrivals.newest().min(now),
+            window: SPAN * u32::try_from(length).unwrap_or(SPANS),
         })
+    }
+
+    /// Whether a value is more than this one and chance explain.
+    pub(super) fn refutes(&self, estimate: &Estimate) -> bool {
+        self.at >= estimate.at && estimate.available > self.most
+    }
+
+    /// An estimate of this alone.
+    pub(super) fn estimate(&self, flags: Flags) -> Estimate {
+        Estimate {
+            at: self.at,
+            available: self.available,
+            low: self.low,
+            high: self.high,
+            window: self.window,
+            flags,
+        }
     }
 }
 

@@ -54,8 +54,11 @@ const MOST_SLICES: usize = 1024;
 /// The fewest slices with samples that make an estimate.
 const FEWEST_SLICES: usize = 8;
 
-/// The least half width of an interval, as a share of the estimate. The capacity is known to about
-/// half a per cent, and the window's edges cut packets.
+/// The capacity is known to this share of it.
+const CAPACITY_DOUBT: f64 = 0.005;
+
+/// The least half width of an interval, as a share of the estimate. The capacity is in doubt
+/// ([`CAPACITY_DOUBT`]), and the window's edges cut packets.
 const SYSTEMATIC_SHARE: f64 = 0.015;
 
 /// Others give way if the gaps within our bursts say that more is available than what our packets
@@ -81,6 +84,8 @@ pub struct StatisticalEstimator {
     /// The first slice of the present level, and whether the level began with a change.
     level_start: u64,
     changed: bool,
+    /// Since when the link has had its capacity, if that has changed.
+    link_since: Option<Timestamp>,
     application_limited: bool,
     /// What sets the echoes' time, and by how much the times may be off; zero if the data sets
     /// them.
@@ -105,6 +110,7 @@ impl StatisticalEstimator {
             scratch: Vec::with_capacity(MOST_SLICES),
             level_start: 0,
             changed: false,
+            link_since: None,
             application_limited: false,
             timing: EchoTiming::Own,
             jitter: Duration::ZERO,
@@ -149,9 +155,11 @@ impl StatisticalEstimator {
         self.link = Some(Link::new(capacity, packet));
         self.cut(packet);
         if let Some(since) = since {
+            self.link_since = Some(since);
             self.level_start = self.slices.index_of(since);
             self.changed = true;
             self.slices.forget_before(self.level_start);
+            self.arrivals.clear();
         }
     }
 
@@ -189,32 +197,31 @@ impl StatisticalEstimator {
             self.collect(capacity, present);
         }
         self.look_at_coverage();
-        let estimate = self.estimate(echoed.min(now), capacity)?;
-        Some(self.unrefuted(estimate, now, capacity))
+        let idle =
+            IdleView::of(&self.arrivals, capacity, now).filter(|_| self.timing == EchoTiming::Own);
+        match (self.estimate(echoed.min(now), capacity), idle) {
+            (Some(estimate), Some(view)) if view.refutes(&estimate) => {
+                let excess = estimate.available.saturating_sub(view.most);
+                Some(Estimate {
+                    flags: Flags {
+                        elastic: excess > capacity.scaled(GIVEN_WAY),
+                        ..estimate.flags
+                    },
+                    ..view.estimate(estimate.flags)
+                })
+            }
+            (Some(estimate), _) => Some(estimate),
+            (None, Some(view)) if self.has_just_changed(now) => {
+                Some(view.estimate(self.flags(view.window)))
+            }
+            (None, _) => None,
+        }
     }
 
-    /// The estimate of gaps, or what is said by packets after stretches without any of ours if they
-    /// refute it.
-    fn unrefuted(&self, estimate: Estimate, now: Timestamp, capacity: Bandwidth) -> Estimate {
-        let view = IdleView::of(&self.arrivals, capacity, now)
-            .filter(|view| self.timing == EchoTiming::Own && view.at >= estimate.at)
-            .filter(|view| estimate.available > view.most);
-        let Some(view) = view else {
-            return estimate;
-        };
-        let excess = estimate.available.saturating_sub(view.most);
-        let flags = Flags {
-            elastic: excess > capacity.scaled(GIVEN_WAY),
-            ..estimate.flags
-        };
-        Estimate {
-            at: view.at,
-            available: view.available,
-            low: view.low,
-            high: view.high,
-            window: IdleView::WINDOW,
-            flags,
-        }
+    /// Whether the link has just changed. Until gaps tell of it, packets after stretches do.
+    fn has_just_changed(&self, now: Timestamp) -> bool {
+        self.link_since
+            .is_some_and(|since| now.saturating_since(since) <= IdleView::LONGEST)
     }
 
     /// The estimate of a sender whose packets wait all the time. Single spans may read a little
@@ -304,14 +311,20 @@ impl StatisticalEstimator {
             at,
             available: Bandwidth::from_bps_f64(available),
             low: Bandwidth::from_bps_f64(available - half),
-            high: Bandwidth::from_bps_f64(available + half).min(capacity),
+            high: Bandwidth::from_bps_f64(available + half)
+                .min(capacity.scaled(1.0 + CAPACITY_DOUBT)),
             window,
-            flags: Flags {
-                application_limited: self.application_limited,
-                aggregated_acks: self.timing != EchoTiming::Own,
-                changed: self.changed && window < LONGEST_WINDOW / 2,
-                ..Flags::default()
-            },
+            flags: self.flags(window),
+        }
+    }
+
+    /// The flags of a value over `window`.
+    fn flags(&self, window: Duration) -> Flags {
+        Flags {
+            application_limited: self.application_limited,
+            aggregated_acks: self.timing != EchoTiming::Own,
+            changed: self.changed && window < LONGEST_WINDOW / 2,
+            ..Flags::default()
         }
     }
 }
@@ -338,6 +351,7 @@ impl Estimator for StatisticalEstimator {
         self.slices.clear();
         self.level_start = 0;
         self.changed = false;
+        self.link_since = None;
         self.arrivals.clear();
         self.link_covered = false;
     }
