@@ -55,6 +55,28 @@ fn steady_video_has_its_rate_and_leaves_the_rest_to_its_neighbours() {
 }
 
 #[test]
+fn a_live_source_is_told_in_time_when_the_next_rung_of_its_ladder_is_free_and_when_not() {
+    for source in ["frames", "keyframes", "rests 7 to 9 s"] {
+        let carriers = "imtcp;imtcp, not measuring";
+        let only = [("source", source), ("path", "alone"), ("carrier", carriers)];
+        let (sweep, cells) = compared("ladder", &only, 30);
+        let [measuring, not] = &cells[..] else {
+            panic!("two carriers: {cells:?}");
+        };
+        let free = value(&sweep, measuring, "free after s").middle;
+        assert!(free <= 1.0, "{source}: {cells:?}");
+        let not_any_more = value(&sweep, measuring, "not any more after s").middle;
+        assert!(not_any_more <= 0.5, "{source}: {cells:?}");
+
+        let delay = |cell| value(&sweep, cell, "frame delay ms (p95)").middle;
+        assert!(delay(measuring) <= delay(not) + 5.0, "{source}: {cells:?}");
+        let change = |column| value(&sweep, measuring, column).change.expect("a change");
+        assert!(change("Mbit/s") >= -0.005, "{source}: {cells:?}");
+        assert!(change("sent MB") <= 0.005, "{source}: {cells:?}");
+    }
+}
+
+#[test]
 fn headroom_above_a_slow_source_is_known_in_time_and_costs_nothing() {
     for path in ["frames, 10 Mbit/s, 20 ms", "chunks, 50 Mbit/s, 100 ms"] {
         let (sweep, cells) = compared("m1", &[("path", path)], 23);

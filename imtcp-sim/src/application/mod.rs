@@ -41,7 +41,12 @@ impl Driver {
     pub(crate) fn new(application: Application) -> Self {
         Self(match application {
             Application::Bulk { size, send_buffer } => Kind::Bulk(Bulk::new(size, send_buffer)),
-            Application::Periodic { rate, period } => Kind::Periodic(Periodic::new(rate, period)),
+            Application::Periodic {
+                rate,
+                period,
+                keyframes,
+                pause,
+            } => Kind::Periodic(Periodic::new(rate, period, keyframes, pause)),
             Application::Player {
                 rate,
                 period,
@@ -86,6 +91,14 @@ impl Driver {
             Kind::Periodic(periodic) => periodic.made(),
             Kind::Player(player) => player.made(),
             Kind::Datagrams(datagrams) => datagrams.made(),
+        }
+    }
+
+    /// The bursts of a source that makes some: when each was made, and the bytes of all up to it.
+    pub(crate) fn bursts(&self) -> &[(Timestamp, u64)] {
+        match &self.0 {
+            Kind::Periodic(periodic) => periodic.bursts(),
+            Kind::Bulk(_) | Kind::Player(_) | Kind::Datagrams(_) => &[],
         }
     }
 

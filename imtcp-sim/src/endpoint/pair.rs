@@ -9,7 +9,7 @@ use super::{CLIENT, Departures, Moment, SERVER, Tap, config, connection_id, ecn}
 use crate::application::{Driver, Progress};
 use crate::network::{Datagram, Ecn, FlowId, Owner, Packet, Stamp};
 use crate::random::Random;
-use crate::scenario::{Controller, Flow, Stack};
+use crate::scenario::{Application, Controller, Flow, Stack};
 use imtcp_cc::quiche::{Detail, Factory};
 use imtcp_cc::units::{Bytes, Timestamp};
 use std::io::Write;
@@ -76,9 +76,9 @@ impl Pair {
             client_host: Host::new(flow.receiver.host, random("client")),
             paced_by_caller: flow.controller == Controller::Bbr2,
             application: Driver::new(flow.application),
-            delivery: match flow.imtcp.promise() {
-                Some(_) => Delivery::with_course(),
-                None => Delivery::default(),
+            delivery: match (flow.imtcp.promise(), flow.application) {
+                (Some(_), _) | (_, Application::Periodic { .. }) => Delivery::with_course(),
+                _ => Delivery::default(),
             },
             tap,
             departures: None,
@@ -361,6 +361,12 @@ impl Pair {
                 },
             }),
         }
+    }
+
+    /// The quantile `at` (0 to 1) of the seconds from making a burst until the client had read all
+    /// of it; `None` where the application makes none, or none has come.
+    pub fn burst_delay(&self, at: f64) -> Option<f64> {
+        self.delivery.delay_quantile(self.application.bursts(), at)
     }
 
     /// When one side needs service: its connection, or its application.

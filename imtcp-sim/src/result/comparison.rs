@@ -2,8 +2,9 @@
 
 use super::{FlowResult, RivalShare, RunResult};
 use crate::scenario::{Baseline, Column, Sweep, Value};
-use crate::score::{Reading, found, shares_of_truth};
+use crate::score::{Crossings, Reading, crossings, found, shares_of_truth};
 use crate::statistics::{median, quantile_of_sorted};
+use std::time::Duration;
 
 /// One run of one cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +73,7 @@ impl ComparedCell {
                     let sum: f64 = values.iter().sum();
                     (!values.is_empty()).then(|| sum / values.len() as f64)
                 }
+                Value::Rise | Value::Fall => values.last().copied(),
                 _ => median(values.clone()),
             };
             Some(Compared {
@@ -147,12 +149,27 @@ fn value(column: &Column, result: &RunResult) -> Option<f64> {
             let seconds = found.map(|at| at.map_or(f64::INFINITY, |at| at.as_secs_f64()));
             seconds.max_by(f64::total_cmp)
         }
+        Value::Rise => longest(&column_crossings(column, first()?)?.up),
+        Value::Fall => longest(&column_crossings(column, first()?)?.down),
+        Value::BurstDelay => first()?.burst_delay_p95_ms,
         Value::Reading => {
             let flow = first()?;
             median(shares_of_truth(&readings(flow), &flow.reference)).map(|share| share * 100.0)
         }
         Value::Error => Some(first()?.score.mare? * 100.0),
     }
+}
+
+/// How soon a flow's estimates cross the column's rung.
+fn column_crossings(column: &Column, flow: &FlowResult) -> Option<Crossings> {
+    let rung_bps = column.rung_bps? as f64;
+    Some(crossings(&flow.floors(), &flow.reference, rung_bps))
+}
+
+/// In seconds; infinite for never.
+fn longest(times: &[Option<Duration>]) -> Option<f64> {
+    let seconds = |time: &Option<Duration>| time.map_or(f64::INFINITY, |time| time.as_secs_f64());
+    times.iter().map(seconds).max_by(f64::total_cmp)
 }
 
 fn of_rivals(

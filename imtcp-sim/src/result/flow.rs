@@ -7,7 +7,7 @@ use crate::endpoint::{Pair, Said};
 use crate::network::FlowId;
 use crate::record::Snapshot;
 use crate::scenario::Nominal;
-use crate::score::{LEAST_SHARE, Reference, Sample, Score, score};
+use crate::score::{Floor, LEAST_SHARE, Reference, Sample, Score, score};
 use crate::simulation::Simulation;
 use imtcp_cc::EstimatorKind;
 use imtcp_cc::event::Event;
@@ -54,6 +54,9 @@ pub struct FlowResult {
     pub acknowledgement_datagrams: u64,
     /// The time at which a transfer of known size was complete, in seconds.
     pub completed_s: Option<f64>,
+    /// The 95th percentile of the time from making a frame or a chunk until the client has read all
+    /// of it, in ms. What had not come at the end of the run is left out.
+    pub burst_delay_p95_ms: Option<f64>,
     /// Why the connection ended before the run did. None if it did not.
     pub ended: Option<String>,
     /// What the estimates are measured against.
@@ -147,11 +150,28 @@ impl FlowResult {
                 .delivery()
                 .completed
                 .map(|at| rounded(at.as_secs_f64())),
+            burst_delay_p95_ms: pair.burst_delay(0.95).map(|delay| rounded(delay * 1e3)),
             ended: ended(pair, settings.stop),
             reference,
             snapshots: simulation.record().of(flow.0).to_vec(),
             events,
         }
+    }
+}
+
+impl FlowResult {
+    /// The lower end of the interval over time. A lower bound counts, and it is zero where nothing
+    /// is said.
+    pub(super) fn floors(&self) -> Vec<Floor> {
+        let floor = |said: &Said| match said.event {
+            Event::EstimateUpdated {
+                estimator: EstimatorKind::Statistical,
+                estimate,
+            } => Some((said.now, estimate.low.as_bps_f64())),
+            Event::EstimateWithdrawn { .. } => Some((said.now, 0.0)),
+            _ => None,
+        };
+        self.events.iter().filter_map(floor).collect()
     }
 }
 

@@ -1,9 +1,10 @@
 //! `application = { ... }`: what a flow has to send, and when.
 
+use super::Section;
 use super::error::{Complaint, ScenarioError};
 use super::quantity;
 use super::reader::Entry;
-use imtcp_cc::units::{Bandwidth, Bytes};
+use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use std::fmt;
 use std::time::Duration;
 
@@ -25,6 +26,10 @@ pub enum Application {
         rate: Bandwidth,
         /// From one burst to the next.
         period: Duration,
+        /// Which bursts are larger than the others.
+        keyframes: Option<Keyframes>,
+        /// When the source rests.
+        pause: Option<Pause>,
     },
     /// A stored video that a player fetches: the next chunk once the one before has come and the
     /// player's buffer has room for it.
@@ -47,6 +52,24 @@ pub enum Application {
     },
 }
 
+/// Larger frames among others: those that do not build on the frames before them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keyframes {
+    /// One of so many frames, beginning with the first, is one.
+    pub every: u32,
+    /// It has so many times the size of another one.
+    pub times: u32,
+}
+
+/// A time in which a source makes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// Its beginning.
+    pub from: Timestamp,
+    /// Its end.
+    pub to: Timestamp,
+}
+
 impl fmt::Display for Application {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -60,7 +83,21 @@ impl fmt::Display for Application {
                     None => Ok(()),
                 }
             }
-            Self::Periodic { rate, period } => write!(f, "{rate}, a burst every {period:?}"),
+            Self::Periodic {
+                rate,
+                period,
+                keyframes,
+                pause,
+            } => {
+                write!(f, "{rate}, a burst every {period:?}")?;
+                if let Some(Keyframes { every, times }) = keyframes {
+                    write!(f, ", one of {every} {times} times as large")?;
+                }
+                match pause {
+                    Some(_) => write!(f, ", with a pause"),
+                    None => Ok(()),
+                }
+            }
             Self::Player {
                 rate,
                 period,
@@ -103,13 +140,13 @@ const KINDS: &[(&str, Kind)] = &[
 pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
     let mut section = entry.section()?;
     let kind = section.required("kind", "\"bulk\"")?.choice(KINDS)?;
-    let bytes = |section: &mut super::Section<'_>, key| {
+    let bytes = |section: &mut Section<'_>, key| {
         let entry = section.optional(key);
         entry
             .map(|entry| entry.quantity(quantity::size))
             .transpose()
     };
-    let rate = |section: &mut super::Section<'_>| {
+    let rate = |section: &mut Section<'_>| {
         let entry = section.required("rate", "\"2 Mbit/s\"")?;
         entry.quantity(quantity::rate_above_zero)
     };
@@ -126,6 +163,8 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
             Application::Periodic {
                 rate,
                 period: Duration::from_secs_f64(1.0 / per_second),
+                keyframes: keyframes(&mut section)?,
+                pause: pause(&mut section)?,
             }
         }
         Kind::Chunks => Application::Periodic {
@@ -133,6 +172,8 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
             period: section
                 .required("period", "\"4 s\"")?
                 .quantity(quantity::span_above_zero)?,
+            keyframes: None,
+            pause: pause(&mut section)?,
         },
         Kind::Player => {
             let rate = rate(&mut section)?;
@@ -163,4 +204,35 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
     };
     section.finish()?;
     Ok(application)
+}
+
+/// `keyframes = { every = 60, times = 5 }`.
+fn keyframes(section: &mut Section<'_>) -> Result<Option<Keyframes>, ScenarioError> {
+    let Some(entry) = section.optional("keyframes") else {
+        return Ok(None);
+    };
+    let mut section = entry.section()?;
+    let keyframes = Keyframes {
+        every: section.required("every", "60")?.count(1..=100_000)?,
+        times: section.required("times", "5")?.count(1..=1000)?,
+    };
+    section.finish()?;
+    Ok(Some(keyframes))
+}
+
+/// `pause = { from = "4 s", to = "7 s" }`.
+fn pause(section: &mut Section<'_>) -> Result<Option<Pause>, ScenarioError> {
+    let Some(entry) = section.optional("pause") else {
+        return Ok(None);
+    };
+    let mut section = entry.section()?;
+    let at = |entry: Entry<'_>| entry.quantity(quantity::span).map(Timestamp::from_origin);
+    let from = at(section.required("from", "\"4 s\"")?)?;
+    let to = at(section.required("to", "\"7 s\"")?)?;
+    if to <= from {
+        let remedy = "let `to` be later than `from`";
+        return Err(entry.reject(Complaint::new("the pause ends before it begins", remedy)));
+    }
+    section.finish()?;
+    Ok(Some(Pause { from, to }))
 }

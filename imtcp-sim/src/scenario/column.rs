@@ -1,7 +1,9 @@
 //! `[[column]]` of a sweep: what its table shows of each cell besides slots.
 
 use super::error::{Complaint, ScenarioError};
+use super::quantity;
 use super::reader::Section;
+use imtcp_cc::units::Bandwidth;
 
 /// A column of a sweep's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +17,8 @@ pub struct Column {
     pub beside: Option<String>,
     /// What is shown.
     pub value: Value,
+    /// The rate in bit/s that the path has room for, or not.
+    pub rung_bps: Option<u64>,
     /// Whether the change against the sweep's baseline is shown, too.
     pub change: bool,
 }
@@ -56,6 +60,14 @@ pub enum Value {
     /// Seconds from the start or a step until the available bandwidth is known within 20 % and
     /// stays so. The longest of these times counts.
     TimeToFind,
+    /// Seconds from a step of the truth above a rung until the lower end of the interval is above
+    /// it, too: the longest of the run. Of a cell, the longest of its runs.
+    Rise,
+    /// The same downward.
+    Fall,
+    /// The 95th percentile of the time from making a frame or a chunk until the client has read
+    /// all of it, in ms.
+    BurstDelay,
     /// The median of the readings of the path, in per cent of the truth.
     Reading,
     /// The mean error of the estimates, in per cent of the truth.
@@ -78,6 +90,9 @@ const VALUES: &[(&str, Value)] = &[
     ("overshoot", Value::Overshoot),
     ("overshoot p95", Value::OvershootP95),
     ("time to find", Value::TimeToFind),
+    ("rise", Value::Rise),
+    ("fall", Value::Fall),
+    ("burst delay", Value::BurstDelay),
     ("reading", Value::Reading),
     ("error", Value::Error),
 ];
@@ -108,6 +123,17 @@ pub(super) fn read(mut section: Section<'_>) -> Result<Column, ScenarioError> {
         };
         return Err(section.reject(Complaint::new(problem, remedy)));
     }
+    let rung = section.optional("rung");
+    let rung = rung
+        .map(|rung| rung.quantity(quantity::rate_above_zero))
+        .transpose()?;
+    if rung.is_some() != matches!(value, Value::Rise | Value::Fall) {
+        let (problem, remedy) = match rung {
+            None => ("across which rate?", "add rung = \"4 Mbit/s\""),
+            Some(_) => ("this is about no rung", "leave `rung` out"),
+        };
+        return Err(section.reject(Complaint::new(problem, remedy)));
+    }
     let change = section.optional("change");
     let change = change.map_or(Ok(false), |change| change.boolean())?;
     let name = name.to_owned();
@@ -117,6 +143,7 @@ pub(super) fn read(mut section: Section<'_>) -> Result<Column, ScenarioError> {
         flow,
         beside,
         value,
+        rung_bps: rung.map(Bandwidth::as_bps),
         change,
     })
 }

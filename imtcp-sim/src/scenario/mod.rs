@@ -25,7 +25,7 @@ mod recorded;
 mod sweep;
 mod traffic;
 
-pub use application::Application;
+pub use application::{Application, Keyframes, Pause};
 pub use column::{Column, Value};
 pub use description::Description;
 pub use error::ScenarioError;

@@ -95,6 +95,13 @@ fn errors_say_where_what_and_how_to_mend_it() {
              write a number and its unit, such as \"90 ms\"",
         ),
         (
+            "{ kind = \"bulk\" }",
+            "{ kind = \"chunks\", rate = \"1 Mbit/s\", period = \"1 s\", \
+             pause = { from = \"4 s\", to = \"4 s\" } }",
+            "bad.toml:21:77: flow.main.application.pause: the pause ends before it begins; \
+             let `to` be later than `from`",
+        ),
+        (
             "controller = \"reno\"",
             "controller = \"imtcp\"\nimtcp = { stream_packets = 2 }",
             "bad.toml:21:9: flow.main.imtcp: stream_packets is 2; it must be 3 to 64; \

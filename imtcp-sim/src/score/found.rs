@@ -47,7 +47,7 @@ pub fn shares_of_truth(readings: &[Reading], reference: &Reference) -> Vec<f64> 
 
 type Phase = (Timestamp, Timestamp);
 
-fn phases(reference: &Reference) -> Vec<Phase> {
+pub(super) fn phases(reference: &Reference) -> Vec<Phase> {
     let (start, end) = reference.life;
     let edges: Vec<Timestamp> = std::iter::once(start)
         .chain(reference.steps.iter().copied())

@@ -8,10 +8,12 @@
 
 mod found;
 mod nominal;
+mod rung;
 mod settle;
 
 pub use found::{Reading, found, shares_of_truth};
 pub(crate) use nominal::LEAST_SHARE;
+pub use rung::{Crossings, Floor, crossings};
 
 use crate::truth::Available;
 use imtcp_cc::units::Timestamp;

@@ -177,3 +177,28 @@ fn found_is_from_when_on_all_readings_are_near_until_the_next_step() {
     let shares = shares_of_truth(&late, &reference);
     assert_eq!((shares.len(), shares[0], shares[199]), (200, 0.2, 1.0));
 }
+
+#[test]
+fn a_floor_crosses_a_rung_when_it_is_first_on_the_side_of_the_truth() {
+    let reference = stepping(10);
+    let down = |floors: &[Floor], rung| {
+        let crossings = crossings(floors, &reference, rung);
+        assert_eq!(crossings.up, [], "the truth falls");
+        crossings.down
+    };
+    let floors = [
+        (at_ms(500), 45.0),
+        (at_ms(10_400), 28.0),
+        (at_ms(11_000), 45.0),
+    ];
+    assert_eq!(down(&floors, 40.0), [Some(Duration::from_millis(400))]);
+    assert_eq!(
+        down(&floors[..1], 40.0),
+        [None],
+        "it says that 45 are free until the end"
+    );
+    let low = [(at_ms(500), 20.0)];
+    assert_eq!(down(&low, 40.0), [Some(Duration::ZERO)], "it never said so");
+    assert_eq!(down(&[], 40.0), [Some(Duration::ZERO)], "nothing was said");
+    assert_eq!(down(&floors, 60.0), [], "the truth never was above it");
+}

@@ -106,6 +106,16 @@ fn what_is_wrong_with_columns_is_said() {
         ("flow = \"main\"\n", "", "of which flow?"),
         (
             "value = \"lost\"",
+            "value = \"rise\"",
+            "across which rate?",
+        ),
+        (
+            "value = \"lost\"",
+            "value = \"lost\"\nrung = \"4 Mbit/s\"",
+            "this is about no rung",
+        ),
+        (
+            "value = \"lost\"",
             "value = \"cross delay\"",
             "this is about no flow",
         ),
