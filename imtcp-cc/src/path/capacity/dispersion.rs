@@ -9,6 +9,7 @@
 
 mod jitter;
 mod level;
+mod looks;
 mod memory;
 mod piles;
 
@@ -16,6 +17,7 @@ use crate::path::ack::EchoGap;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use jitter::EchoJitter;
 use level::{Call, Gone, Level};
+use looks::Looks;
 use memory::Memory;
 use piles::Piles;
 use std::time::Duration;
@@ -41,8 +43,8 @@ const CHECKED_GAPS: u32 = 128;
 /// that waited upstream.
 const MOST_STRETCH: f64 = 2.2;
 
-/// The number of new dispersions between two looks at the piles. A look searches the whole memory.
-const LOOK_EVERY: usize = 32;
+/// A look that finds the capacity within this share of the one before has found nothing new.
+const SAME_SHARE: f64 = 0.005;
 
 /// The fewest dispersions for a first estimate.
 const FEWEST: usize = 4;
@@ -79,7 +81,7 @@ pub struct DispersionCapacity {
     jitter: EchoJitter,
     /// The average time over which the latest dispersions were read, in seconds.
     read_s: f64,
-    unseen: usize,
+    looks: Looks,
     capacity: Option<Bandwidth>,
     level: Level,
     /// How many gaps in a row were too long.
@@ -140,7 +142,7 @@ impl DispersionCapacity {
             memory: Memory::new(),
             jitter: EchoJitter::new(),
             read_s: 0.0,
-            unseen: 0,
+            looks: Looks::default(),
             capacity: None,
             level: Level::default(),
             too_long: 0,
@@ -159,7 +161,7 @@ impl DispersionCapacity {
         self.memory.clear();
         self.jitter.clear();
         self.read_s = 0.0;
-        self.unseen = 0;
+        self.looks = Looks::default();
         self.capacity = None;
         self.level = Level::default();
         self.stretch = Stretch::default();
@@ -206,19 +208,15 @@ impl DispersionCapacity {
         }
         let dispersion = self.read(gap, &times)?;
         self.memory.push(dispersion.nanos_per_byte);
-        self.unseen += 1;
+        let is_due = self.looks.is_due();
         let call = self.call(&dispersion);
         if let Call::MayBeGone(gone) = call
             && let Some(slower) = self.slower(&gone)
         {
             return Some(slower);
         }
-        let due = match self.capacity {
-            None => 1,
-            Some(_) if call == Call::MayBeExceeded => 1,
-            Some(_) => LOOK_EVERY,
-        };
-        if self.unseen < due || self.memory.len() < FEWEST {
+        let is_due = is_due || self.capacity.is_none() || call == Call::MayBeExceeded;
+        if !is_due || self.memory.len() < FEWEST {
             return None;
         }
         self.look()
@@ -250,7 +248,7 @@ impl DispersionCapacity {
             return None;
         }
         self.memory.keep_newest(gone.newest);
-        self.unseen = 0;
+        self.looks = Looks::default();
         self.stretch = Stretch::default();
         self.capacity = Some(found);
         let level = std::mem::take(&mut self.level);
@@ -262,11 +260,17 @@ impl DispersionCapacity {
 
     /// Looks at all dispersions in memory.
     fn look(&mut self) -> Option<NewCapacity> {
-        self.unseen = 0;
         self.memory.sort();
         let found = self.piles().capacity(self.memory.sorted(), self.capacity);
         let since = self.level.faster_since();
         self.level.on_look();
+        let is_same = |before: Bandwidth, found: Bandwidth| {
+            let (before, found) = (before.as_bps_f64(), found.as_bps_f64());
+            (found - before).abs() <= SAME_SHARE * before
+        };
+        let seen = self.capacity.zip(found);
+        self.looks
+            .on_look(seen.is_some_and(|(before, found)| is_same(before, found)));
         let found = found?;
         let before = self.capacity.replace(found);
         if before == Some(found) {

@@ -104,11 +104,7 @@ fn what_is_wrong_with_columns_is_said() {
             "did you mean `lost`?",
         ),
         ("flow = \"main\"\n", "", "of which flow?"),
-        (
-            "value = \"lost\"",
-            "value = \"rise\"",
-            "across which rate?",
-        ),
+        ("value = \"lost\"", "value = \"rise\"", "across which rate?"),
         (
             "value = \"lost\"",
             "value = \"lost\"\nrung = \"4 Mbit/s\"",

@@ -6,6 +6,7 @@
 //! that follow each other is the negative variance of the hosts' lateness. It shows jitters far
 //! below the time that the link needs for a packet.
 
+use super::looks::Looks;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -15,9 +16,6 @@ const DISPERSIONS: usize = 256;
 /// The number of products in memory, and the fewest that tell a covariance.
 const PRODUCTS: usize = 512;
 const FEWEST: usize = 64;
-
-/// The number of dispersions between two looks.
-const LOOK_EVERY: usize = 32;
 
 /// Dispersions farther from the middle than this share of it hold a packet of others.
 const NEAR: f64 = 0.35;
@@ -35,7 +33,7 @@ pub(super) struct EchoJitter {
     dispersions: VecDeque<f64>,
     pairs: VecDeque<Pair>,
     scratch: Vec<f64>,
-    unseen: usize,
+    looks: Looks,
     middle: Option<f64>,
     /// The packet that ended the last dispersion, and that dispersion.
     last: Option<(u64, f64)>,
@@ -48,7 +46,7 @@ impl EchoJitter {
             dispersions: VecDeque::with_capacity(DISPERSIONS),
             pairs: VecDeque::with_capacity(PRODUCTS),
             scratch: Vec::with_capacity(DISPERSIONS),
-            unseen: 0,
+            looks: Looks::default(),
             middle: None,
             last: None,
             deviation: Duration::ZERO,
@@ -58,7 +56,7 @@ impl EchoJitter {
     pub(super) fn clear(&mut self) {
         self.dispersions.clear();
         self.pairs.clear();
-        self.unseen = 0;
+        self.looks = Looks::default();
         self.middle = None;
         self.last = None;
         self.deviation = Duration::ZERO;
@@ -90,9 +88,7 @@ impl EchoJitter {
             let pair = ((before - middle) * bytes, (dispersion - middle) * bytes);
             self.pairs.push_back(pair);
         }
-        self.unseen += 1;
-        if self.unseen == LOOK_EVERY {
-            self.unseen = 0;
+        if self.looks.is_due() {
             self.look();
         }
     }
@@ -103,11 +99,14 @@ impl EchoJitter {
         let half = self.scratch.len() / 2;
         let (_, middle, _) = self.scratch.select_nth_unstable_by(half, f64::total_cmp);
         self.middle = Some(*middle);
-        self.deviation = covariance(&self.pairs)
+        let found = covariance(&self.pairs)
             .filter(|found| found.value < -SIGNIFICANT * found.error)
             .map_or(Duration::ZERO, |found| {
                 Duration::from_secs_f64(libm::sqrt(-found.value) / 1e9)
             });
+        // Hosts that are late are so by changing times.
+        self.looks.on_look(found.is_zero());
+        self.deviation = found;
     }
 }
 

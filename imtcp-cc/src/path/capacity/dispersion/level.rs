@@ -24,7 +24,7 @@ const FOREIGN_PACKETS: [(f64, f64); 2] = [(1.75, 2.2), (2.6, 3.2)];
 /// How many of them are looked at.
 const NEWEST: usize = 32;
 const _: () = assert!(
-    NEWEST <= super::LOOK_EVERY,
+    NEWEST <= super::memory::FEW,
     "`Memory::newest` has no more room"
 );
 

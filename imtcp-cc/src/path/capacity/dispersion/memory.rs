@@ -1,11 +1,15 @@
 //! The latest dispersions, in ascending order when they are looked at.
 //!
-//! They are looked at seldom, and few are new then. So the new ones are sorted by themselves, and
-//! moved in together, in place of those that are too old. To sort all of them for each look, or to
-//! keep them sorted all the time, would cost more.
+//! They are looked at seldom. If few are new then, the new ones are sorted by themselves, and moved
+//! in together, in place of those that are too old. To sort all of them would cost more, and so
+//! would keeping them sorted all the time. If many are new, all are sorted.
 
-use super::{LOOK_EVERY, MEMORY};
+use super::MEMORY;
+use super::looks::MOST as MOST_FRESH;
 use std::collections::VecDeque;
+
+/// So many new ones are few.
+pub(super) const FEW: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Memory {
@@ -23,11 +27,11 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn new() -> Self {
         Self {
-            all: VecDeque::with_capacity(MEMORY + LOOK_EVERY),
+            all: VecDeque::with_capacity(MEMORY + MOST_FRESH),
             fresh: 0,
             sorted: Vec::with_capacity(MEMORY),
-            coming: Vec::with_capacity(LOOK_EVERY),
-            going: Vec::with_capacity(LOOK_EVERY),
+            coming: Vec::with_capacity(FEW),
+            going: Vec::with_capacity(FEW),
         }
     }
 
@@ -43,7 +47,7 @@ impl Memory {
     }
 
     pub(super) fn push(&mut self, dispersion: f64) {
-        if self.fresh == LOOK_EVERY {
+        if self.fresh == MOST_FRESH {
             self.sort();
         }
         self.all.push_back(dispersion);
@@ -75,6 +79,10 @@ impl Memory {
 
     /// Brings the order up to date.
     pub(super) fn sort(&mut self) {
+        if self.fresh > FEW {
+            self.keep_newest(MEMORY);
+            return;
+        }
         let (known, old) = (self.all.len() - self.fresh, self.all.len() - self.len());
         self.coming.clear();
         self.coming.extend(self.all.range(known..));
