@@ -82,6 +82,9 @@ pub struct Flags {
     /// rivals with a congestion window do. `available` is what is idle besides what this
     /// connection has. A flow that takes more may get more, at their expense.
     pub elastic: bool,
+    /// `available` is what the path gives a flow whose packets wait, however fast it sends: its
+    /// share, where a queue serves flows in turn.
+    pub share: bool,
     /// Nothing is known but what was just delivered. At least `low` is available, `available` says
     /// no more than that, and `high` is [`Bandwidth::MAX`].
     pub lower_bound: bool,
@@ -96,6 +99,7 @@ impl Flags {
             (self.out_of_range, "out_of_range"),
             (self.changed, "changed"),
             (self.elastic, "elastic"),
+            (self.share, "share"),
             (self.lower_bound, "lower_bound"),
         ]
         .into_iter()

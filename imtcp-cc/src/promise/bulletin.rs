@@ -152,7 +152,8 @@ fn estimate_to_words(estimate: Option<Estimate>) -> [u64; ESTIMATE_WORDS] {
                 | u64::from(flags.out_of_range) << 2
                 | u64::from(flags.changed) << 3
                 | u64::from(flags.lower_bound) << 4
-                | u64::from(flags.elastic) << 5,
+                | u64::from(flags.elastic) << 5
+                | u64::from(flags.share) << 6,
         ]
     })
 }
@@ -172,6 +173,7 @@ fn estimate_from_words(words: [u64; ESTIMATE_WORDS]) -> Option<Estimate> {
             out_of_range: flag(2),
             changed: flag(3),
             elastic: flag(5),
+            share: flag(6),
             lower_bound: flag(4),
         },
     })

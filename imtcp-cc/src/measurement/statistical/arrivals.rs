@@ -57,6 +57,10 @@ pub(super) struct Span {
     pub(super) arrived_s: f64,
     /// The time in which packets of ours certainly waited.
     pub(super) waiting_s: f64,
+    /// What arrived in that time, and over which time it had been sent.
+    pub(super) waiting_bits: f64,
+    pub(super) waiting_sent_s: f64,
+    pub(super) waiting_packets: u32,
     /// How many gaps were pushed together.
     pub(super) pushed: u32,
     /// The stretches in which none of our packets was served or waited.
@@ -77,6 +81,9 @@ impl Span {
         self.bits += other.bits;
         self.arrived_s += other.arrived_s;
         self.waiting_s += other.waiting_s;
+        self.waiting_bits += other.waiting_bits;
+        self.waiting_sent_s += other.waiting_sent_s;
+        self.waiting_packets += other.waiting_packets;
         self.pushed += other.pushed;
         self.away_s += other.away_s;
         self.seen_s += other.seen_s;
@@ -158,6 +165,9 @@ impl Arrivals {
         span.arrived_s += arrived_s;
         if gap.waited >= arrived.max(jitter * JITTERS) {
             span.waiting_s += arrived_s;
+            span.waiting_bits += gap.bytes.as_bits_f64();
+            span.waiting_sent_s += gap.sent_gap().as_secs_f64();
+            span.waiting_packets += gap.packets;
         }
         if let Some(link) = link {
             let least_s = span.least_wait_s.unwrap_or(f64::INFINITY);

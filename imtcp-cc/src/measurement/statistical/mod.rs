@@ -9,11 +9,13 @@
 //! this, because it would choose the gaps by their outcome.
 //!
 //! While our own packets wait all the time, what arrives is what the others leave (`full.rs`). How
-//! often our packets find the link idle refutes gaps beside others who give way (`idle.rs`).
+//! often our packets find the link idle refutes gaps beside others who give way (`idle.rs`). Where a
+//! queue serves flows in turn, the pace of our waiting packets is our share (`given.rs`).
 
 mod arrivals;
 mod change;
 mod full;
+mod given;
 mod idle;
 mod slices;
 mod window;
@@ -174,7 +176,9 @@ impl StatisticalEstimator {
     /// An estimate from all gaps up to `now`.
     pub fn report(&mut self, now: Timestamp) -> Option<Estimate> {
         let full = self.full_estimate(now);
-        let estimate = full.or_else(|| self.estimate_of_slices(now))?;
+        let estimate = full
+            .or_else(|| self.given_estimate(now))
+            .or_else(|| self.estimate_of_slices(now))?;
         let is_news = self.latest.is_none_or(|latest| latest.at < estimate.at);
         self.latest = Some(estimate);
         is_news.then_some(estimate)
@@ -236,6 +240,18 @@ impl StatisticalEstimator {
         }
         estimate.flags.aggregated_acks = self.timing != EchoTiming::Own;
         Some(estimate)
+    }
+
+    /// The share that a queue gives us which serves flows in turn.
+    fn given_estimate(&self, now: Timestamp) -> Option<Estimate> {
+        let tells = self.timing != EchoTiming::Foreign;
+        let capacity = self.capacity.filter(|_| !self.bound);
+        let estimate = given::estimate(&self.arrivals, now, capacity).filter(|_| tells)?;
+        let flags = Flags {
+            share: true,
+            ..self.flags(estimate.window)
+        };
+        Some(Estimate { flags, ..estimate })
     }
 
     /// Cuts time into slices. A slice holds several packets, and is long against the jitter of

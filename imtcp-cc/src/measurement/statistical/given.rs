@@ -1,0 +1,180 @@
+//! What the link gives us while our packets wait, where nothing shows its capacity.
+//!
+//! A queue that serves flows in turn (FQ-CoDel, RFC 8290) gives each flow that has packets waiting
+//! the same share, however fast it sends. Packets that leave together then arrive apart, as over a
+//! slower link, and as soon as others pause they arrive at the pace of the whole link. No capacity
+//! fits both. But the pace at which waiting packets arrive is steady, and it is what a flow like
+//! this one can have.
+//!
+//! In a queue that is not fair the pace depends on how fast our packets were sent, so it is not
+//! steady, and nothing is said.
+
+use super::SYSTEMATIC_SHARE;
+use super::arrivals::{Arrivals, SPAN, Span};
+use super::window::BLOCK_95;
+use crate::estimate::{Estimate, Flags};
+use crate::units::{Bandwidth, Timestamp};
+
+/// The fewest packets that waited, and as many as are enough. Older ones then do not count.
+const FEWEST_PACKETS: u32 = 48;
+const ENOUGH_PACKETS: u32 = 96;
+/// The fewest blocks.
+const FEWEST_BLOCKS: f64 = 3.0;
+
+/// The most packets in a block; it is closed with the span in which it has them.
+const BLOCK_PACKETS: u32 = 16;
+
+/// Packets that waited arrive at least this many times further apart than they were sent. Otherwise
+/// the pace may be our own.
+const STRETCH: f64 = 1.5;
+
+/// Others do not send this many times what the link carries for seconds, not even over two links.
+const IMPOSSIBLE: f64 = 2.0;
+
+/// The pace is steady if its standard deviation between blocks is at most this share of it.
+const STEADY: f64 = 0.05;
+
+/// What waiting packets were given in the time of `arrivals`, if that was the same all the time.
+pub(super) fn estimate(
+    arrivals: &Arrivals,
+    now: Timestamp,
+    capacity: Option<Bandwidth>,
+) -> Option<Estimate> {
+    let mut all = Span::default();
+    let mut block = Span::default();
+    let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
+    let mut length = 0;
+    for (reach, span) in arrivals.backwards() {
+        length = reach;
+        all.add(span);
+        block.add(span);
+        if block.waiting_packets >= BLOCK_PACKETS {
+            let pace = block.waiting_bits / block.waiting_s;
+            count += 1.0;
+            let off = pace - mean;
+            mean += off / count;
+            squares += off * (pace - mean);
+            block = Span::default();
+        }
+        if all.waiting_packets >= ENOUGH_PACKETS {
+            break;
+        }
+    }
+    if capacity.is_some_and(|capacity| !all.refutes_one_queue(capacity)) {
+        return None;
+    }
+    let is_stretched = all.waiting_s >= STRETCH * all.waiting_sent_s;
+    if all.waiting_packets < FEWEST_PACKETS || !is_stretched || count < FEWEST_BLOCKS {
+        return None;
+    }
+    let deviation = libm::sqrt(squares / (count - 1.0));
+    if deviation > STEADY * mean {
+        return None;
+    }
+    let pace = all.waiting_bits / all.waiting_s;
+    let systematic = SYSTEMATIC_SHARE * pace;
+    let half = libm::sqrt(BLOCK_95 * BLOCK_95 * deviation * deviation + systematic * systematic);
+    Some(Estimate {
+        at: arrivals.newest().min(now),
+        available: Bandwidth::from_bps_f64(pace),
+        low: Bandwidth::from_bps_f64(pace - half),
+        high: Bandwidth::from_bps_f64(pace + half),
+        window: SPAN * u32::try_from(length).ok()?,
+        flags: Flags {
+            share: true,
+            ..Flags::default()
+        },
+    })
+}
+
+impl Span {
+    /// Whether one queue for all cannot explain what arrived between packets that waited. While
+    /// they were sent, others would have sent more than the link carries.
+    fn refutes_one_queue(&self, capacity: Bandwidth) -> bool {
+        let capacity = capacity.as_bps_f64();
+        let foreign = capacity * self.waiting_s - self.waiting_bits;
+        foreign > IMPOSSIBLE * capacity * self.waiting_sent_s
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::ack::{EchoGap, EchoPoint, LinkState};
+    use crate::units::Bytes;
+    use std::time::Duration;
+
+    /// Packets of 1250 bytes, of which a link of 10 Mbit/s serves one in a millisecond.
+    const PACKET: Bytes = Bytes::new(1250);
+    const CAPACITY: Bandwidth = Bandwidth::from_mbps(10);
+
+    /// Bursts of 20 packets, one each 100 ms. Packets leave `sent_us` apart, and packet `place` of
+    /// burst `n` arrives `apart_us(n, place)` after the one before.
+    fn bursts(sent_us: u64, apart_us: impl Fn(u64, u64) -> u64) -> Arrivals {
+        let at_us = |us: u64| Timestamp::from_nanos(us * 1000);
+        let mut arrivals = Arrivals::new();
+        for burst in 0..40 {
+            let mut arrived = burst * 100_000;
+            for place in 1..20 {
+                let point = |number: u64, sent: u64, arrived: u64| EchoPoint {
+                    number,
+                    size: PACKET,
+                    sent: at_us(sent),
+                    arrived: at_us(arrived),
+                    came: at_us(arrived),
+                };
+                let sent = burst * 100_000 + place * sent_us;
+                let from = point(burst * 20 + place - 1, sent - sent_us, arrived);
+                arrived += apart_us(burst, place);
+                let gap = EchoGap {
+                    from,
+                    to: point(burst * 20 + place, sent, arrived),
+                    bytes: PACKET,
+                    packets: 1,
+                    waited: Duration::from_millis(50),
+                    link: LinkState::Unknown,
+                };
+                arrivals.on_gap(&gap, Duration::ZERO, None);
+            }
+        }
+        arrivals
+    }
+
+    fn megabits(arrivals: &Arrivals, capacity: Option<Bandwidth>) -> Option<f64> {
+        let now = Timestamp::from_nanos(10_000_000_000);
+        let estimate = estimate(arrivals, now, capacity)?;
+        assert!(estimate.flags.share && estimate.window <= Duration::from_millis(600));
+        assert!(estimate.low < estimate.available && estimate.available < estimate.high);
+        Some(estimate.available.as_bps_f64() / 1e6)
+    }
+
+    #[test]
+    fn who_is_served_in_turn_with_three_others_has_a_quarter() {
+        let arrivals = bursts(1000, |_, _| 4000);
+        assert_eq!(megabits(&arrivals, Some(CAPACITY)), Some(2.5));
+        assert_eq!(megabits(&arrivals, None), Some(2.5));
+    }
+
+    #[test]
+    fn one_queue_for_all_explains_a_pace_that_follows_from_how_fast_we_sent() {
+        // Others send as much as the link carries: of 2 ms each, one packet is ours.
+        let arrivals = bursts(1000, |_, _| 2000);
+        assert_eq!(megabits(&arrivals, Some(CAPACITY)), None);
+        // A link of our own, however fast we send.
+        let arrivals = bursts(100, |_, _| 1000);
+        assert_eq!(megabits(&arrivals, Some(CAPACITY)), None);
+    }
+
+    #[test]
+    fn a_pace_that_is_our_own_or_that_changes_is_nobodys_gift() {
+        assert_eq!(megabits(&bursts(4000, |_, _| 4000), None), None);
+        let changing = |burst: u64, _| if burst.is_multiple_of(2) { 2000 } else { 4000 };
+        assert_eq!(megabits(&bursts(1000, changing), None), None);
+    }
+
+    #[test]
+    fn a_few_packets_tell_nothing() {
+        let few = |_, place| if place < 2 { 4000 } else { 100_000 };
+        assert_eq!(megabits(&bursts(1000, few), Some(CAPACITY)), None);
+    }
+}
