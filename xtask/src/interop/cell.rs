@@ -12,12 +12,9 @@ use super::checks::{self, Evidence};
 use super::link::{CLIENT_CAPTURE, SERVER_CAPTURE, UNTRANSLATED_CAPTURE};
 use super::materials;
 use super::peers::{Peer, Task};
-use super::play::Run;
+use super::play::{PORT, Run};
 use super::trace::Trace;
 use crate::testbed::{Launcher, Namespace};
-
-/// The server's port.
-pub const PORT: u16 = 443;
 
 /// What endpoints say by their exit code.
 const UNSUPPORTED: i32 = 127;

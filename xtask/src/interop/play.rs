@@ -14,6 +14,9 @@ use super::probe;
 use super::trace::{CLIENT_6, SERVER_6};
 use crate::testbed::{Running, tool};
 
+/// The server's port.
+pub const PORT: u16 = 443;
+
 /// The link: 10 Mbit/s and 25 packets, in every case.
 const RATE_BPS: u64 = 10_000_000;
 const QUEUE_PACKETS: usize = 25;

@@ -33,7 +33,7 @@ pub(super) fn page(results: &Results) -> String {
     page += "</tbody></table></div>\n";
     page += &failures(results);
     let peers =
-        peers::ALL.map(|peer| format!("<b>{}</b>: {}", peer.name(), escaped(peer.remark())));
+        peers::ALL.map(|peer| format!("<b>{}</b>: {}", peer.name(), escaped(&peer.remark())));
     page += &list("Endpoints", &peers);
     page += &list("Not checked here", &NOT_CHECKED.map(escaped));
     page + "</body></html>\n"
