@@ -4,6 +4,7 @@ use crate::bounds;
 use crate::read::Record;
 use crate::series::rank;
 use serde::Deserialize;
+use serde::de::Error as _;
 use std::collections::BTreeMap;
 
 /// The 5th percentile is of so many slots at most, the first ones of a log. Slots of a second fill
@@ -38,18 +39,51 @@ pub struct Promises {
     pub statuses: BTreeMap<String, u64>,
     /// How often a slot was at risk, by the cause.
     pub causes: BTreeMap<String, u64>,
+    /// The path on which the last change withdrew the requirement.
+    withdrawn_on: Option<u32>,
 }
 
 /// What an application asked for.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Required {
     /// Rate of application data.
     pub rate_bps: u64,
     /// The period in ms.
-    #[serde(rename = "per")]
     pub per_ms: f64,
     /// `at_least` or `exactly`.
     pub demand: String,
+}
+
+/// A change of what is required. Without a rate nothing is required any more.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Change {
+    /// The number of the path; missing for the first.
+    #[serde(default)]
+    pub(crate) path: u32,
+    rate_bps: Option<u64>,
+    #[serde(rename = "per")]
+    per_ms: Option<f64>,
+    demand: Option<String>,
+}
+
+impl Change {
+    /// On which path, and what is required from now on.
+    ///
+    /// # Errors
+    /// Some of it is missing.
+    pub(crate) fn checked(self) -> serde_json::Result<(u32, Option<Required>)> {
+        let required = match (self.rate_bps, self.per_ms, self.demand) {
+            (None, ..) => None,
+            (Some(rate_bps), Some(per_ms), Some(demand)) => Some(Required {
+                rate_bps,
+                per_ms,
+                demand: bounds::name(demand)?,
+            }),
+            (_, None, _) => return Err(serde_json::Error::missing_field("per")),
+            (_, _, None) => return Err(serde_json::Error::missing_field("demand")),
+        };
+        Ok((self.path, required))
+    }
 }
 
 #[derive(Deserialize)]
@@ -81,23 +115,33 @@ impl Promises {
     /// Counts an event of a promise. Other events are left alone.
     pub(crate) fn add(&mut self, record: &Record<'_>) -> serde_json::Result<()> {
         match record.event() {
-            "promise_changed" => {
-                let is_withdrawn = record.data == b"{}";
-                // At first nothing is required, so this is no change.
-                if !is_withdrawn {
-                    let mut required: Required = record.data()?;
-                    required.demand = bounds::name(required.demand)?;
-                    self.required = Some(required);
-                    self.changes += 1;
-                } else if self.changes > 0 {
-                    self.changes += 1;
-                }
-            }
+            "promise_changed" => self.add_change(record.data()?)?,
             "control_slot_started" => self.control_slots += 1,
             "promise_status_changed" => self.add_status(record.data()?)?,
             "slot_ended" => self.add_slot(&record.data()?),
             _ => {}
         }
+        Ok(())
+    }
+
+    fn add_change(&mut self, change: Change) -> serde_json::Result<()> {
+        let (path, required) = change.checked()?;
+        // At first nothing is required, so to withdraw that is no change.
+        let is_first = self.changes == 0 && required.is_none();
+        // Data took another path, and the promise went with it: that is no change either.
+        let has_moved = self.withdrawn_on.is_some_and(|other| other != path)
+            && required.is_some()
+            && self.required == required;
+        if is_first {
+            return Ok(());
+        }
+        self.withdrawn_on = required.is_none().then_some(path);
+        if has_moved {
+            self.changes -= 1;
+        } else {
+            self.changes += 1;
+        }
+        self.required = required.or(self.required.take());
         Ok(())
     }
 
@@ -215,6 +259,46 @@ mod tests {
         assert_eq!(promises.precision(), Some(2.0 / 3.0));
         assert_eq!(promises.recall(), Some(0.5));
         assert_eq!(promises.p5(), Some(0.9));
+    }
+
+    /// The promises after these changes, and whether each could be read.
+    fn changed(changes: &[serde_json::Value]) -> (Promises, Vec<bool>) {
+        let mut promises = Promises::default();
+        let mut add = |change: &serde_json::Value| -> serde_json::Result<()> {
+            promises.add_change(serde_json::from_value(change.clone())?)
+        };
+        let outcomes = changes.iter().map(|change| add(change).is_ok()).collect();
+        (promises, outcomes)
+    }
+
+    #[test]
+    fn a_promise_that_goes_with_the_connection_to_another_path_is_no_other_promise() {
+        let first = json!({"rate_bps": 8, "per": 1000.0, "demand": "at_least"});
+        let mut second = first.clone();
+        second["path"] = json!(1);
+        let (gone, closed) = (json!({}), json!({"path": 1}));
+        let all = [gone.clone(), first.clone(), gone.clone(), second];
+        let (promises, outcomes) = changed(&all);
+        assert_eq!((promises.changes, outcomes), (1, vec![true; 4]));
+        let mut all = all.to_vec();
+        all.push(closed);
+        assert_eq!(changed(&all).0.changes, 2, "withdrawn for good");
+        // On one path it is required anew.
+        assert_eq!(changed(&[first.clone(), gone.clone(), first]).0.changes, 3);
+        assert!(changed(&[gone]).0.is_empty());
+    }
+
+    #[test]
+    fn a_requirement_without_a_period_or_a_demand_is_damage() {
+        for change in [
+            json!({"rate_bps": 8, "demand": "at_least"}),
+            json!({"rate_bps": 8, "per": 1000.0}),
+            json!({"rate_bps": "8"}),
+        ] {
+            let (promises, outcomes) = changed(&[change]);
+            assert_eq!(outcomes, [false]);
+            assert!(promises.is_empty());
+        }
     }
 
     #[test]

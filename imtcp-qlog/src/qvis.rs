@@ -124,6 +124,7 @@ fn event(record: &Record<'_>) -> Result<Value, serde_json::Error> {
         match record.kind {
             Kind::PacketSent | Kind::PacketReceived | Kind::PacketLost => packet(members),
             Kind::Metrics => metrics(members, record)?,
+            _ if SIZED.contains(&record.name.as_ref()) => sized(members),
             _ => {}
         }
     }
@@ -134,12 +135,23 @@ fn event(record: &Record<'_>) -> Result<Value, serde_json::Error> {
 /// Frames had their lengths beside their names, and qvis draws nothing without them.
 fn packet(packet: &mut Map<String, Value>) {
     let frames = packet.get_mut("frames").and_then(Value::as_array_mut);
-    for frame in frames.into_iter().flatten() {
-        let raw = frame.get("raw");
-        let length = raw.and_then(|raw| raw.get("payload_length").or(raw.get("length")));
-        if let (Some(length), None) = (length.cloned(), frame.get("length")) {
-            frame["length"] = length;
-        }
+    let members = frames.into_iter().flatten();
+    members.filter_map(Value::as_object_mut).for_each(sized);
+}
+
+/// Events that had a length of their own. Without it qvis draws data that moves as nothing.
+const SIZED: [&str; 3] = [
+    "quic:stream_data_moved",
+    "http3:frame_created",
+    "http3:frame_parsed",
+];
+
+/// Puts a length beside what it is the length of.
+fn sized(members: &mut Map<String, Value>) {
+    let raw = members.get("raw");
+    let length = raw.and_then(|raw| raw.get("payload_length").or(raw.get("length")));
+    if let (Some(length), None) = (length.cloned(), members.get("length")) {
+        members.insert("length".to_owned(), length);
     }
 }
 
@@ -170,4 +182,44 @@ fn metrics(members: &mut Map<String, Value>, record: &Record<'_>) -> Result<(), 
         members.insert(name.to_owned(), json!(value));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+    use std::path::Path;
+
+    #[test]
+    fn lengths_stand_where_older_drafts_had_them() {
+        let event = |name: &str, data: &str| {
+            format!("{{\"time\":1.0,\"name\":\"{name}\",\"data\":{data}}}\n")
+        };
+        let raw = r#"{"stream_id":0,"raw":{"length":1315}}"#;
+        let packet = r#"{"frames":[{"frame_type":"stream","raw":{"payload_length":7,"length":9}},
+            {"frame_type":"padding","length":3}]}"#
+            .replace('\n', "");
+        let log = [
+            "{\"qlog_version\":\"0.3\"}\n".to_owned(),
+            event("quic:stream_data_moved", raw),
+            event("http3:frame_parsed", raw),
+            event("quic:packet_sent", &packet),
+        ];
+        let log = Cursor::new(log.concat().into_bytes());
+        let mut log = Log::new(log, Path::new("log")).expect("a qlog");
+        let mut output = Vec::new();
+        let written = write(&mut log, 0.0..=2.0, &mut output).expect("it can be read");
+        assert_eq!(written.expect("memory takes all").events, 3);
+        let output = String::from_utf8(output).expect("text");
+        let events: Vec<Value> = output
+            .split('\u{1e}')
+            .skip(2)
+            .map(|event| serde_json::from_str(event).expect("JSON"))
+            .collect();
+        assert_eq!(events[0]["name"], "transport:data_moved");
+        assert_eq!(events[0]["data"]["length"], 1315);
+        assert_eq!(events[1]["data"]["length"], 1315);
+        let lengths = [0, 1].map(|index| &events[2]["data"]["frames"][index]["length"]);
+        assert_eq!(lengths, [&json!(7), &json!(3)]);
+    }
 }

@@ -6,14 +6,14 @@
 pub use crate::told::Told;
 
 use crate::error::Error;
-use crate::read::{Kind, Log};
+use crate::promises::{Change, Required};
+use crate::read::{Kind, Log, Record};
 use crate::told::Withdrawn;
 use imtcp_cc::event::{Event, Recorder};
 use imtcp_cc::promise::{Bounds, Demand, Requirement};
 use imtcp_cc::qlog::{CORE_INPUT, PARAMETERS_SET, Parameters, parse_input, parse_parameters};
 use imtcp_cc::units::{Bandwidth, Timestamp};
 use imtcp_cc::{Estimate, EstimatorKind, ImTcp, Input, PathInfo, Role};
-use serde::Deserialize;
 use serde_json::Value;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -92,82 +92,124 @@ impl Replay {
         log: &mut Log,
         change: impl FnOnce(Parameters) -> Result<Parameters, String>,
     ) -> Result<Self, Error> {
-        let mut change = Some(change);
-        let mut live = None;
-        let mut run: Option<Run> = None;
-        let mut told = Vec::new();
-        let mut withdrawn = Vec::new();
-        let mut refused = None;
+        let mut reading = Reading {
+            change: Some(change),
+            live: None,
+            run: None,
+            told: Vec::new(),
+            withdrawn: Vec::new(),
+            refused: None,
+        };
         log.for_each(|record| {
-            if record.kind != Kind::Imtcp || refused.is_some() {
+            if record.kind != Kind::Imtcp || reading.refused.is_some() {
                 return Ok(());
             }
-            match (record.name.as_ref(), &mut run) {
-                (PARAMETERS_SET, None) => {
-                    let data: Value = record.data().map_err(|error| error.to_string())?;
-                    let parameters = parse_parameters(&data).map_err(|error| error.to_string())?;
-                    live = Some(parameters.clone());
-                    if let Some(change) = change.take() {
-                        match change(parameters) {
-                            Ok(parameters) => run = Some(Run::new(parameters)),
-                            Err(problem) => refused = Some(problem),
-                        }
-                    }
-                }
-                (PARAMETERS_SET, Some(run)) => run
-                    .doubt("the connection has another path; what its controller did is left out"),
-                (CORE_INPUT, Some(run)) => {
-                    let data: Value = record.data().map_err(|error| error.to_string())?;
-                    if data.get("path").is_none() {
-                        let (at, input) = parse_input(&data).map_err(|error| error.to_string())?;
-                        run.next(at, input);
-                    }
-                }
-                ("imtcp:promise_changed", Some(run)) => {
-                    let data: Value = record.data().map_err(|error| error.to_string())?;
-                    if data.get("path").is_none() {
-                        run.require(&data)?;
-                    }
-                }
-                ("imtcp:estimate_updated", _) => {
-                    let mut one: Told = record.data().map_err(|error| error.to_string())?;
-                    one.time_ms = record.time_ms;
-                    told.extend(Some(one).filter(|one| one.path.is_none()));
-                }
-                ("imtcp:estimate_withdrawn", _) => {
-                    let one: Withdrawn = record.data().map_err(|error| error.to_string())?;
-                    if one.path.is_none() {
-                        withdrawn.push((told.len(), one.estimator));
-                    }
-                }
-                _ => {}
-            }
-            Ok(())
+            reading.take(record)
         })?;
-        let lacking = |problem: &str| Error::Missing {
-            path: log.name().to_owned(),
-            problem: problem.to_owned(),
-            remedy: "write the log with `--qlog-replay` (imtcp-sim) or with \
-                     `Factory::with_qlog_detail(Detail::Replay)`"
-                .to_owned(),
-        };
-        if let Some(problem) = refused {
-            return Err(Error::Missing {
+        reading
+            .end()
+            .map_err(|Lacking { problem, remedy }| Error::Missing {
                 path: log.name().to_owned(),
                 problem,
-                remedy: "choose another value".to_owned(),
-            });
+                remedy: remedy.to_owned(),
+            })
+    }
+}
+
+/// A log that is being read for a replay.
+struct Reading<C> {
+    /// What makes the parameters of the replay of the live ones, until these have been read.
+    change: Option<C>,
+    live: Option<Parameters>,
+    run: Option<Run>,
+    told: Vec<Told>,
+    withdrawn: Vec<(usize, String)>,
+    /// Why there is no replay with the parameters that were asked for.
+    refused: Option<String>,
+}
+
+/// Why a log cannot be replayed.
+struct Lacking {
+    problem: String,
+    remedy: &'static str,
+}
+
+const LOG_FOR_A_REPLAY: &str = "write the log with `--qlog-replay` (imtcp-sim) or with \
+                                `Factory::with_qlog_detail(Detail::Replay)`";
+
+impl<C: FnOnce(Parameters) -> Result<Parameters, String>> Reading<C> {
+    /// Takes an event of the controller's. The first path alone is replayed.
+    fn take(&mut self, record: &Record<'_>) -> Result<(), String> {
+        let wrong = |error: serde_json::Error| error.to_string();
+        match record.name.as_ref() {
+            PARAMETERS_SET => {
+                let data: Value = record.data().map_err(wrong)?;
+                self.begin(&data)?;
+            }
+            CORE_INPUT => {
+                let data: Value = record.data().map_err(wrong)?;
+                if let (Some(run), None) = (&mut self.run, data.get("path")) {
+                    let (at, input) = parse_input(&data).map_err(|error| error.to_string())?;
+                    run.next(at, input);
+                }
+            }
+            "imtcp:promise_changed" => {
+                let change: Change = record.data().map_err(wrong)?;
+                let (path, required) = change.checked().map_err(wrong)?;
+                if let (Some(run), 0) = (&mut self.run, path) {
+                    run.require(required)?;
+                }
+            }
+            "imtcp:estimate_updated" => {
+                let mut one: Told = record.data().map_err(wrong)?;
+                one.time_ms = record.time_ms;
+                self.told.extend(Some(one).filter(|one| one.path == 0));
+            }
+            "imtcp:estimate_withdrawn" => {
+                let one: Withdrawn = record.data().map_err(wrong)?;
+                if one.path == 0 {
+                    self.withdrawn.push((self.told.len(), one.estimator));
+                }
+            }
+            _ => {}
         }
-        let (Some(live), Some(run)) = (live, run) else {
+        Ok(())
+    }
+
+    /// A controller says with what it began.
+    fn begin(&mut self, data: &Value) -> Result<(), String> {
+        if let Some(run) = &mut self.run {
+            run.doubt("the connection has another path; what its controller did is left out");
+            return Ok(());
+        }
+        let parameters = parse_parameters(data).map_err(|error| error.to_string())?;
+        self.live = Some(parameters.clone());
+        match self.change.take().map(|change| change(parameters)) {
+            Some(Ok(parameters)) => self.run = Some(Run::new(parameters)),
+            Some(Err(problem)) => self.refused = Some(problem),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn end(self) -> Result<Replay, Lacking> {
+        if let Some(problem) = self.refused {
+            let remedy = "choose another value";
+            return Err(Lacking { problem, remedy });
+        }
+        let lacking = |problem: &str| Lacking {
+            problem: problem.to_owned(),
+            remedy: LOG_FOR_A_REPLAY,
+        };
+        let (Some(live), Some(run)) = (self.live, self.run) else {
             return Err(lacking(
                 "no controller of imtcp-cc says here with what it began",
             ));
         };
-        let replay = run.finish(live, told, withdrawn);
-        if replay.inputs == 0 {
-            return Err(lacking("the log does not have what the controller was fed"));
+        match run.finish(live, self.told, self.withdrawn) {
+            replay if replay.inputs > 0 => Ok(replay),
+            _ => Err(lacking("the log does not have what the controller was fed")),
         }
-        Ok(replay)
     }
 }
 
@@ -254,28 +296,20 @@ impl Run {
     }
 
     /// The application had asked for this before the waiting input.
-    fn require(&mut self, data: &Value) -> Result<(), String> {
-        #[derive(Deserialize)]
-        struct Changed {
-            rate_bps: u64,
-            #[serde(rename = "per")]
-            per_ms: f64,
-            demand: String,
-        }
-        if data.get("rate_bps").is_none() {
+    fn require(&mut self, required: Option<Required>) -> Result<(), String> {
+        let Some(required) = required else {
             if self.has_begun {
                 self.core.promise().withdraw();
             }
             return Ok(());
-        }
-        let changed = Changed::deserialize(data).map_err(|error| error.to_string())?;
-        let demand = if changed.demand == "exactly" {
+        };
+        let demand = if required.demand == "exactly" {
             Demand::Exactly
         } else {
             Demand::AtLeast
         };
-        let per = Duration::from_secs_f64((changed.per_ms / 1e3).clamp(0.0, 3600.0));
-        let requirement = Requirement::new(Bandwidth::from_bps(changed.rate_bps), per)
+        let per = Duration::from_secs_f64((required.per_ms / 1e3).clamp(0.0, 3600.0));
+        let requirement = Requirement::new(Bandwidth::from_bps(required.rate_bps), per)
             .map_err(|error| error.to_string())?
             .demand(demand);
         let is_first = !std::mem::replace(&mut self.has_begun, true);

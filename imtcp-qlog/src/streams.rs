@@ -5,6 +5,12 @@ use crate::error::Error;
 use crate::read::{Kind, Log, Record};
 use serde::Deserialize;
 
+/// The share of pairs above which the delay rises, by this test (imtcp-cc/docs/ALGORITHM.md,
+/// "Trend"). The controller does not log its thresholds.
+pub const PCT_OF_A_RISE: f64 = 0.40;
+/// The share of the movement above which the delay rises, by this test.
+pub const PDT_OF_A_RISE: f64 = 0.30;
+
 /// A probe stream.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Stream {
@@ -17,6 +23,10 @@ pub struct Stream {
     /// When it was judged.
     #[serde(skip)]
     pub judged_ms: f64,
+    /// The number of its path; missing in the log for the first. Each path counts measurements for
+    /// itself.
+    #[serde(default)]
+    pub path: u32,
     /// Its measurement.
     pub measurement: u64,
     /// Its number; 1 is the fastest.

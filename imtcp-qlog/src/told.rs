@@ -21,9 +21,9 @@ pub struct Told {
     /// What qualifies it.
     #[serde(default)]
     pub flags: Vec<String>,
-    /// The number of the path, of which the first one has none.
+    /// The number of the path; missing in the log for the first.
     #[serde(default)]
-    pub(crate) path: Option<u32>,
+    pub path: u32,
 }
 
 impl Told {
@@ -38,5 +38,5 @@ impl Told {
 pub(crate) struct Withdrawn {
     pub(crate) estimator: String,
     #[serde(default)]
-    pub(crate) path: Option<u32>,
+    pub(crate) path: u32,
 }

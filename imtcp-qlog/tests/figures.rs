@@ -122,6 +122,27 @@ fn a_withdrawn_estimate_holds_no_longer() {
 }
 
 #[test]
+fn an_old_path_that_falls_silent_takes_nothing_from_the_estimates_of_the_new_one() {
+    let on_second = |(time, name, data): (f64, String, String)| {
+        let data = data.replacen('{', "{\"path\":1,", 1);
+        (time, name, data)
+    };
+    let events = [
+        estimate(10.0, 1000, ""),
+        on_second(withdrawn(15.0)),
+        on_second(estimate(20.0, 3000, "")),
+        withdrawn(25.0),
+        on_second(estimate(40.0, 4000, "")),
+        on_second(withdrawn(50.0)),
+        on_second(estimate(60.0, 5000, "")),
+    ];
+    let series = Series::of(&mut log(events), FEW).expect("memory does not fail");
+    assert_eq!(series.statistical.gaps.spans(), [(50.0, 60.0)]);
+    // 10 ms of 1000, 20 ms of 3000, 10 ms of 4000.
+    assert_eq!(series.figures.value.until(60.0), Some(2750.0));
+}
+
+#[test]
 fn what_a_receiver_got_has_no_more_points_than_any_other_line() {
     let received = (0..1000u32).map(|index| {
         let data = "{\"raw\":{\"length\":1200}}".to_owned();

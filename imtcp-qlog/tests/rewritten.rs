@@ -238,6 +238,24 @@ fn metrics_come_every_ten_milliseconds_at_most_and_the_last_value_of_each_is_kep
 }
 
 #[test]
+fn metrics_before_a_pause_keep_their_time() {
+    let metrics = |time: f64, window: u32| {
+        format!(
+            "{{\"time\":{time},\"name\":\"quic:recovery_metrics_updated\",\"data\":\
+             {{\"congestion_window\":{window}}}}}"
+        )
+    };
+    let sent = "{\"time\":900.0,\"name\":\"quic:packet_sent\",\"data\":{\"raw\":{\"length\":9}}}";
+    let records = [metrics(0.0, 1), metrics(5.0, 2), metrics(6.0, 3)];
+    for next in [sent, &metrics(900.0, 4)] {
+        let records = records.iter().map(String::as_str).chain([next]);
+        let found = filtered(Level::Events, &records.collect::<Vec<_>>());
+        assert_eq!(found[1]["time"].as_f64(), Some(6.0));
+        assert_eq!(found[1]["data"]["congestion_window"], 3);
+    }
+}
+
+#[test]
 fn damaged_metrics_stay_as_they_are() {
     for damaged in [
         r#"{"time":1.0,"name":"quic:recovery_metrics_updated","data":{"min_rtt":}}"#,

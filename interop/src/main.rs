@@ -1,12 +1,13 @@
 //! An endpoint of the QUIC interop runner: client and server on quiche with this project's
 //! controller. Everything it is told comes from the environment; see README.md in this folder.
 
-#![allow(clippy::disallowed_methods, reason = "real sockets run by the real clock")]
-#![allow(clippy::disallowed_types, reason = "nothing here has to repeat itself")]
+#![expect(clippy::disallowed_methods, reason = "real sockets run by the real clock")]
+#![expect(clippy::disallowed_types, reason = "nothing here has to repeat itself")]
 
 mod bursts;
 mod case;
 mod client;
+mod connection;
 mod downloads;
 mod environment;
 mod hq;
@@ -15,6 +16,7 @@ mod logs;
 mod server;
 mod session;
 mod socket;
+mod stranger;
 mod tls;
 mod token;
 mod transport;

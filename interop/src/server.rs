@@ -1,18 +1,18 @@
 //! The server: any number of connections, over IPv4 and IPv6.
 
 use crate::case::Case;
+use crate::connection::Client;
 use crate::environment::Environment;
-use crate::hq;
 use crate::logs::Logs;
-use crate::session::{self, Flushed};
-use crate::socket::{Datagram, Socket};
+use crate::session;
+use crate::socket::Socket;
+use crate::stranger::Stranger;
 use crate::tls;
 use crate::token::Tokens;
 use crate::transport::{self, BATCH, CONNECTION_ID, DATAGRAM};
 use anyhow::{Context, Result};
 use imtcp_examples::alarm::Alarm;
 use imtcp_examples::serve::files::Root;
-use imtcp_examples::serve::responses::Responses;
 use quiche::ConnectionId;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -78,19 +78,6 @@ struct Server {
     count: u64,
     /// Answers that belong to no connection.
     answers: VecDeque<(usize, Vec<u8>, quiche::SendInfo)>,
-}
-
-struct Client {
-    connection: quiche::Connection,
-    socket: usize,
-    protocol: Option<Protocol>,
-    /// Something has happened that it has not acted on yet.
-    has_work: bool,
-}
-
-enum Protocol {
-    Hq(hq::Responses),
-    Http3(Box<Responses>),
 }
 
 impl Server {
@@ -302,13 +289,8 @@ impl Server {
         self.routes.insert(ours, self.count);
         self.routes
             .insert(header.dcid.clone().into_owned(), self.count);
-        let client = Client {
-            connection,
-            socket: index,
-            protocol: None,
-            has_work: true,
-        };
-        self.clients.insert(self.count, client);
+        self.clients
+            .insert(self.count, Client::new(connection, index));
         Ok(self.count)
     }
 
@@ -319,82 +301,6 @@ impl Server {
             let _ = client.connection.close(true, 0, b"the server ends");
             let socket = &self.sockets[client.socket];
             let _ = session::flush(&mut client.connection, socket).await;
-        }
-    }
-}
-
-impl Client {
-    fn receive(&mut self, datagram: Datagram<'_>) {
-        session::receive(&mut self.connection, datagram);
-        self.has_work = true;
-    }
-
-    /// Sends what may leave, then answers requests, then sends what came of that. True if there is
-    /// more to send at once.
-    async fn work(
-        &mut self,
-        socket: &Socket,
-        http: &quiche::h3::Config,
-        root: &Root,
-    ) -> Result<bool> {
-        if session::flush(&mut self.connection, socket).await? == Flushed::ABatch {
-            return Ok(true);
-        }
-        self.answer(http, root);
-        let flushed = session::flush(&mut self.connection, socket).await?;
-        Ok(flushed == Flushed::ABatch)
-    }
-
-    fn answer(&mut self, http: &quiche::h3::Config, root: &Root) {
-        let connection = &mut self.connection;
-        let takes_data = connection.is_established() || connection.is_in_early_data();
-        if !takes_data || connection.is_closed() || connection.is_draining() {
-            return;
-        }
-        if self.protocol.is_none() {
-            self.protocol = match connection.application_proto() {
-                // What fails has closed the connection with the error to send.
-                b"h3" => Responses::begin(connection, http)
-                    .ok()
-                    .map(|responses| Protocol::Http3(Box::new(responses))),
-                _ => Some(Protocol::Hq(hq::Responses::default())),
-            };
-        }
-        match &mut self.protocol {
-            Some(Protocol::Hq(responses)) => responses.advance(connection, root),
-            Some(Protocol::Http3(responses)) => {
-                responses.take_requests(connection, root);
-                responses.fill(connection);
-            }
-            None => {}
-        }
-    }
-}
-
-/// A datagram of no connection.
-struct Stranger {
-    bytes: Vec<u8>,
-    from: SocketAddr,
-    to: SocketAddr,
-    mark: quiche::ecn::Mark,
-}
-
-impl Stranger {
-    fn new(datagram: &Datagram<'_>) -> Self {
-        Self {
-            bytes: datagram.bytes.to_vec(),
-            from: datagram.from,
-            to: datagram.to,
-            mark: datagram.mark,
-        }
-    }
-
-    fn datagram(&mut self) -> Datagram<'_> {
-        Datagram {
-            bytes: &mut self.bytes,
-            from: self.from,
-            to: self.to,
-            mark: self.mark,
         }
     }
 }

@@ -112,8 +112,9 @@ fn row(run: &Run) -> Vec<String> {
     let figures = &series.figures;
     let value = figures.value.until(end);
     let ends = figures.high.until(end).zip(figures.low.until(end));
+    // An estimate of nothing has no width in per cent.
     let width = ends
-        .zip(value)
+        .zip(value.filter(|value| *value > 0.0))
         .map(|((high, low), value)| (high - low) / value * 100.0);
     let lost = (series.sent > 0).then(|| series.lost as f64 / series.sent as f64 * 100.0);
     vec![

@@ -97,6 +97,46 @@ fn changed(arguments: &Arguments, mut live: Parameters) -> Result<Parameters, St
     Ok(live)
 }
 
+/// Value and width of the interval, in bits per second, of estimates.
+type Values = Vec<(u64, u64)>;
+
+/// What an estimator said when it was live, but for lower bounds.
+fn live(replay: &Replay, estimator: &str) -> Values {
+    let told = replay.told.iter();
+    let told = told.filter(|told| told.estimator == estimator && !told.is_lower_bound());
+    told.map(|told| {
+        let high = told.high_bps.unwrap_or(0);
+        (told.available_bps, high.saturating_sub(told.low_bps))
+    })
+    .collect()
+}
+
+/// What it said in the replay.
+fn again(replay: &Replay, estimator: &str) -> Values {
+    let made = replay.made.iter();
+    let made = made
+        .filter(|made| made.estimator.to_string() == estimator && !made.estimate.flags.lower_bound);
+    made.map(|made| {
+        let estimate = &made.estimate;
+        let width = estimate.high.saturating_sub(estimate.low);
+        (estimate.available.as_bps(), width.as_bps())
+    })
+    .collect()
+}
+
+/// Their number, the mean of the values, and the mean of the widths.
+fn means(values: &Values) -> [String; 3] {
+    let mean = |part: fn(&(u64, u64)) -> u64| match values.len() {
+        0 => "-".to_owned(),
+        count => {
+            let sum: f64 = values.iter().map(|value| part(value) as f64).sum();
+            format!("{:.2}", sum / count as f64 / 1e6)
+        }
+    };
+    let [value, width] = [mean(|value| value.0), mean(|value| value.1)];
+    [values.len().to_string(), value, width]
+}
+
 fn text(arguments: &Arguments, replay: &Replay) -> String {
     let mut table = super::table();
     table.set_header([
@@ -106,51 +146,12 @@ fn text(arguments: &Arguments, replay: &Replay) -> String {
         "mean width of the interval",
     ]);
     for estimator in ["statistical", "classic"] {
-        let told = replay
-            .told
-            .iter()
-            .filter(|told| told.estimator == estimator);
-        let told: Vec<_> = told.filter(|told| !told.is_lower_bound()).collect();
-        let made = replay
-            .made
-            .iter()
-            .filter(|made| made.estimator.to_string() == estimator);
-        let made: Vec<_> = made
-            .filter(|made| !made.estimate.flags.lower_bound)
-            .collect();
-        let row = |values: Vec<(u64, u64)>| {
-            let count = values.len();
-            let mean = |part: fn(&(u64, u64)) -> u64| {
-                if count == 0 {
-                    return "-".to_owned();
-                }
-                let sum: f64 = values.iter().map(|value| part(value) as f64).sum();
-                format!("{:.2}", sum / count as f64 / 1e6)
-            };
-            [
-                count.to_string(),
-                mean(|value| value.0),
-                mean(|value| value.1),
-            ]
-        };
-        let live = row(told
-            .iter()
-            .map(|told| {
-                (
-                    told.available_bps,
-                    told.high_bps.unwrap_or(0).saturating_sub(told.low_bps),
-                )
-            })
-            .collect());
-        let again = row(made
-            .iter()
-            .map(|made| {
-                let estimate = &made.estimate;
-                let width = estimate.high.saturating_sub(estimate.low);
-                (estimate.available.as_bps(), width.as_bps())
-            })
-            .collect());
-        for (name, [count, mean, width]) in [("live", live), ("replay", again)] {
+        let rows = [
+            ("live", live(replay, estimator)),
+            ("replay", again(replay, estimator)),
+        ];
+        for (name, values) in rows {
+            let [count, mean, width] = means(&values);
             table.add_row([format!("{estimator}, {name}"), count, mean, width]);
         }
     }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use comfy_table::Table;
-use imtcp_qlog::streams::{self, Stream};
+use imtcp_qlog::streams::{self, PCT_OF_A_RISE, PDT_OF_A_RISE, Stream};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::io::Write;
@@ -16,7 +16,7 @@ pub struct Arguments {
     #[arg(long, value_name = "M.S", value_parser = number)]
     stream: Option<(u64, u64)>,
     /// Only streams with this verdict, such as grey_zone or packet_lost.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "stream")]
     verdict: Option<String>,
 }
 
@@ -36,60 +36,85 @@ const MOST_SHOWN: usize = 16;
 
 pub fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let mut log = super::open(&arguments.file, false)?;
-    let (mut count, mut left_out) = (0_u64, 0_u64);
-    let mut verdicts = BTreeSet::new();
-    let (mut shown, mut rows) = (Vec::new(), Vec::new());
-    streams::for_each(&mut log, |stream| {
-        count += 1;
-        match (arguments.stream, &arguments.verdict) {
-            (Some(number), _) if number == (stream.measurement, stream.stream) => {
-                if shown.len() < MOST_SHOWN {
-                    shown.push(glass(&stream));
-                } else {
-                    left_out += 1;
-                }
-            }
-            (Some(_), _) => {}
-            (None, Some(verdict)) if word(verdict) != stream.verdict => {}
-            (None, _) if rows.len() < MOST_LISTED => rows.push(row(&stream)),
-            (None, _) => left_out += 1,
-        }
-        if verdicts.len() < MOST_SHOWN {
-            verdicts.insert(stream.verdict);
-        }
-    })?;
+    let mut found = Found::default();
+    streams::for_each(&mut log, |stream| found.add(arguments, stream))?;
     super::warn(&log);
-    let file = arguments.file.display();
-    if count == 0 {
-        return Err(format!(
-            "{file}: there is no probe stream in this log; a transfer that its window limits has \
-             none, and imtcp-cc logs them as imtcp:stream_completed"
-        )
-        .into());
+    if let Some(problem) = found.problem(arguments) {
+        return Err(format!("{}: {problem}", arguments.file.display()).into());
     }
-    if let (Some((measurement, number)), []) = (arguments.stream, &shown[..]) {
-        return Err(format!(
-            "{file}: there is no stream {measurement}.{number}; without --stream all are listed"
-        )
-        .into());
-    }
-    if let (None, Some(verdict), []) = (arguments.stream, &arguments.verdict, &rows[..]) {
-        let verdicts: Vec<String> = verdicts.into_iter().collect();
-        return Err(format!(
-            "{file}: no stream has the verdict `{verdict}`; there are {}",
-            verdicts.join(", ")
-        )
-        .into());
-    }
-    if left_out > 0 {
-        eprintln!("warning: {file}: {left_out} more streams are not shown");
+    if found.left_out > 0 {
+        eprintln!(
+            "warning: {}: {} more streams are not shown",
+            arguments.file.display(),
+            found.left_out
+        );
     }
     if arguments.stream.is_some() {
-        output.write_all(shown.concat().as_bytes())?;
+        output.write_all(found.shown.concat().as_bytes())?;
     } else {
-        writeln!(output, "{}", list(rows))?;
+        writeln!(output, "{}", list(found.rows))?;
     }
     Ok(())
+}
+
+/// What was found in a log.
+#[derive(Default)]
+struct Found {
+    /// All streams.
+    count: u64,
+    /// Those that were asked for, but for which there was no room.
+    left_out: u64,
+    verdicts: BTreeSet<String>,
+    /// Streams under the glass.
+    shown: Vec<String>,
+    rows: Vec<[String; 9]>,
+}
+
+impl Found {
+    fn add(&mut self, arguments: &Arguments, stream: Stream) {
+        self.count += 1;
+        let verdict = arguments.verdict.as_deref();
+        match arguments.stream {
+            Some(number) if number == (stream.measurement, stream.stream) => {
+                if self.shown.len() < MOST_SHOWN {
+                    self.shown.push(glass(&stream));
+                } else {
+                    self.left_out += 1;
+                }
+            }
+            Some(_) => {}
+            None if verdict.is_some_and(|verdict| word(verdict) != stream.verdict) => {}
+            None if self.rows.len() < MOST_LISTED => self.rows.push(row(&stream)),
+            None => self.left_out += 1,
+        }
+        if self.verdicts.len() < MOST_SHOWN {
+            self.verdicts.insert(stream.verdict);
+        }
+    }
+
+    /// Why there is nothing to show, if there is nothing.
+    fn problem(&self, arguments: &Arguments) -> Option<String> {
+        if self.count == 0 {
+            return Some(
+                "there is no probe stream in this log; a transfer that its window limits has none, \
+                 and imtcp-cc logs them as imtcp:stream_completed"
+                    .to_owned(),
+            );
+        }
+        if let (Some((measurement, number)), []) = (arguments.stream, &self.shown[..]) {
+            return Some(format!(
+                "there is no stream {measurement}.{number}; without --stream all are listed"
+            ));
+        }
+        if let (None, Some(verdict), []) = (arguments.stream, &arguments.verdict, &self.rows[..]) {
+            let verdicts: Vec<&str> = self.verdicts.iter().map(String::as_str).collect();
+            return Some(format!(
+                "no stream has the verdict `{verdict}`; there are {}",
+                verdicts.join(", ")
+            ));
+        }
+        None
+    }
 }
 
 /// A verdict as the log has it, also if it was copied from the list.
@@ -116,7 +141,7 @@ fn list(rows: Vec<[String; 9]>) -> Table {
 
 fn row(stream: &Stream) -> [String; 9] {
     [
-        format!("{}.{}", stream.measurement, stream.stream),
+        title(stream),
         format!("{:.4}", stream.start_ms / 1e3),
         rates(stream),
         stream.packet_numbers.len().to_string(),
@@ -126,6 +151,15 @@ fn row(stream: &Stream) -> [String; 9] {
         format!("{:+}", stream.trend),
         stream.verdict.replace('_', " "),
     ]
+}
+
+/// Its number, with that of its path unless that is the first.
+fn title(stream: &Stream) -> String {
+    let number = format!("{}.{}", stream.measurement, stream.stream);
+    match stream.path {
+        0 => number,
+        path => format!("{number}, path {path}"),
+    }
 }
 
 fn rates(stream: &Stream) -> String {
@@ -184,11 +218,10 @@ fn glass(stream: &Stream) -> String {
         format!("{:.3} ms", nanos as f64 / 1e6)
     });
     format!(
-        "stream {}.{} at {:.6} s, {} Mbit/s; first echo after {delay}\n{table}\nPCT {}: the share \
-         of pairs whose delay rises, above 0.40 for a rise\nPDT {}: the share of the movement that \
-         is a net rise, above 0.30 for a rise\ntrend {:+}: {}\n",
-        stream.measurement,
-        stream.stream,
+        "stream {} at {:.6} s, {} Mbit/s; first echo after {delay}\n{table}\nPCT {}: the share of \
+         pairs whose delay rises, above {PCT_OF_A_RISE:.2} for a rise\nPDT {}: the share of the \
+         movement that is a net rise, above {PDT_OF_A_RISE:.2} for a rise\ntrend {:+}: {}\n",
+        title(stream),
         stream.start_ms / 1e3,
         rates(stream),
         ratio(stream.pct),

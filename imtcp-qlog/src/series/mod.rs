@@ -68,9 +68,12 @@ pub struct Series {
     pub figures: Figures,
 }
 
-/// Estimates, with their intervals.
+/// Estimates, with their intervals. If a connection changes its path, those of the new path follow
+/// those of the old one.
 #[derive(Clone, Debug)]
 pub struct Estimates {
+    /// The number of the path of the latest one.
+    path: u32,
     /// When there was none, after the first one.
     pub gaps: Gaps,
     /// The values.
@@ -110,6 +113,7 @@ impl Series {
     fn new(most: usize) -> Self {
         let column = || Column::new(most);
         let estimates = || Estimates {
+            path: 0,
             gaps: Gaps::default(),
             value: column(),
             low: column(),
@@ -249,8 +253,11 @@ impl Series {
         match record.event() {
             "estimate_updated" => self.add_estimate(now, &record.data()?),
             "estimate_withdrawn" => {
-                let withdrawn: Withdrawn = record.data()?;
-                self.withdraw(now, &withdrawn.estimator);
+                let Withdrawn { estimator, path } = record.data()?;
+                // A path that data has left may say so late.
+                if self.of_estimator(&estimator).path == path {
+                    self.withdraw(now, &estimator);
+                }
             }
             "capacity_updated" => {
                 let data: Capacity = record.data()?;
@@ -287,6 +294,7 @@ impl Series {
 
     fn add_estimate(&mut self, now: f64, estimate: &Told) {
         let value = estimate.available_bps as f64;
+        self.of_estimator(&estimate.estimator).path = estimate.path;
         if estimate.is_lower_bound() {
             // It takes the place of the estimate before it.
             self.withdraw(now, &estimate.estimator);

@@ -64,6 +64,9 @@ impl Filter {
         let Some(parts) = record::parts(record) else {
             return write(record);
         };
+        if let Some(metrics) = self.overdue(&parts) {
+            write(&metrics)?;
+        }
         match parts.name {
             METRICS => {
                 let metrics = record::metrics(parts.data, self.paces_in_bytes);
@@ -102,6 +105,17 @@ impl Filter {
         }
         self.written_ms = now;
         Some(written(time, std::mem::take(&mut self.metrics)))
+    }
+
+    /// The metrics that are left, if what comes next comes so late that they are not held back for
+    /// it. They keep their time: a value that changed before a pause has not changed behind it.
+    fn overdue(&mut self, next: &Parts<'_>) -> Option<Vec<u8>> {
+        let now = record::time(next.time)?;
+        if self.metrics.is_empty() || now < self.written_ms + 2.0 * METRICS_EVERY_MS {
+            return None;
+        }
+        self.written_ms = record::time(&self.metrics_at)?;
+        self.finish()
     }
 
     fn packet(&self, parts: &Parts<'_>) -> Option<Vec<u8>> {

@@ -1,6 +1,8 @@
 //! The program's other commands, on the log of a simulated connection.
 
 use super::logged::{self, Logged};
+use imtcp_qlog::Log;
+use imtcp_qlog::streams::{self, PCT_OF_A_RISE, PDT_OF_A_RISE};
 use imtcp_qlog::write::{Compression, Level};
 use imtcp_sim::run::Qlog;
 use serde_json::Value;
@@ -148,6 +150,28 @@ fn a_stream_is_shown_packet_by_packet_with_its_verdict() {
         one.contains("planned gap") && one.matches("single").count() >= 3,
         "{one}"
     );
+}
+
+#[test]
+fn a_rise_is_what_both_statistics_call_one_by_the_thresholds_that_are_shown() {
+    let Logged { path, .. } = &logged("imtcp", Compression::None);
+    let mut log = Log::open(path).expect("a qlog");
+    let (mut rises, mut others) = (0, 0);
+    streams::for_each(&mut log, |stream| {
+        let (Some(pct), Some(pdt)) = (stream.pct, stream.pdt) else {
+            return;
+        };
+        let expected = match (pct > PCT_OF_A_RISE, pdt > PDT_OF_A_RISE) {
+            (true, true) => "increasing",
+            (false, true) => "contradiction",
+            (_, false) => "not_increasing",
+        };
+        assert_eq!(stream.verdict, expected, "{stream:?}");
+        rises += u32::from(stream.trend == 1);
+        others += u32::from(stream.trend == -1);
+    })
+    .expect("memory does not fail");
+    assert!(rises > 3 && others > 3, "{rises} rise, {others} do not");
 }
 
 #[test]

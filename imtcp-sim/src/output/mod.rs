@@ -1,5 +1,5 @@
-//! Writes files: results as JSON, series as CSV, figures as SVG. Reads of a qlog what it says of
-//! padding.
+//! Writes files: results as JSON, series as CSV, figures as SVG. Reads what a qlog says of packets
+//! that carried nothing.
 
 mod chart;
 mod comparison;
@@ -32,11 +32,10 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// A file that cannot be written or read.
+/// A file that cannot be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {action} {file}: {problem}")]
+#[error("cannot write {file}: {problem}")]
 pub struct OutputError {
-    action: &'static str,
     file: String,
     problem: String,
 }
@@ -44,16 +43,8 @@ pub struct OutputError {
 impl OutputError {
     fn new(file: &Path, problem: impl ToString) -> Self {
         Self {
-            action: "write",
             file: file.display().to_string(),
             problem: problem.to_string(),
-        }
-    }
-
-    fn reading(file: &Path, problem: String) -> Self {
-        Self {
-            action: "read",
-            ..Self::new(file, problem)
         }
     }
 }

@@ -1,9 +1,8 @@
 //! What a server's qlog says of packets that carried nothing.
 
-use super::OutputError;
+use imtcp_qlog::read::Kind;
+use imtcp_qlog::{Error, Log};
 use serde::Deserialize;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 /// Packets that carried nothing but PING and PADDING frames. A measurement with packets of its own
@@ -17,14 +16,9 @@ pub struct Idle {
 }
 
 #[derive(Deserialize)]
-struct Record {
-    data: PacketSent,
-}
-
-#[derive(Deserialize)]
 struct PacketSent {
     raw: Raw,
-    #[serde(default)]
+    /// Missing where the log was written without frames, which would make every packet idle.
     frames: Vec<Frame>,
 }
 
@@ -42,24 +36,19 @@ struct Frame {
 ///
 /// # Errors
 /// The file cannot be read, or a record of a sent packet is not what quiche writes.
-pub fn idle_packets(path: &Path) -> Result<Idle, OutputError> {
-    let failed = |problem: String| OutputError::reading(path, problem);
-    let file = File::open(path).map_err(|error| failed(error.to_string()))?;
+pub fn idle_packets(path: &Path) -> Result<Idle, Error> {
+    let mut log = Log::open(path)?.strict();
     let mut idle = Idle::default();
-    for line in BufReader::new(file).lines() {
-        let line = line.map_err(|error| failed(error.to_string()))?;
-        // JSON text sequences put a separator before each record (RFC 7464).
-        let record = line.trim_start_matches('\u{1e}');
-        if !record.contains("\"name\":\"quic:packet_sent\"") {
-            continue;
+    log.for_each(|record| {
+        if record.kind == Kind::PacketSent {
+            let packet: PacketSent = record.data().map_err(|error| error.to_string())?;
+            if packet.carries_nothing() {
+                idle.packets += 1;
+                idle.bytes += packet.raw.length;
+            }
         }
-        let record: Record =
-            serde_json::from_str(record).map_err(|error| failed(error.to_string()))?;
-        if record.data.carries_nothing() {
-            idle.packets += 1;
-            idle.bytes += record.data.raw.length;
-        }
-    }
+        Ok(())
+    })?;
     Ok(idle)
 }
 
@@ -91,5 +80,30 @@ mod tests {
                 "{name}"
             );
         }
+    }
+
+    #[test]
+    fn a_log_without_frames_says_nothing_of_what_packets_carried() {
+        let folder = std::env::temp_dir().join(format!("imtcp-sim-idle-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for the test");
+        let file = folder.join("log.sqlog");
+        let header = "\u{1e}{\"file_schema\":\"urn:ietf:params:qlog:file:sequential\"}\n";
+        let written = |frames: &str| {
+            let packet = format!(
+                "\u{1e}{{\"time\":1.0,\"name\":\"quic:packet_sent\",\"data\":{{\"raw\":\
+                 {{\"length\":99}}{frames}}}}}\n"
+            );
+            std::fs::write(&file, header.to_owned() + &packet).expect("it can be written");
+            idle_packets(&file)
+        };
+        let with = written(",\"frames\":[{\"frame_type\":\"ping\"}]");
+        let expected = Idle {
+            packets: 1,
+            bytes: 99,
+        };
+        assert_eq!(with.expect("frames"), expected);
+        let without = written("").expect_err("no frames").to_string();
+        assert!(without.contains("missing field `frames`"), "{without}");
+        std::fs::remove_dir_all(&folder).expect("it was there");
     }
 }

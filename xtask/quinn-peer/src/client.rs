@@ -32,11 +32,7 @@ pub async fn run(case: &str, provider: Arc<CryptoProvider>) -> Result<()> {
     tls.alpn_protocols = vec![protocol.to_vec()];
     tls.key_log = Arc::new(KeyLogFile::new());
     tls.enable_early_data = case == "zerortt";
-    let initial = rustls::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256
-        .tls13()
-        .and_then(|suite| suite.quic_suite())
-        .context("rustls has no QUIC")?;
-    let crypto = QuicClientConfig::with_initial(Arc::new(tls), initial)?;
+    let crypto = QuicClientConfig::with_initial(Arc::new(tls), crate::initial_suite()?)?;
     let mut config = quinn::ClientConfig::new(Arc::new(crypto));
     let mut transport = quinn::TransportConfig::default();
     transport.max_idle_timeout(Some(Duration::from_secs(30).try_into()?));
@@ -45,7 +41,7 @@ pub async fn run(case: &str, provider: Arc<CryptoProvider>) -> Result<()> {
     config.transport_config(Arc::new(transport));
 
     let batches: Vec<&[Url]> = match case {
-        "resumption" | "zerortt" => vec![&urls[..1], &urls[1..]],
+        "resumption" | "zerortt" if urls.len() > 1 => vec![&urls[..1], &urls[1..]],
         "multiconnect" => urls.chunks(1).collect(),
         _ => vec![&urls],
     };

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use rustls::CipherSuite;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::ring;
+use rustls::quic::Suite;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -51,7 +52,14 @@ async fn run(case: &str) -> Result<()> {
     }
 }
 
-/// What TLS may use. quinn itself needs AES, for Initial packets, which it takes from elsewhere.
+/// AES-128-GCM of another provider: quinn needs it for Initial packets, whatever TLS may use.
+fn initial_suite() -> Result<Suite> {
+    let suite = ring::cipher_suite::TLS13_AES_128_GCM_SHA256.tls13();
+    let suite = suite.and_then(|suite| suite.quic_suite());
+    suite.context("rustls has no QUIC")
+}
+
+/// What TLS may use.
 fn provider(case: &str) -> CryptoProvider {
     let mut provider = ring::default_provider();
     if case == "chacha20" {

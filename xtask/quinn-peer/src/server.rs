@@ -21,12 +21,7 @@ pub async fn run(case: &str, provider: Arc<CryptoProvider>) -> Result<()> {
     tls.alpn_protocols = vec![crate::HQ.to_vec(), crate::H3.to_vec()];
     tls.key_log = Arc::new(KeyLogFile::new());
     tls.max_early_data_size = u32::MAX;
-    // quinn takes AES-128-GCM of another provider for Initial packets.
-    let initial = rustls::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256
-        .tls13()
-        .and_then(|suite| suite.quic_suite())
-        .context("rustls has no QUIC")?;
-    let crypto = QuicServerConfig::with_initial(Arc::new(tls), initial)?;
+    let crypto = QuicServerConfig::with_initial(Arc::new(tls), crate::initial_suite()?)?;
     let config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
     let endpoint = quinn::Endpoint::server(config, "[::]:443".parse()?)?;
     let retries = case == "retry";

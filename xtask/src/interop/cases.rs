@@ -110,6 +110,35 @@ impl Case {
         }
     }
 
+    /// What it is about, in a few words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Handshake => "a connection and a small file",
+            Self::Transfer => "three files of 2 to 5 MB at once",
+            Self::Longrtt => "a round trip of 1.5 s",
+            Self::Chacha20 => "ChaCha20-Poly1305 alone is offered",
+            Self::Multiplexing => "1999 small files on one connection",
+            Self::Retry => "the server asks for the address to be confirmed",
+            Self::Resumption => "a second connection without certificates",
+            Self::Zerortt => "requests before the second handshake ends",
+            Self::Http3 => "HTTP/3 in the place of HTTP/0.9",
+            Self::Blackhole => "now and then nothing passes for 2 s",
+            Self::Keyupdate => "the client begins an update of the keys",
+            Self::Ecn => "both ends mark packets and report marks",
+            Self::Amplificationlimit => "a long chain of certificates, and losses",
+            Self::Handshakeloss => "50 handshakes, 30 % of packets lost",
+            Self::Transferloss => "2 MB, 2 % of packets lost",
+            Self::Handshakecorruption => "50 handshakes, 30 % of packets damaged",
+            Self::Transfercorruption => "2 MB, 2 % of packets damaged",
+            Self::Ipv6 => "over IPv6",
+            Self::V2 => "an upgrade to version 2 of QUIC",
+            Self::RebindPort => "the client\u{2019}s port changes on the way",
+            Self::RebindAddr => "the client\u{2019}s address changes on the way",
+            Self::Connectionmigration => "the client moves to a preferred address",
+            Self::Goodput => "how fast 10 MB are at 10 Mbit/s",
+        }
+    }
+
     /// What the client is told (`TESTCASE`).
     pub fn told_client(self) -> &'static str {
         match self {

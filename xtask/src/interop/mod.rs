@@ -9,6 +9,7 @@ mod checks;
 mod link;
 mod materials;
 mod peers;
+mod play;
 mod probe;
 mod report;
 mod trace;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use nix::sched::{CloneFlags, setns};
 
-use super::cell::PORT;
 use super::link;
+use super::play::PORT;
 
 /// How long a server has for an answer.
 const PATIENCE: Duration = Duration::from_millis(100);

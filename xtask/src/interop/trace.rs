@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::link;
+use super::play::PORT;
 
 /// The client's address over IPv6.
 pub const CLIENT_6: &str = "fd00:cafe:cafe::100";
@@ -67,7 +68,7 @@ pub struct Trace {
 /// A datagram.
 #[derive(Debug)]
 pub struct Datagram {
-    /// Whether the client sent it.
+    /// Who sent it.
     pub from: From,
     /// UDP payload in bytes.
     pub length: usize,
@@ -137,7 +138,8 @@ impl Trace {
             .arg("-r")
             .arg(&self.capture)
             // Bodies are none of the checks' business.
-            .args(["--disable-protocol", "http3", "-d", "udp.port==443,quic"])
+            .args(["--disable-protocol", "http3"])
+            .args(["-d", &format!("udp.port=={PORT},quic")])
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::null());

@@ -210,7 +210,11 @@ mod tests {
         for class in [Class::Fixed, Class::Hosts] {
             let path = class.draw(3).expect("what is drawn is valid");
             let all = vec![run(&path, 3).unwrap_or_else(|error| panic!("{error}"))];
-            page.add(class, &all, &Tally::of(&all));
+            let tally = Tally::of(&all);
+            // The class, its paths, the scores by their names, and what is missed.
+            let cells = overview(class, &tally).matches("<td").count();
+            assert_eq!(cells, OVERVIEW.len() + 3, "{}", class.name());
+            page.add(class, &all, &tally);
         }
         let text = page.page().expect("plain data");
         for wanted in [

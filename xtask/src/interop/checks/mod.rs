@@ -1,6 +1,8 @@
 //! What the runner checks of a case, from the files, the captures and the key log.
 
 mod paths;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -166,10 +168,16 @@ fn stream_limit(client: &Trace) -> Result<()> {
 
 fn retry(client: &Trace) -> Result<()> {
     let retries = client.long(Long::Retry, From::Server)?;
-    let tokens: BTreeSet<&str> = values(&retries, "quic.retry_token").collect();
+    let initials = client.long(Long::Initial, From::Client)?;
+    token_comes_back(&retries, &initials)
+}
+
+/// The client repeats the token of a Retry, and counts its packets on.
+fn token_comes_back(retries: &[Fields], initials: &[Fields]) -> Result<()> {
+    let tokens: BTreeSet<&str> = values(retries, "quic.retry_token").collect();
     ensure!(!tokens.is_empty(), "no Retry with a token");
     let mut highest = None;
-    for packet in client.long(Long::Initial, From::Client)? {
+    for packet in initials {
         let number = packet.number("quic.packet_number");
         match packet.get("quic.token") {
             None => highest = highest.max(number),
@@ -183,8 +191,12 @@ fn retry(client: &Trace) -> Result<()> {
 
 fn resumption(client: &Trace) -> Result<()> {
     keys_of(client)?;
-    let packets = client.long(Long::Handshake, From::Server)?;
-    let ids: BTreeSet<&str> = values(&packets, "quic.scid").collect();
+    second_has_no_certificate(&client.long(Long::Handshake, From::Server)?)
+}
+
+/// Of two connections in the order of their packets, the first has a certificate alone.
+fn second_has_no_certificate(packets: &[Fields]) -> Result<()> {
+    let ids: BTreeSet<&str> = values(packets, "quic.scid").collect();
     ensure!(
         ids.len() == 2,
         "Handshake packets of {} connections",
@@ -261,12 +273,17 @@ fn amplification(server: &Trace) -> Result<()> {
         longest >= LEAST_CHAIN,
         "the chain of certificates has {longest} bytes"
     );
+    at_most_three_times(server.datagrams(&[From::Client, From::Server], false)?)
+}
+
+/// Until the client's first Handshake packet, the server sends three times what it has received.
+fn at_most_three_times(datagrams: Vec<Datagram>) -> Result<()> {
     let mut allowed = 0_usize;
     for Datagram {
         from,
         length,
         packets,
-    } in server.datagrams(&[From::Client, From::Server], false)?
+    } in datagrams
     {
         let first = packets
             .first()

@@ -90,10 +90,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     while !interrupted.load(Ordering::Relaxed) {
         network.turn()?;
     }
-    network
-        .ends
-        .into_iter()
-        .try_for_each(|end| end.capture.finish())?;
+    let captures = network.ends.into_iter().map(|end| end.capture);
+    captures
+        .chain([network.untranslated])
+        .try_for_each(Capture::finish)
+        .context("cannot write a capture")?;
     Ok(ExitCode::SUCCESS)
 }
 

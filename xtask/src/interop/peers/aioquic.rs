@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::{Start, Task, run, words};
+use crate::interop::play::PORT;
 
-const VERSION: &str = "1.7.2";
+/// The release on PyPI.
+pub const VERSION: &str = "1.7.2";
 
 /// What its examples need besides.
 const NEEDS: [&str; 3] = ["jinja2", "starlette", "wsproto"];
@@ -108,7 +110,7 @@ pub fn server(cache: &Path, task: &Task<'_>) -> Option<Start> {
     };
     let line = format!(
         "STATIC_ROOT=/www exec $exec_python --certificate /certs/cert.pem \
-         --private-key /certs/priv.key --host :: --port 443 --secrets-log $SSLKEYLOGFILE \
+         --private-key /certs/priv.key --host :: --port {PORT} --secrets-log $SSLKEYLOGFILE \
          --quic-log $QLOGDIR {retry}"
     );
     Some(Start::script(example(cache, "http3_server.py") + &line))

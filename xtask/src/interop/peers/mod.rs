@@ -81,15 +81,18 @@ impl Peer {
     }
 
     /// What a reader of the table has to know of it.
-    pub fn remark(self) -> &'static str {
+    pub fn remark(self) -> String {
         match self {
-            Self::Ours => "this project's endpoint, the controller on, in both roles",
-            Self::QuicGo => "v0.65.0, its own endpoint of the runner",
-            Self::Aioquic => "1.7.2, the example client and server of its source distribution",
-            Self::Quinn => "0.11, a client and a server written for this table",
-            Self::Ngtcp2 => {
-                "of Debian; its client and server know HTTP/3 alone, so all cases run over h3"
-            }
+            Self::Ours => "this project's endpoint, the controller on, in both roles".to_owned(),
+            Self::QuicGo => format!("{}, its own endpoint of the runner", quic_go::VERSION),
+            Self::Aioquic => format!(
+                "{}, the example client and server of its source distribution",
+                aioquic::VERSION
+            ),
+            Self::Quinn => "0.11, a client and a server written for this table".to_owned(),
+            Self::Ngtcp2 => "of Debian; its client and server know HTTP/3 alone, so all cases run \
+                             over h3"
+                .to_owned(),
         }
     }
 

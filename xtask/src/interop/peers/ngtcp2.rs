@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 
 use super::{Start, Task, words};
 use crate::interop::cases::Case;
+use crate::interop::play::PORT;
 
 const QUIET: &str = "-q --no-quic-dump --no-http-dump";
 
@@ -35,20 +36,20 @@ pub fn client(task: &Task<'_>) -> Option<Start> {
     let session = "--session-file=/logs/session --tp-file=/logs/parameters";
     let lines = match task.told {
         "handshake" | "transfer" | "retry" | "http3" | "ecn" => {
-            format!("fetch {host} 443 {all}")
+            format!("fetch {host} {PORT} {all}")
         }
         "chacha20" => {
             let ciphers = "NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+CHACHA20-POLY1305";
-            format!("fetch --ciphers={ciphers} {host} 443 {all}")
+            format!("fetch --ciphers={ciphers} {host} {PORT} {all}")
         }
-        "keyupdate" => format!("fetch --key-update=100ms {host} 443 {all}"),
-        "multiconnect" => format!("for url in {all}; do fetch {host} 443 $url; done"),
+        "keyupdate" => format!("fetch --key-update=100ms {host} {PORT} {all}"),
+        "multiconnect" => format!("for url in {all}; do fetch {host} {PORT} $url; done"),
         "resumption" => format!(
-            "fetch {session} {host} 443 {first}\n\
-             fetch --disable-early-data {session} {host} 443 {rest}"
+            "fetch {session} {host} {PORT} {first}\n\
+             fetch --disable-early-data {session} {host} {PORT} {rest}"
         ),
         "zerortt" => {
-            format!("fetch {session} {host} 443 {first}\nfetch {session} {host} 443 {rest}")
+            format!("fetch {session} {host} {PORT} {first}\nfetch {session} {host} {PORT} {rest}")
         }
         _ => return None,
     };
@@ -63,6 +64,6 @@ pub fn server(task: &Task<'_>) -> Option<Start> {
     };
     Some(Start::script(format!(
         "mkdir -p $QLOGDIR\nexec gtlsserver {QUIET} {validation} --qlog-dir=$QLOGDIR -d /www \
-         '*' 443 /certs/priv.key /certs/cert.pem"
+         '*' {PORT} /certs/priv.key /certs/cert.pem"
     )))
 }

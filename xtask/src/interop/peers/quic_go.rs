@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::{Start, Task, run};
 
 /// Go checks it against its public log of checksums.
-const VERSION: &str = "v0.65.0";
+pub const VERSION: &str = "v0.65.0";
 const MODULE: &str = "github.com/quic-go/quic-go";
 
 fn folder(cache: &Path) -> PathBuf {

@@ -1,5 +1,7 @@
 //! The table, as text and as a page.
 
+mod page;
+
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::fs::{self, File, OpenOptions};
@@ -115,64 +117,22 @@ impl Results {
         columns().into_iter().filter(has_some).collect()
     }
 
+    /// Those cases of which there is anything.
+    fn cases(&self) -> Vec<Case> {
+        let columns = self.columns();
+        let has_some = |case: &Case| {
+            columns
+                .iter()
+                .any(|column| self.get(*column, *case).is_some())
+        };
+        cases::ALL.into_iter().filter(has_some).collect()
+    }
+
     /// Writes the page.
     pub fn write_page(&self) -> Result<()> {
         let path = self.folder.join(PAGE);
-        fs::write(&path, self.page()?).with_context(|| format!("cannot write {}", path.display()))
-    }
-
-    fn page(&self) -> Result<String> {
-        let mut page = String::from(PAGE_HEAD);
-        let columns = self.columns();
-        page.push_str("<table><thead><tr><th>case</th>");
-        for column in &columns {
-            write!(
-                page,
-                "<th>{}<br>to {}</th>",
-                column.client.name(),
-                column.server.name()
-            )?;
-        }
-        page.push_str("</tr></thead><tbody>\n");
-        for case in cases::ALL {
-            write!(page, "<tr><th>{}</th>", case.name())?;
-            for column in &columns {
-                let outcome = self.get(*column, case);
-                let class = match outcome {
-                    Some(Outcome::Passed(_)) => "passed",
-                    Some(Outcome::Failed(_)) => "failed",
-                    Some(Outcome::Unsupported { .. }) => "unsupported",
-                    None => "missing",
-                };
-                let title = outcome.map(ToString::to_string).unwrap_or_default();
-                let title = escape(&title);
-                write!(
-                    page,
-                    "<td class={class} title=\"{title}\">{}</td>",
-                    word(outcome)
-                )?;
-            }
-            page.push_str("</tr>\n");
-        }
-        page.push_str("</tbody></table>\n<h2>Failures</h2>\n<ul>\n");
-        for (column, case, reason) in self.failures() {
-            writeln!(
-                page,
-                "<li>{column}, {}: {}</li>",
-                case.name(),
-                escape(reason)
-            )?;
-        }
-        page.push_str("</ul>\n<h2>Endpoints</h2>\n<ul>\n");
-        for peer in peers::ALL {
-            writeln!(page, "<li>{}: {}</li>", peer.name(), escape(peer.remark()))?;
-        }
-        page.push_str("</ul>\n<h2>Not checked here</h2>\n<ul>\n");
-        for line in NOT_CHECKED {
-            writeln!(page, "<li>{}</li>", escape(line))?;
-        }
-        page.push_str("</ul>\n</body></html>\n");
-        Ok(page)
+        fs::write(&path, page::page(self))
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 }
 
@@ -181,6 +141,16 @@ impl Results {
 struct Column {
     client: Peer,
     server: Peer,
+}
+
+impl Column {
+    /// The end that is not this project's, unless both are.
+    fn other(self) -> Peer {
+        match self.client {
+            Peer::Ours => self.server,
+            client => client,
+        }
+    }
 }
 
 impl fmt::Display for Column {
@@ -223,12 +193,6 @@ fn word(outcome: Option<&Outcome>) -> String {
     }
 }
 
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('"', "&quot;")
-}
-
 impl fmt::Display for Results {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns = self.columns();
@@ -247,7 +211,7 @@ impl fmt::Display for Results {
         for row in rows {
             writeln!(f, "{:<20}{}", "", row.trim_end())?;
         }
-        for case in cases::ALL {
+        for case in self.cases() {
             let mut row = String::new();
             for (column, width) in columns.iter().zip(&widths) {
                 write!(row, "  {:width$}", word(self.get(*column, case)))?;
@@ -272,18 +236,79 @@ impl fmt::Display for Results {
     }
 }
 
-const PAGE_HEAD: &str = r#"<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Interop</title><style>
-body { font: 15px/1.5 sans-serif; margin: 2em; max-width: 75em; }
-table { border-collapse: collapse; }
-th, td { border: 1px solid #bbb; padding: .2em .6em; text-align: left; font-weight: normal; }
-thead th { background: #eee; }
-.passed { background: #d8f0d8; }
-.failed { background: #f4c7c3; font-weight: bold; }
-.unsupported { color: #777; }
-</style></head><body>
-<h1>The interop runner's cases</h1>
-<p>"imtcp to quic-go": this project's client fetches from quic-go's server. <b>ok</b>: all that the
-runner checks holds. <b>127</b>: that end says that it does not carry the case, or has no way to be
-told of it.</p>
-"#;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAILED: Cell = Cell {
+        client: Peer::Ours,
+        server: Peer::Quinn,
+        case: Case::Retry,
+    };
+    const PASSED: Cell = Cell {
+        client: Peer::Aioquic,
+        server: Peer::Ours,
+        case: Case::Goodput,
+    };
+
+    /// Results of two cells in a folder of their own.
+    fn results(folder: &Path) -> Results {
+        let mut results = Results::open(folder).expect("a folder");
+        let failed = Outcome::Failed("no <token>".to_owned());
+        let passed = Outcome::Passed("9.05 Mbit/s".to_owned());
+        results.note(FAILED, &failed).expect("it can be written");
+        results.note(PASSED, &passed).expect("it can be written");
+        results
+    }
+
+    #[test]
+    fn a_run_goes_on_where_another_ended_and_a_later_outcome_takes_the_place_of_an_earlier_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        drop(results(folder.path()));
+        let lines = folder.path().join(LINES);
+        let mut text = fs::read_to_string(&lines).expect("it was written");
+        // A run that was killed in the middle of a line.
+        text.push_str("{\"client\":\"imtcp\",\"server\":\"qu\n");
+        fs::write(&lines, text).expect("it can be written");
+        let mut again = Results::open(folder.path()).expect("a folder");
+        assert!(again.has_failures());
+        assert_eq!(again.columns().len(), 2);
+        let passed = Outcome::Passed(String::new());
+        again.note(FAILED, &passed).expect("it can be written");
+        assert!(!again.has_failures());
+        drop(again);
+        let last = Results::open(folder.path()).expect("a folder");
+        assert!(!last.has_failures());
+        assert_eq!(last.columns().len(), 2);
+    }
+
+    #[test]
+    fn a_failure_stands_in_the_table_and_below_it_with_its_reason() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let results = results(folder.path());
+        let text = results.to_string();
+        for wanted in [
+            "FAILED: imtcp to quinn, retry: no <token>",
+            "9.05 Mbit/s",
+            "to quinn",
+        ] {
+            assert!(text.contains(wanted), "{wanted}: {text}");
+        }
+        results.write_page().expect("it can be written");
+        let page = fs::read_to_string(folder.path().join(PAGE)).expect("it was written");
+        for wanted in [
+            "<b>1</b> passed",
+            "<b>1</b> failed",
+            "<a href=\"#imtcp-quinn-retry\">FAILED</a>",
+            "<li id=\"imtcp-quinn-retry\"><b>imtcp to quinn, retry</b>: no &lt;token&gt;</li>",
+            ">9.05 Mbit/s</td>",
+            "prefers-color-scheme:dark",
+        ] {
+            assert!(page.contains(wanted), "{wanted}: {page}");
+        }
+        // Nothing is fetched from anywhere.
+        for unwanted in ["http://", "https://", "src=", "@import", "url("] {
+            assert!(!page.contains(unwanted), "{unwanted}");
+        }
+    }
+}
