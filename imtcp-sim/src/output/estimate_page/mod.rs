@@ -209,7 +209,7 @@ mod tests {
         let mut page = EstimatePage::default();
         for class in [Class::Fixed, Class::Hosts] {
             let path = class.draw(3).expect("what is drawn is valid");
-            let all = vec![run(&path, 3).unwrap_or_else(|error| panic!("{error}"))];
+            let all = vec![run(&path, 3, false).unwrap_or_else(|error| panic!("{error}"))];
             page.add(class, &all, &Tally::of(&all));
         }
         let text = page.page().expect("plain data");
