@@ -31,8 +31,8 @@ pub struct Observed {
     pub median_bps: Option<u64>,
     /// The highest of its readings.
     pub highest_bps: Option<u64>,
-    /// Means over 0.5 s of its readings against the truth of that time. Without intervals, so
-    /// coverage means nothing here.
+    /// Means over 0.5 s of its readings against the truth of that time. There are no intervals, so
+    /// there is no coverage. The times to settle are those of the readings themselves.
     pub score: Score,
     /// What an application would have read every tenth of a second.
     pub readings: Vec<ReadingPoint>,
@@ -48,7 +48,8 @@ pub struct ReadingPoint {
     pub bps: u64,
 }
 
-type Readings = Vec<(Timestamp, Bandwidth)>;
+/// When, and what was read.
+type Read = (Timestamp, Bandwidth);
 
 /// All estimators that watched, and this project's own that had something to say.
 pub(super) fn of(
@@ -68,7 +69,7 @@ pub(super) fn of(
         .collect()
 }
 
-fn read(observations: &[Observation], wanted: Kind) -> Readings {
+fn read(observations: &[Observation], wanted: Kind) -> Vec<Read> {
     let reading = |observation: &Observation| {
         let mut estimates = observation.estimates.iter();
         let (_, estimate) = estimates.find(|(kind, _)| *kind == wanted)?;
@@ -77,7 +78,7 @@ fn read(observations: &[Observation], wanted: Kind) -> Readings {
     observations.iter().filter_map(reading).collect()
 }
 
-fn read_own(events: &[Said], wanted: EstimatorKind, times: &[Timestamp]) -> Readings {
+fn read_own(events: &[Said], wanted: EstimatorKind, times: &[Timestamp]) -> Vec<Read> {
     let mut present = None;
     let mut events = events.iter().peekable();
     let mut readings = Vec::new();
@@ -100,15 +101,17 @@ fn read_own(events: &[Said], wanted: EstimatorKind, times: &[Timestamp]) -> Read
 }
 
 impl Observed {
-    fn new(name: &'static str, readings: &Readings, reference: &Reference) -> Self {
+    fn new(name: &'static str, readings: &[Read], reference: &Reference) -> Self {
         let rates = readings.iter().map(|(_, rate)| rate.as_bps_f64());
         let scored = written(score(&means(readings), reference));
+        let each: Vec<Sample> = readings.chunks(1).filter_map(sample).collect();
         Self {
             name,
             median_bps: median(rates.collect()).map(|rate| Bandwidth::from_bps_f64(rate).as_bps()),
             highest_bps: readings.iter().map(|(_, rate)| rate.as_bps()).max(),
             score: Score {
                 coverage95: None,
+                settle_s: written(score(&each, reference)).settle_s,
                 ..scored
             },
             readings: readings.iter().map(point).collect(),
@@ -117,24 +120,27 @@ impl Observed {
 }
 
 /// The mean of each half second that has readings.
-fn means(readings: &Readings) -> Vec<Sample> {
-    let half_second = |at: Timestamp| (at.as_nanos() - 1) / 500_000_000;
+fn means(readings: &[Read]) -> Vec<Sample> {
+    let half_second = |at: Timestamp| at.as_nanos().saturating_sub(1) / 500_000_000;
     let chunks = readings.chunk_by(|one, other| half_second(one.0) == half_second(other.0));
-    let sample = |chunk: &[(Timestamp, Bandwidth)]| {
-        let sum: f64 = chunk.iter().map(|(_, rate)| rate.as_bps_f64()).sum();
-        let mean = sum / chunk.len() as f64;
-        Some(Sample {
-            at: chunk.last()?.0,
-            available_bps: mean,
-            low_bps: mean,
-            high_bps: mean,
-            window: AVERAGED,
-        })
-    };
     chunks.filter_map(sample).collect()
 }
 
-fn point((at, rate): &(Timestamp, Bandwidth)) -> ReadingPoint {
+/// The mean of some readings.
+fn sample(readings: &[Read]) -> Option<Sample> {
+    let (at, _) = readings.last()?;
+    let sum: f64 = readings.iter().map(|(_, rate)| rate.as_bps_f64()).sum();
+    let mean = sum / readings.len() as f64;
+    Some(Sample {
+        at: *at,
+        available_bps: mean,
+        low_bps: mean,
+        high_bps: mean,
+        window: AVERAGED,
+    })
+}
+
+fn point((at, rate): &Read) -> ReadingPoint {
     ReadingPoint {
         t_s: rounded(at.as_secs_f64()),
         bps: rate.as_bps(),
@@ -148,7 +154,7 @@ mod tests {
     #[test]
     fn readings_of_a_half_second_are_averaged() {
         let at = |tenths: u64| Timestamp::from_nanos(tenths * 100_000_000);
-        let readings: Readings = [(1, 10), (2, 20), (5, 30), (6, 100), (10, 200), (11, 7)]
+        let readings: Vec<Read> = [(1, 10), (2, 20), (5, 30), (6, 100), (10, 200), (11, 7)]
             .map(|(tenths, mbps)| (at(tenths), Bandwidth::from_mbps(mbps)))
             .into();
         let means: Vec<(Timestamp, f64)> = means(&readings)
