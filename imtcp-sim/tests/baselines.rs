@@ -39,7 +39,7 @@ fn reno_behind_the_seam_sends_whole_packets_and_quiches_own_does_not() {
         main.sent_bytes as f64 / main.sent_packets as f64
     };
     assert!(size(&whole) > 1330.0, "{} of 1350 bytes", size(&whole));
-    assert!(size(&own) < 1200.0, "{} of 1350 bytes", size(&own));
+    assert!(size(&own) < 1300.0, "{} of 1350 bytes", size(&own));
     // A queue of one product of bandwidth and delay is enough for Reno to fill the link: 10 Mbit/s
     // less the headers of IP, UDP and QUIC.
     let goodput = mbps(&whole, "main");
@@ -48,28 +48,26 @@ fn reno_behind_the_seam_sends_whole_packets_and_quiches_own_does_not() {
 
 #[test]
 fn highspeed_is_reno_where_windows_are_small_and_outgrows_it_where_they_are_large() {
-    // The bandwidth-delay product: 40 packets, and 1900. After the first loss Reno needs a round
-    // trip for each packet of half of that, 95 s; HighSpeed grows by 10 at a time.
-    let of = |controller: &str, rate: &str, delay: &str, queue: &str| {
+    let of = |controller: &str, rate: &str, queue: &str, loss: &str| {
         let settings = [
-            ("duration", "60 s"),
+            ("duration", "25 s"),
             ("link.bottleneck.rate", rate),
-            ("link.bottleneck.delay", delay),
+            ("link.bottleneck.delay", "52 ms"),
             ("link.bottleneck.queue", queue),
+            ("link.bottleneck.loss", loss),
             ("flow.main.controller", controller),
         ];
-        mbps(
-            &built_in("e5", &[&settings[..], &[NO_LOSS]].concat(), 1),
-            "main",
-        )
+        mbps(&built_in("e5", &settings, 1), "main")
     };
-    const NO_LOSS: (&str, &str) = ("link.bottleneck.loss", "{ rate = \"0 %\" }");
-    let small = |controller| of(controller, "5 Mbit/s", "43 ms", "54 KB");
+    // With 1 % of loss windows have about 12 packets; up to 38 the laws are the same.
+    let small = |controller| of(controller, "10 Mbit/s", "130 KB", "{ rate = \"1 %\" }");
     let (reno, highspeed) = (small("reno-whole"), small("highspeed"));
-    assert!((highspeed / reno - 1.0).abs() < 0.03, "{highspeed} {reno}");
-    let large = |controller| of(controller, "200 Mbit/s", "52 ms", "260 KB");
+    assert!((highspeed / reno - 1.0).abs() < 0.05, "{highspeed} {reno}");
+    // The bandwidth-delay product is 940 packets. After the losses of slow start Reno needs a round
+    // trip for each packet of half of that, 49 s; HighSpeed grows by 5 at a time.
+    let large = |controller| of(controller, "100 Mbit/s", "130 KB", "{ rate = \"0 %\" }");
     let (reno, highspeed) = (large("reno-whole"), large("highspeed"));
-    assert!(highspeed > 1.15 * reno, "{highspeed} {reno}");
+    assert!(highspeed > 1.5 * reno, "{highspeed} {reno}");
 }
 
 #[test]

@@ -22,12 +22,12 @@ pub(super) fn own(now: Instant) -> Westwood {
 
 /// With DFT on sent packets.
 pub(super) fn dft_on_sent(now: Instant) -> Westwood {
-    with(now, Box::new(Dft::on_sent()))
+    with(now, Box::new(Dft::of_sent_packets()))
 }
 
 /// With DFT on acknowledgements.
 pub(super) fn dft_on_acks(now: Instant) -> Westwood {
-    with(now, Box::new(Dft::on_acks()))
+    with(now, Box::new(Dft::of_acknowledgements()))
 }
 
 fn with(now: Instant, estimator: Box<dyn Estimator>) -> Westwood {

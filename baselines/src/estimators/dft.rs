@@ -79,7 +79,7 @@ pub struct Dft {
 
 impl Dft {
     /// The form on the stream of sent packets.
-    pub fn on_sent() -> Self {
+    pub fn of_sent_packets() -> Self {
         Self {
             form: Form::Sent,
             filter: DoubleFilter::default(),
@@ -87,7 +87,7 @@ impl Dft {
     }
 
     /// The form on the stream of acknowledgements.
-    pub fn on_acks() -> Self {
+    pub fn of_acknowledgements() -> Self {
         Self {
             form: Form::Acks,
             filter: DoubleFilter::default(),
@@ -123,8 +123,8 @@ mod tests {
 
     #[test]
     fn dfts_packet_timing_reads_four_l_over_t_in_both_forms() {
-        let mut sent = Dft::on_sent();
-        let mut acks = Dft::on_acks();
+        let mut sent = Dft::of_sent_packets();
+        let mut acks = Dft::of_acknowledgements();
         for (number, at) in packet_timing(2000) {
             send(&mut sent, at, number);
             acknowledge(&mut acks, at + 50_000, &[packet(number, at)]);

@@ -101,8 +101,8 @@ impl Kind {
     pub fn build(self) -> Box<dyn Estimator> {
         match self {
             Self::Rce => Box::new(Rce::default()),
-            Self::DftSent => Box::new(Dft::on_sent()),
-            Self::DftAcks => Box::new(Dft::on_acks()),
+            Self::DftSent => Box::new(Dft::of_sent_packets()),
+            Self::DftAcks => Box::new(Dft::of_acknowledgements()),
             Self::Westwood => Box::new(Westwood::default()),
             Self::Hoe => Box::new(Hoe::default()),
             Self::TcpRab => Box::new(TcpRab::default()),
