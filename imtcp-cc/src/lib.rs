@@ -70,10 +70,16 @@ pub use path::{PathInfo, Role};
 pub use saved::SavedPath;
 pub use stream_report::{ProbePacket, StreamReport};
 
-/// Parts of the measurement, for research and for fuzzing. No version keeps them as they are.
+/// Parts of the library, for research and for fuzzing. No version keeps them as they are.
 #[cfg(feature = "unstable")]
 pub mod unstable {
-    pub use crate::path::ack::{Echo, EchoGap, EchoTracker, Reading, ReceiveClock};
+    pub use crate::measurement::cprobe::rate as cprobe_rate;
+    pub use crate::measurement::record::{Arrival, PacketRecord};
+    pub use crate::path::ack::{Echo, EchoGap, EchoQuality, EchoTracker, Reading, ReceiveClock};
+    pub use crate::path::capacity::ResidualCapacity;
+    #[cfg(feature = "quiche")]
+    pub use crate::quiche::convert::{Origin, round_trip};
+    pub use crate::window::usage::WindowUsage;
 }
 
 /// The code in the README compiles.

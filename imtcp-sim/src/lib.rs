@@ -10,7 +10,6 @@ pub mod profile;
 pub mod random;
 pub mod record;
 pub mod result;
-pub mod rivals;
 pub mod run;
 pub mod scenario;
 pub mod score;

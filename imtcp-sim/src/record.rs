@@ -1,12 +1,24 @@
 //! The state of the flows, sampled at even intervals.
 
 use crate::endpoint::Pair;
-use imtcp_cc::units::Timestamp;
+use baselines::estimators::Kind;
+use baselines::observe::Watched;
+use imtcp_cc::units::{Bandwidth, Timestamp};
 
 /// All samples, by flow.
 #[derive(Clone, Debug)]
 pub struct Record {
     flows: Vec<Vec<Snapshot>>,
+    observed: Vec<Vec<Observation>>,
+}
+
+/// What the estimators that watch a flow say at an instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// When.
+    pub at: Timestamp,
+    /// Their estimates in bit/s of IP packets.
+    pub estimates: Vec<(Kind, Option<Bandwidth>)>,
 }
 
 /// The state of a flow at an instant.
@@ -31,6 +43,7 @@ impl Record {
     pub(crate) fn new(flows: usize) -> Self {
         Self {
             flows: vec![Vec::new(); flows],
+            observed: vec![Vec::new(); flows],
         }
     }
 
@@ -46,6 +59,18 @@ impl Record {
             told_bps: told(&path),
         });
         self.flows[flow].extend(snapshot);
+        let watched = pair
+            .server()
+            .and_then(|server| server.congestion_controller::<Watched>());
+        self.observed[flow].extend(watched.map(|watched| Observation {
+            at,
+            estimates: watched.estimates().collect(),
+        }));
+    }
+
+    /// What was observed of a flow, in order of time; nothing where nobody watched.
+    pub fn observed(&self, flow: usize) -> &[Observation] {
+        &self.observed[flow]
     }
 
     /// What a flow's client had read at an instant, in bytes, interpolated between samples.

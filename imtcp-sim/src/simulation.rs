@@ -6,7 +6,7 @@ use crate::network::{Direction, FlowId, HopId, Network, Onward, Owner, Packet};
 use crate::random::Random;
 use crate::record::Record;
 use crate::run::{Qlog, RunError};
-use crate::scenario::{Controller, Flow, Scenario};
+use crate::scenario::{Flow, Scenario};
 use crate::traffic::{Emission, Source};
 use imtcp_cc::quiche::Factory;
 use imtcp_cc::units::Timestamp;
@@ -143,13 +143,11 @@ impl<'s> Simulation<'s> {
                 Err(error) => return Err(RunError::Qlog { file, error }),
             };
             self.qlogs.push((file, writer.outcome()));
-            let writer = match flow.controller {
-                Controller::Reno | Controller::Cubic | Controller::Bbr2 => {
-                    writer.of_quiches_controller()
-                }
-                _ => writer,
+            let writer = match flow.controller.is_behind_the_seam() {
+                true => writer,
+                false => writer.of_quiches_controller(),
             };
-            pair.set_qlog(Box::new(writer), qlog.detail);
+            pair.set_qlog(flow, Box::new(writer), qlog.detail);
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use imtcp_sim::survey::estimate::{Reader, Surveyed, Tally, run};
 fn survey(class: Class) -> Vec<Surveyed> {
     let one = |seed| {
         let path = class.draw(seed).expect("what is drawn is valid");
-        run(&path, seed).unwrap_or_else(|error| panic!("{error}"))
+        run(&path, seed, false).unwrap_or_else(|error| panic!("{error}"))
     };
     (1..=3).map(one).collect()
 }
@@ -56,4 +56,21 @@ classes! {
 fn a_seed_is_read_again_to_the_same_end() {
     let written = || serde_json::to_string(&survey(Class::Hosts)).expect("it is plain data");
     assert_eq!(written(), written());
+}
+
+#[test]
+fn the_estimators_of_the_literature_read_beside_and_change_no_reading() {
+    let path = Class::Fixed.draw(1).expect("what is drawn is valid");
+    let read = |observers| run(&path, 1, observers).unwrap_or_else(|error| panic!("{error}"));
+    let (watched, alone) = (read(true), read(false));
+    assert_eq!(watched.read.len(), alone.read.len() + 8);
+    for (one, other) in watched.read.iter().zip(&alone.read) {
+        assert_eq!(one.instants, other.instants, "{}", one.reader.name());
+    }
+    let tally = Tally::of(&[watched]);
+    for column in &tally.columns[Reader::ALL.len()..] {
+        // This client tells receive times, so TCP-Rab reads as well.
+        let name = column.reader.name();
+        assert!(column.medians.valued > 0.5, "{name}");
+    }
 }

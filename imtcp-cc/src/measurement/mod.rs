@@ -9,7 +9,7 @@
 mod bootstrap;
 mod choice;
 mod classic;
-mod cprobe;
+pub(crate) mod cprobe;
 mod delivered;
 mod fit;
 mod judged;
@@ -18,7 +18,7 @@ mod measuring;
 pub(crate) mod pairs;
 pub(crate) mod plan;
 pub(crate) mod range;
-mod record;
+pub(crate) mod record;
 mod reports;
 mod start;
 mod statistical;

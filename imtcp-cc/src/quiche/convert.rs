@@ -17,22 +17,23 @@ pub(super) fn path_info(path: &PathIdentity) -> PathInfo {
 
 /// The instant at which a controller's timestamps begin.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Origin(pub(super) Instant);
+pub struct Origin(pub Instant);
 
 impl Origin {
     /// The timestamp of an instant. An instant before the origin becomes the origin.
-    pub(super) fn timestamp(self, at: Instant) -> Timestamp {
+    pub fn timestamp(self, at: Instant) -> Timestamp {
         Timestamp::from_origin(at.saturating_duration_since(self.0))
     }
 
-    pub(super) fn instant(self, at: Timestamp) -> Instant {
+    /// The instant of a timestamp.
+    pub fn instant(self, at: Timestamp) -> Instant {
         self.0 + Duration::from_nanos(at.as_nanos())
     }
 
     /// An acknowledged packet with its receive time, if the peer told one. `received` are the
     /// receive times of the same acknowledgement, in the order of packet numbers. Receive times of
     /// earlier packets are dropped from its front.
-    pub(super) fn acked(
+    pub fn acked(
         self,
         packet: &quiche::cc::AckedPacket,
         received: &mut &[ReceiveTime],
@@ -54,7 +55,8 @@ impl Origin {
     }
 }
 
-pub(super) fn round_trip(rtt: &quiche::cc::Rtt) -> RoundTrip {
+/// quiche's round trip times as the core has them.
+pub fn round_trip(rtt: &quiche::cc::Rtt) -> RoundTrip {
     RoundTrip {
         latest: rtt.latest,
         min: rtt.min,

@@ -17,7 +17,7 @@
 //! ```
 
 mod controller;
-mod convert;
+pub(crate) mod convert;
 mod factory;
 mod gaps;
 mod memory;

@@ -12,7 +12,7 @@ mod reno;
 mod resume;
 mod start;
 mod undo;
-mod usage;
+pub(crate) mod usage;
 
 pub(crate) use congestion_window::CongestionWindow;
 use cubic::Cubic;

@@ -3,7 +3,7 @@
 use super::pool::{self, Failure};
 use super::{SurveyArguments, create, survey::Clock};
 use imtcp_sim::output::{self, EstimatePage};
-use imtcp_sim::survey::estimate::{Measure, Reader, Surveyed, Tally, percent, run as read};
+use imtcp_sim::survey::estimate::{Measure, Surveyed, Tally, percent, run as read};
 use imtcp_sim::survey::{Class, Path, Traces};
 use std::error::Error;
 
@@ -62,7 +62,7 @@ fn survey(
         .collect::<Result<_, _>>()?;
     let clock = Clock::new(class, seeds.len());
     let one = |index: usize| -> Result<Surveyed, Failure> {
-        let surveyed = read(&paths[index], seeds[index])?;
+        let surveyed = read(&paths[index], seeds[index], arguments.observers)?;
         clock.one_more();
         Ok(surveyed)
     };
@@ -88,7 +88,7 @@ fn report(class: Class, all: &[Surveyed], tally: &Tally) -> String {
 
 fn medians(class: Class, tally: &Tally) -> comfy_table::Table {
     let mut table = super::table(["", "bar"]);
-    let readers = Reader::ALL.iter().map(|reader| reader.name());
+    let readers = tally.columns.iter().map(|column| column.reader.name());
     table.set_header(["", "bar"].into_iter().chain(readers));
     for measure in Measure::all(class) {
         let mut row = vec![measure.name.to_owned(), measure.bar.clone()];

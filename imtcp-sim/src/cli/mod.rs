@@ -125,6 +125,10 @@ struct SurveyArguments {
     /// flow's own delivery rate, BBRv2, and an oracle.
     #[arg(long, conflicts_with_all = ["promise", "placebo"])]
     estimates: bool,
+    /// With --estimates, let the estimators of the literature watch as well: RCE, DFT, Westwood,
+    /// Hoe, TCP-Rab, Cprobe, packet pairs. What most of them mean is not the available bandwidth.
+    #[arg(long, requires = "estimates")]
+    observers: bool,
     /// Survey promises instead of the cost of measuring.
     #[arg(long)]
     promise: bool,
@@ -209,6 +213,10 @@ struct RunArguments {
     /// Write the results to this file, as an array with one object per seed.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Let the estimators of the literature watch all flows that can be watched, and score them
+    /// beside this project's: RCE, DFT, Westwood, Hoe, TCP-Rab, Cprobe, packet pairs.
+    #[arg(long)]
+    observers: bool,
     /// Of which seeds to write qlogs; they are large.
     #[arg(long, value_enum, default_value_t = QlogOf::First)]
     qlog: QlogOf,

@@ -16,7 +16,10 @@ use std::time::{Duration, Instant};
 /// Runs all seeds, writes their files, prints the scores.
 #[expect(clippy::disallowed_methods, reason = "its speed goes to standard error alone")]
 pub fn run(arguments: &RunArguments) -> Result<(), Box<dyn Error>> {
-    let scenario = load(&arguments.scenario)?;
+    let mut scenario = load(&arguments.scenario)?;
+    if arguments.observers {
+        watch(&mut scenario)?;
+    }
     let seeds: Vec<u64> = match &arguments.seeds {
         Some(seeds) => seeds.0.clone().collect(),
         None => vec![arguments.seed],
@@ -46,6 +49,23 @@ pub fn run(arguments: &RunArguments) -> Result<(), Box<dyn Error>> {
     print!("{}", summary::of(&results));
     report(&scenario, &results, begun, &folder);
     Ok(())
+}
+
+/// Lets the estimators of the literature watch every flow that they can watch.
+fn watch(scenario: &mut Scenario) -> Result<(), String> {
+    let mut watched = 0;
+    for flow in &mut scenario.flows {
+        flow.observers |= flow.controller.is_behind_the_seam();
+        watched += usize::from(flow.observers);
+    }
+    match watched {
+        0 => Err(format!(
+            "--observers: nobody can watch quiche's own controllers, and `{}` has no other; \
+             set one, such as --set flow.main.controller=reno-whole",
+            scenario.name
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// What depends on the machine goes to standard error.

@@ -1,7 +1,7 @@
 //! The scores, as a table.
 
 use super::promises;
-use imtcp_sim::result::{CrossDelay, FlowResult, Measuring, RunResult, Waits};
+use imtcp_sim::result::{CrossDelay, FlowResult, Measuring, Observed, RunResult, Waits};
 use imtcp_sim::score::Score;
 use imtcp_sim::statistics::{median, quantile_of_sorted};
 use std::fmt::Write;
@@ -22,6 +22,9 @@ pub fn of(results: &[RunResult]) -> String {
     let _ = writeln!(text, "{}{over}\n{}", first.scenario, flows(results));
     if first.flows.iter().any(|flow| !flow.estimates.is_empty()) {
         let _ = writeln!(text, "{}", estimates(results));
+    }
+    if first.flows.iter().any(|flow| !flow.observed.is_empty()) {
+        let _ = writeln!(text, "{}", observed(results));
     }
     if first.flows.iter().any(|flow| flow.measuring.is_some()) {
         let _ = writeln!(text, "{}", measuring(results));
@@ -155,6 +158,43 @@ fn estimates(results: &[RunResult]) -> comfy_table::Table {
                     picked().map(|(scores, _)| scores.longest_gap_s).collect(),
                     2,
                 ),
+            ]);
+        }
+    }
+    table
+}
+
+/// What estimators that watched said, as half-second means against the truth.
+fn observed(results: &[RunResult]) -> comfy_table::Table {
+    let header = [
+        "flow",
+        "observer, 0.5 s means",
+        "median Mbit/s",
+        "highest Mbit/s",
+        "MARE %",
+        "bias %",
+        "settle s",
+    ];
+    let mut table = super::table(header);
+    for (index, flow) in results[0].flows.iter().enumerate() {
+        let names = flow.observed.iter().map(|observed| observed.name);
+        for name in names {
+            let runs = results.iter();
+            let all: Vec<&Observed> = runs
+                .flat_map(|result| &result.flows[index].observed)
+                .filter(|observed| observed.name == name)
+                .collect();
+            let across = |value: fn(&Observed) -> Option<f64>, digits| {
+                cell(all.iter().map(|one| value(one)).collect(), digits)
+            };
+            table.add_row([
+                flow.name.clone(),
+                name.to_owned(),
+                across(|one| one.median_bps.map(|bps| bps as f64 / 1e6), 3),
+                across(|one| one.highest_bps.map(|bps| bps as f64 / 1e6), 3),
+                across(|one| one.score.mare.map(|share| share * 100.0), 2),
+                across(|one| one.score.bias.map(|share| share * 100.0), 2),
+                settle(all.iter().map(|one| &one.score).collect()),
             ]);
         }
     }

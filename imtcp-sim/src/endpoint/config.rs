@@ -1,8 +1,9 @@
 //! quiche's configuration for both sides of a flow.
 
 use super::{CLIENT, IDLE_TIMEOUT, Tap};
-use crate::rivals::TcpCubicFactory;
 use crate::scenario::{Acknowledge, Controller, Flow};
+use baselines::estimators::Kind as Observer;
+use baselines::observe::Watching;
 use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod};
 use boring::x509::X509;
@@ -45,7 +46,10 @@ pub(super) fn server(
         Controller::Reno => config.set_cc_algorithm_name("reno")?,
         Controller::Cubic => config.set_cc_algorithm_name("cubic")?,
         Controller::Bbr2 => config.set_cc_algorithm_name("bbr2_gcongestion")?,
-        Controller::TcpCubic => config.set_congestion_controller(Arc::new(TcpCubicFactory)),
+        Controller::Baseline(kind) => {
+            let factory = Arc::new(baselines::controllers::Factory(kind));
+            config.set_congestion_controller(observed(factory, flow));
+        }
         Controller::Registered(name) => config.set_cc_algorithm_name(name)?,
         Controller::Imtcp => {
             let factory = Factory::new(flow.imtcp.clone()).with_subscriber(tap.clone());
@@ -58,7 +62,7 @@ pub(super) fn server(
                 let path = RememberedPath { network, path, age };
                 factory.remember(&path, quiche::clock::now());
             }
-            config.set_congestion_controller(Arc::new(factory.clone()));
+            config.set_congestion_controller(observed(Arc::new(factory.clone()), flow));
             own = Some(factory);
         }
     }
@@ -67,6 +71,17 @@ pub(super) fn server(
         config.set_max_receive_timestamps_per_ack(RECEIVE_TIMESTAMPS_PER_ACK);
     }
     Ok((config, own))
+}
+
+/// The same, watched by the estimators of the literature where the flow wants that.
+pub(super) fn observed(
+    factory: Arc<dyn quiche::cc::Factory>,
+    flow: &Flow,
+) -> Arc<dyn quiche::cc::Factory> {
+    match flow.observers {
+        true => Arc::new(Watching::new(factory, &Observer::ALL)),
+        false => factory,
+    }
 }
 
 pub(super) fn client(flow: &Flow) -> Result<quiche::Config, quiche::Error> {

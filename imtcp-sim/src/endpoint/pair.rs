@@ -91,12 +91,12 @@ impl Pair {
     }
 
     /// The server's connection writes its qlog to `writer`, and its controller logs so much.
-    pub fn set_qlog(&mut self, writer: Box<dyn Write + Send + Sync>, detail: Detail) {
+    pub fn set_qlog(&mut self, flow: &Flow, writer: Box<dyn Write + Send + Sync>, detail: Detail) {
         self.qlog = Some(writer);
         if let Some(factory) = &self.factory {
-            let factory = factory.clone().with_qlog_detail(detail);
+            let factory = Arc::new(factory.clone().with_qlog_detail(detail));
             self.server_config
-                .set_congestion_controller(Arc::new(factory));
+                .set_congestion_controller(config::observed(factory, flow));
         }
     }
 

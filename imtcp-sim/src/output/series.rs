@@ -5,7 +5,7 @@ use crate::result::{EstimatePoint, FlowResult, RunResult};
 use std::path::{Path, PathBuf};
 
 /// Writes `<scenario>-seed<N>-truth.csv`, and `...-<flow>-estimates.csv` and `...-<flow>-state.csv`
-/// for every flow.
+/// for every flow, and `...-<flow>-observed.csv` for those that were watched.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -20,6 +20,11 @@ pub fn series(result: &RunResult, folder: &Path) -> Result<(), OutputError> {
         write(&path(&format!("{}-state", flow.name)), |csv| {
             state(csv, flow)
         })?;
+        if !flow.observed.is_empty() {
+            write(&path(&format!("{}-observed", flow.name)), |csv| {
+                observed(csv, flow)
+            })?;
+        }
     }
     Ok(())
 }
@@ -95,6 +100,16 @@ fn truth_of(flow: &FlowResult, point: &EstimatePoint) -> Option<u64> {
         .truth
         .mean(at(point.t_s - point.window_s), at(point.t_s))?;
     Some(imtcp_cc::units::Bandwidth::from_bps_f64(mean).as_bps())
+}
+
+fn observed(csv: &mut Csv, flow: &FlowResult) -> Result<(), csv::Error> {
+    csv.write_record(["observer", "t_s", "bps"])?;
+    for observed in &flow.observed {
+        for reading in &observed.readings {
+            csv.serialize((observed.name, reading.t_s, reading.bps))?;
+        }
+    }
+    Ok(())
 }
 
 fn state(csv: &mut Csv, flow: &FlowResult) -> Result<(), csv::Error> {

@@ -112,7 +112,10 @@ impl ComparedCell {
 fn value(column: &Column, result: &RunResult) -> Option<f64> {
     let mut flows = result.flows.iter().filter(|flow| {
         let wanted = column.flow.as_ref();
-        wanted == Some(&flow.name) || (flow.group.is_some() && wanted == flow.group.as_ref())
+        let is_of_all = wanted.is_none() && column.value == Value::Jain;
+        is_of_all
+            || wanted == Some(&flow.name)
+            || (flow.group.is_some() && wanted == flow.group.as_ref())
     });
     let mut first = || flows.next();
     match column.value {
@@ -139,6 +142,13 @@ fn value(column: &Column, result: &RunResult) -> Option<f64> {
         Value::WorstRivalOfLeft => of_rivals(first()?, RivalShare::of_left, least_of),
         Value::RivalsOfDue => of_rivals(first()?, RivalShare::of_due, mean_of),
         Value::Sent => sum(flows.map(|flow| flow.sent_bytes as f64 / 1e6)),
+        Value::PacketSize => {
+            let count = |(bytes, sent), flow: &FlowResult| {
+                (bytes + flow.sent_bytes, sent + flow.sent_packets)
+            };
+            let (bytes, sent) = flows.fold((0, 0), count);
+            (sent > 0).then(|| bytes as f64 / sent as f64)
+        }
         Value::CrossDelay => result.cross_delays.first().map(|delay| delay.mean_ms),
         Value::Kept => Some(first()?.promise.as_ref()?.all.kept_share * 100.0),
         Value::Overshoot => Some((first()?.promise.as_ref()?.all.mean - 1.0) * 100.0),

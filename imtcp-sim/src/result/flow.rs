@@ -1,6 +1,7 @@
 //! What a flow achieved and what it learnt.
 
 use super::measuring::Measuring;
+use super::observed::{self, Observed};
 use super::promise::PromiseResult;
 use super::{rounded, truth};
 use crate::endpoint::{Pair, Said};
@@ -50,6 +51,10 @@ pub struct FlowResult {
     pub measuring: Option<Measuring>,
     /// What became of what its application requires; nothing where it requires nothing.
     pub promise: Option<PromiseResult>,
+    /// What the estimators of the literature said, and this project's beside, read at the same
+    /// times; nothing where nobody watched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<Observed>,
     /// Datagrams from the client that reached the server: acknowledgements, nearly all.
     pub acknowledgement_datagrams: u64,
     /// The time at which a transfer of known size was complete, in seconds.
@@ -103,7 +108,7 @@ pub struct EstimatePoint {
 }
 
 /// A score as it is written.
-fn written(score: Score) -> Score {
+pub(super) fn written(score: Score) -> Score {
     let settle_s = score.settle_s.into_iter();
     Score {
         mare: score.mare.map(rounded),
@@ -145,6 +150,7 @@ impl FlowResult {
             steps_s: steps.map(|at| rounded(at.as_secs_f64())).collect(),
             measuring: Measuring::of(&events),
             promise: PromiseResult::of(simulation, flow, &events),
+            observed: observed::of(simulation.record().observed(flow.0), &events, &reference),
             acknowledgement_datagrams: pair.delivery().acknowledgements,
             completed_s: pair
                 .delivery()

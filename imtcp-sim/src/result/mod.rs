@@ -4,6 +4,7 @@
 mod comparison;
 mod flow;
 mod measuring;
+mod observed;
 mod promise;
 mod rivals;
 mod sweep;
@@ -12,6 +13,7 @@ mod truth;
 pub use comparison::{Compared, ComparedCell, ComparedRun};
 pub use flow::{EstimatePoint, FlowResult, RoundTrips};
 pub use measuring::{Measuring, Waits};
+pub use observed::{Observed, ReadingPoint};
 pub use promise::{BesideRivals, PromiseResult, Reported, SlotPoint, Slots};
 pub use rivals::RivalShare;
 pub use sweep::{SweepRow, SweepRun};

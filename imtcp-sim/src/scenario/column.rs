@@ -11,7 +11,7 @@ pub struct Column {
     /// Its heading.
     pub name: String,
     /// The flow that it is about, or the name under which the scenario has several. A cell without
-    /// such a flow shows nothing.
+    /// such a flow shows nothing. Jain's index may be of all flows.
     pub flow: Option<String>,
     /// The flow with which it is compared in the same run.
     pub beside: Option<String>,
@@ -30,7 +30,7 @@ pub enum Value {
     Goodput,
     /// Goodput as a multiple of that of another flow of the same run.
     GoodputRatio,
-    /// Jain's index of the goodput of flows that are alike, in per cent.
+    /// Jain's index of the goodput of flows that are alike, or of all flows, in per cent.
     Jain,
     /// Seconds from start to end of a transfer of known size. Of flows that are alike it is the
     /// mean over those that came to their end.
@@ -49,6 +49,8 @@ pub enum Value {
     RivalsOfDue,
     /// How much UDP payload was sent, in MB.
     Sent,
+    /// The mean size of a packet, in bytes of UDP payload.
+    PacketSize,
     /// Mean one-way delay of cross traffic over the first link that has some, in ms.
     CrossDelay,
     /// The share of slots with what is required, in per cent.
@@ -85,6 +87,7 @@ const VALUES: &[(&str, Value)] = &[
     ("worst rival of left", Value::WorstRivalOfLeft),
     ("rivals of due", Value::RivalsOfDue),
     ("sent", Value::Sent),
+    ("packet size", Value::PacketSize),
     ("cross delay", Value::CrossDelay),
     ("kept", Value::Kept),
     ("overshoot", Value::Overshoot),
@@ -105,7 +108,8 @@ pub(super) fn read(mut section: Section<'_>) -> Result<Column, ScenarioError> {
     let flow = flow
         .map(|flow| flow.text().map(str::to_owned))
         .transpose()?;
-    if flow.is_none() != (value == Value::CrossDelay) {
+    let is_of_all = flow.is_none() && value == Value::Jain;
+    if !is_of_all && flow.is_none() != (value == Value::CrossDelay) {
         let (problem, remedy) = match flow {
             None => ("of which flow?", "add flow = \"main\""),
             Some(_) => ("this is about no flow", "leave `flow` out"),

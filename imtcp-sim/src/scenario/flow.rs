@@ -9,6 +9,7 @@ use super::reader::{Entry, Section};
 use super::receiver::{self, Acknowledge, Receiver, Stack};
 use super::{life, link_named, promise, quantity};
 use crate::network::Route;
+use baselines::controllers::Kind as Baseline;
 use imtcp_cc::Window;
 use imtcp_cc::config::{ConfigBuilder, StoreTarget, StoreTimer};
 use imtcp_cc::units::{Bytes, Timestamp};
@@ -55,6 +56,8 @@ pub struct Flow {
     pub process: Option<String>,
     /// Slots of its promise that begin earlier in its life are not counted.
     pub slots_from: Duration,
+    /// Whether the estimators of the literature watch it.
+    pub observers: bool,
 }
 
 /// A congestion controller.
@@ -68,9 +71,9 @@ pub enum Controller {
     Cubic,
     /// quiche's BBRv2.
     Bbr2,
-    /// TCP CUBIC as Linux has it. Packet size and acknowledgements are TCP's, too, unless the
-    /// scenario says otherwise.
-    TcpCubic,
+    /// One of those that this project is compared with. With TCP CUBIC, packet size and
+    /// acknowledgements are TCP's, too, unless the scenario says otherwise.
+    Baseline(Baseline),
     /// A controller of the caller's own, by the name under which it is registered with
     /// [`quiche::cc::register`]. Scenario files cannot name it.
     Registered(&'static str),
@@ -81,8 +84,18 @@ const CONTROLLERS: &[(&str, Controller)] = &[
     ("reno", Controller::Reno),
     ("cubic", Controller::Cubic),
     ("bbr2", Controller::Bbr2),
-    ("tcp-cubic", Controller::TcpCubic),
+    baseline(Baseline::TcpCubic),
+    baseline(Baseline::Reno),
+    baseline(Baseline::HighSpeed),
+    baseline(Baseline::Westwood),
+    baseline(Baseline::WestwoodDft),
+    baseline(Baseline::WestwoodDftAcks),
+    baseline(Baseline::LedbatPlusPlus),
 ];
+
+const fn baseline(kind: Baseline) -> (&'static str, Controller) {
+    (kind.name(), Controller::Baseline(kind))
+}
 
 impl Controller {
     /// Its name in scenarios and results.
@@ -96,16 +109,26 @@ impl Controller {
             .map_or("", |(name, _)| name)
     }
 
+    /// Whether it is behind the seam of the workspace's quiche, and not an algorithm of quiche's
+    /// own. Only then can observers watch it.
+    pub fn is_behind_the_seam(self) -> bool {
+        !matches!(self, Self::Reno | Self::Cubic | Self::Bbr2)
+    }
+
+    fn is_tcp(self) -> bool {
+        self == Self::Baseline(Baseline::TcpCubic)
+    }
+
     /// The UDP payload that flows have by default. Of TCP it makes IP packets of 1500 bytes.
     pub(super) fn packet(self) -> Bytes {
-        Bytes::new(if self == Self::TcpCubic { 1472 } else { 1350 })
+        Bytes::new(if self.is_tcp() { 1472 } else { 1350 })
     }
 
     /// How its clients acknowledge by default. Linux does so after 40 ms at the latest.
     pub(super) fn receiver(self) -> Receiver {
-        let (acknowledge, delay_ms) = match self {
-            Self::TcpCubic => (Acknowledge::Tcp, 40),
-            _ => (Acknowledge::Every(1), 25),
+        let (acknowledge, delay_ms) = match self.is_tcp() {
+            true => (Acknowledge::Tcp, 40),
+            false => (Acknowledge::Every(1), 25),
         };
         Receiver {
             stack: Stack::Quiche,
@@ -164,6 +187,7 @@ fn read(
     let process = process.transpose()?;
     let slots_from = section.optional("slots_from");
     let slots_from = slots_from.map_or(Ok(SETTLING), |entry| entry.quantity(quantity::span))?;
+    let observers = observers(section.optional("observers"), controller)?;
     section.finish()?;
     let flow = Flow {
         name,
@@ -182,8 +206,23 @@ fn read(
         remembered,
         process,
         slots_from,
+        observers,
     };
     Ok((flow, alike))
+}
+
+/// `observers = true`
+fn observers(entry: Option<Entry<'_>>, controller: Controller) -> Result<bool, ScenarioError> {
+    let Some(entry) = entry else {
+        return Ok(false);
+    };
+    let wanted = entry.boolean()?;
+    if wanted && !controller.is_behind_the_seam() {
+        let problem = format!("nobody can watch quiche's own `{}`", controller.name());
+        let remedy = "take a controller behind the seam, such as reno-whole or imtcp";
+        return Err(entry.reject(Complaint::new(problem, remedy)));
+    }
+    Ok(wanted)
 }
 
 /// `remembered = { available = "50 Mbit/s", round_trip = "40 ms" }`

@@ -209,7 +209,7 @@ mod tests {
         let mut page = EstimatePage::default();
         for class in [Class::Fixed, Class::Hosts] {
             let path = class.draw(3).expect("what is drawn is valid");
-            let all = vec![run(&path, 3).unwrap_or_else(|error| panic!("{error}"))];
+            let all = vec![run(&path, 3, false).unwrap_or_else(|error| panic!("{error}"))];
             let tally = Tally::of(&all);
             // The class, its paths, the scores by their names, and what is missed.
             let cells = overview(class, &tally).matches("<td").count();

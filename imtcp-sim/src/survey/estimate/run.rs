@@ -6,13 +6,14 @@ use super::grid::{Instant, Reading, Says, oracle, read};
 use super::truth::Truth;
 use crate::endpoint::Said;
 use crate::network::FlowId;
-use crate::record::Snapshot;
+use crate::record::{Observation, Snapshot};
 use crate::result::forward;
 use crate::simulation::Simulation;
+use baselines::estimators::Kind as Observer;
 use imtcp_cc::EstimatorKind;
 use imtcp_cc::event::Event;
 use imtcp_cc::units::Timestamp;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -22,8 +23,7 @@ const MAIN: FlowId = FlowId(0);
 const DELIVERED: Duration = Duration::from_secs(10);
 
 /// Who says what is available.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
     /// This project's estimator.
     Statistical,
@@ -35,10 +35,19 @@ pub enum Reader {
     Bbr2,
     /// Somebody who knows the truth of a second ago.
     Oracle,
+    /// An estimator of the literature, which watches the flow.
+    Observer(Observer),
+}
+
+/// Its name.
+impl Serialize for Reader {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
 }
 
 impl Reader {
-    /// All of them.
+    /// Those that always read.
     pub const ALL: &[Self] = &[
         Self::Statistical,
         Self::Classic,
@@ -55,6 +64,7 @@ impl Reader {
             Self::Delivery => "delivery",
             Self::Bbr2 => "bbr2",
             Self::Oracle => "oracle",
+            Self::Observer(observer) => observer.name(),
         }
     }
 }
@@ -85,17 +95,22 @@ pub struct Read {
     pub instants: Vec<Instant>,
 }
 
-/// Runs a path with its seed, and reads.
+/// Runs a path with its seed, and reads. With `observers` the estimators of the literature watch
+/// this project's flow, and read as well.
 ///
 /// # Errors
 /// A flow cannot be set up.
-pub fn run(path: &Path, seed: u64) -> Result<Surveyed, Failure> {
-    let own = observe(path, seed, &[])?;
+pub fn run(path: &Path, seed: u64, observers: bool) -> Result<Surveyed, Failure> {
+    let watched = [("flow.main.observers", "true")];
+    let own = observe(path, seed, if observers { &watched } else { &[] })?;
     let classic = observe(path, seed, &[("flow.main.imtcp.estimator", "classic")])?;
     let bbr2 = observe(path, seed, &[("flow.main.controller", "bbr2")])?;
     let statistical = own.read(&own.said_by(EstimatorKind::Statistical));
     let oracle = oracle(&own.truth, &statistical);
     let of = |reader, instants| Read { reader, instants };
+    let kinds = Observer::ALL.into_iter().filter(|_| observers);
+    let literature = kinds.map(|kind| of(Reader::Observer(kind), own.read(&own.observed(kind))));
+    let literature: Vec<Read> = literature.collect();
     let seen_after = own.truth.seen_after();
     let changes = path.steps.iter().chain(&own.bucket_spent);
     let changes = changes.map(|change| *change + seen_after);
@@ -103,7 +118,7 @@ pub fn run(path: &Path, seed: u64) -> Result<Surveyed, Failure> {
         seed,
         facts: path.facts.clone(),
         changes_s: changes.map(Timestamp::as_secs_f64).collect(),
-        read: vec![
+        read: [
             of(Reader::Statistical, statistical),
             of(
                 Reader::Classic,
@@ -112,7 +127,10 @@ pub fn run(path: &Path, seed: u64) -> Result<Surveyed, Failure> {
             of(Reader::Delivery, own.read(&own.told(DELIVERED))),
             of(Reader::Bbr2, bbr2.read(&bbr2.told(Duration::ZERO))),
             of(Reader::Oracle, oracle),
-        ],
+        ]
+        .into_iter()
+        .chain(literature)
+        .collect(),
         text: path.text.clone(),
     })
 }
@@ -122,6 +140,7 @@ struct Observed {
     truth: Truth,
     said: Vec<Said>,
     snapshots: Vec<Snapshot>,
+    observations: Vec<Observation>,
     /// IP packets in UDP payload.
     in_payload: f64,
     /// When a token bucket first had too few tokens.
@@ -144,6 +163,7 @@ fn observe(path: &Path, seed: u64, overrides: &[(&str, &str)]) -> Result<Observe
         truth: Truth::of(&simulation, MAIN),
         said: pair.tap().take(),
         snapshots: simulation.record().of(MAIN.0).to_vec(),
+        observations: simulation.record().observed(MAIN.0).to_vec(),
         in_payload: (packet + headers) / packet,
         end: pair.delivery().completed.unwrap_or(scenario.end()),
     })
@@ -175,6 +195,22 @@ impl Observed {
             _ => None,
         };
         self.said.iter().filter_map(says).collect()
+    }
+
+    fn observed(&self, wanted: Observer) -> Vec<Says> {
+        let says = |observation: &Observation| {
+            let mut estimates = observation.estimates.iter();
+            let found = estimates.find(|(kind, _)| *kind == wanted);
+            let reading = found.and_then(|(_, estimate)| *estimate);
+            let reading = reading.map(|rate| Reading {
+                value_bps: rate.as_bps_f64(),
+                interval_bps: None,
+                made_s: observation.at.as_secs_f64(),
+                lower_bound: false,
+            });
+            (observation.at, reading)
+        };
+        self.observations.iter().map(says).collect()
     }
 
     /// What quiche tells of the path's bandwidth: the highest of so long.

@@ -34,7 +34,11 @@ pub struct Column {
 impl Tally {
     /// Sums up.
     pub fn of(all: &[Surveyed]) -> Self {
-        let columns = Reader::ALL.iter().map(|reader| Column::of(*reader, all));
+        let readers: Vec<Reader> = match all.first() {
+            Some(path) => path.read.iter().map(|read| read.reader).collect(),
+            None => Reader::ALL.to_vec(),
+        };
+        let columns = readers.into_iter().map(|reader| Column::of(reader, all));
         Self {
             paths: all.len(),
             columns: columns.collect(),

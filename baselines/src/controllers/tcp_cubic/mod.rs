@@ -29,16 +29,6 @@ const INITIAL_WINDOW: u64 = 10;
 const TIMEOUT: u32 = 2;
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Builds [`TcpCubic`].
-#[derive(Debug)]
-pub struct Factory;
-
-impl quiche::cc::Factory for Factory {
-    fn build(&self, path: &PathContext) -> Box<dyn CongestionController> {
-        Box::new(TcpCubic::new(path))
-    }
-}
-
 /// What becomes of losses.
 #[derive(Debug)]
 enum State {
@@ -85,7 +75,8 @@ pub struct TcpCubic {
 }
 
 impl TcpCubic {
-    fn new(path: &PathContext) -> Self {
+    /// A controller of a path that nothing is known of.
+    pub fn new(path: &PathContext) -> Self {
         Self {
             origin: path.now,
             segment: path.max_datagram_size as u64,
