@@ -79,7 +79,7 @@ impl ResidualCapacity {
         let gap = now.saturating_since(self.last_ack).as_nanos();
         self.gaps.push(u64::try_from(gap).unwrap_or(u64::MAX));
         self.acked += size;
-        self.last_ack = now;
+        self.last_ack = self.last_ack.max(now);
         updated
     }
 
@@ -109,7 +109,9 @@ impl ResidualCapacity {
 /// waiting.
 fn sample(acked: Bytes, slot: Duration, gaps: &[u64]) -> Option<Bandwidth> {
     let mean = u64::try_from(slot.as_nanos()).ok()? / u64::try_from(gaps.len()).ok()?.max(1);
-    let waiting: u64 = gaps.iter().map(|gap| gap.saturating_sub(mean)).sum();
+    let waiting = gaps.iter().fold(0u64, |sum, gap| {
+        sum.saturating_add(gap.saturating_sub(mean))
+    });
     Bandwidth::from_bytes_over(acked, slot.checked_sub(Duration::from_nanos(waiting))?)
 }
 
