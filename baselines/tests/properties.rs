@@ -139,8 +139,8 @@ proptest! {
                 });
             }
             let Some(estimate) = estimator.estimate() else {
-                // Packets that were spaced before the link say nothing to pairs and trains. Slots of
-                // RCE need four packets, and spans of TCP-Rab a round trip.
+                // Packets that were spaced before the link say nothing to pairs and trains. Slots
+                // of RCE need four packets, and spans of TCP-Rab a round trip.
                 let is_short = gap_us * 3000 < round_trip_ms * 1000;
                 let needs_bursts = matches!(kind, Kind::PacketPair | Kind::Cprobe | Kind::Rce);
                 prop_assert!(needs_bursts || kind == Kind::TcpRab && is_short, "{}", kind.name());

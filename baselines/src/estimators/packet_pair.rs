@@ -13,8 +13,8 @@ const GROWTH: u32 = 2;
 /// The number of pairs of which the median is taken.
 const PAIRS: usize = 31;
 
-/// The size of the second packet over the gap between the acknowledgements, C = M / (R_2 - R_1), for
-/// two packets that left close together.
+/// The size of the second packet over the gap between the acknowledgements, C = M / (R_2 - R_1),
+/// for two packets that left close together.
 ///
 /// Keshav smooths the samples. Here the median of the last 31 is taken instead: a few pairs with
 /// packets of others between them, or whose acknowledgements were pressed together, do not move it.
