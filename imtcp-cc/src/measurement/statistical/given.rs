@@ -11,21 +11,22 @@
 
 use super::SYSTEMATIC_SHARE;
 use super::arrivals::{Arrivals, SPAN, Span};
+use super::deviation::Deviation;
 use super::window::BLOCK_95;
 use crate::estimate::{Estimate, Flags};
 use crate::units::{Bandwidth, Timestamp};
 
-/// The fewest packets that waited, and as many as are enough. Older ones then do not count.
-const FEWEST_PACKETS: u32 = 48;
+/// So many packets that waited are enough, and older ones do not count.
 const ENOUGH_PACKETS: u32 = 96;
-/// The fewest blocks.
-const FEWEST_BLOCKS: f64 = 3.0;
 
-/// The most packets in a block; it is closed with the span in which it has them.
+/// A block is closed with the span in which it has so many packets that waited.
 const BLOCK_PACKETS: u32 = 16;
 
-/// Packets that waited arrive at least this many times further apart than they were sent. Otherwise
-/// the pace may be our own.
+/// The fewest blocks that tell anything.
+const FEWEST_BLOCKS: f64 = 3.0;
+
+/// Where no capacity is known, packets that waited arrive at least this many times further apart
+/// than they were sent. Otherwise the pace may be our own.
 const STRETCH: f64 = 1.5;
 
 /// Others do not send this many times what the link carries for seconds, not even over two links.
@@ -42,36 +43,29 @@ pub(super) fn estimate(
 ) -> Option<Estimate> {
     let mut all = Span::default();
     let mut block = Span::default();
-    let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
+    let mut paces = Deviation::default();
     let mut length = 0;
     for (reach, span) in arrivals.backwards() {
         length = reach;
         all.add(span);
         block.add(span);
         if block.waiting_packets >= BLOCK_PACKETS {
-            let pace = block.waiting_bits / block.waiting_s;
-            count += 1.0;
-            let off = pace - mean;
-            mean += off / count;
-            squares += off * (pace - mean);
+            paces.add(block.pace());
             block = Span::default();
         }
         if all.waiting_packets >= ENOUGH_PACKETS {
             break;
         }
     }
-    if capacity.is_some_and(|capacity| !all.refutes_one_queue(capacity)) {
+    let is_given = match capacity {
+        Some(capacity) => all.refutes_one_queue(capacity),
+        None => all.waiting_s >= STRETCH * all.waiting_sent_s,
+    };
+    let deviation = paces.get();
+    if !is_given || paces.count() < FEWEST_BLOCKS || deviation > STEADY * paces.mean() {
         return None;
     }
-    let is_stretched = all.waiting_s >= STRETCH * all.waiting_sent_s;
-    if all.waiting_packets < FEWEST_PACKETS || !is_stretched || count < FEWEST_BLOCKS {
-        return None;
-    }
-    let deviation = libm::sqrt(squares / (count - 1.0));
-    if deviation > STEADY * mean {
-        return None;
-    }
-    let pace = all.waiting_bits / all.waiting_s;
+    let pace = all.pace();
     let systematic = SYSTEMATIC_SHARE * pace;
     let half = libm::sqrt(BLOCK_95 * BLOCK_95 * deviation * deviation + systematic * systematic);
     Some(Estimate {
@@ -88,6 +82,11 @@ pub(super) fn estimate(
 }
 
 impl Span {
+    /// The rate at which packets came that waited, in bits per second.
+    fn pace(&self) -> f64 {
+        self.waiting_bits / self.waiting_s
+    }
+
     /// Whether one queue for all cannot explain what arrived between packets that waited. While
     /// they were sent, others would have sent more than the link carries.
     fn refutes_one_queue(&self, capacity: Bandwidth) -> bool {

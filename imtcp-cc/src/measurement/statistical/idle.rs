@@ -11,6 +11,7 @@
 
 use super::CAPACITY_DOUBT;
 use super::arrivals::{Arrivals, SPAN, Span};
+use super::deviation::Deviation;
 use super::window::BLOCK_95;
 use crate::estimate::{Estimate, Flags};
 use crate::units::{Bandwidth, Timestamp};
@@ -145,17 +146,11 @@ fn deviation(arrivals: &Arrivals, capacity: f64) -> f64 {
     }
     let known = |block: &&Span| block.gaps >= FEWEST_IN_BLOCK && block.arrived_s > 0.0;
     let blocks = blocks.iter().filter(known);
-    let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
+    let mut deviation = Deviation::default();
     for [_, available, _] in blocks.filter_map(|block| block.available(capacity)) {
-        count += 1.0;
-        let off = available - mean;
-        mean += off / count;
-        squares += off * (available - mean);
+        deviation.add(available);
     }
-    if count < 2.0 {
-        return 0.0;
-    }
-    libm::sqrt(squares / (count - 1.0))
+    deviation.get()
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@
 
 mod arrivals;
 mod change;
+mod deviation;
 mod full;
 mod given;
 mod idle;
@@ -206,13 +207,10 @@ impl StatisticalEstimator {
         match (self.estimate(echoed.min(now), capacity), idle) {
             (Some(estimate), Some(view)) if view.refutes(&estimate) => {
                 let excess = estimate.available.saturating_sub(view.most);
-                Some(Estimate {
-                    flags: Flags {
-                        elastic: excess > capacity.scaled(GIVEN_WAY),
-                        ..estimate.flags
-                    },
-                    ..view.estimate(estimate.flags)
-                })
+                Some(view.estimate(Flags {
+                    elastic: excess > capacity.scaled(GIVEN_WAY),
+                    ..estimate.flags
+                }))
             }
             (Some(estimate), _) => Some(estimate),
             (None, Some(view)) if self.has_just_changed(now) => {
@@ -248,7 +246,7 @@ impl StatisticalEstimator {
         let capacity = self.capacity.filter(|_| !self.bound);
         let estimate = given::estimate(&self.arrivals, now, capacity).filter(|_| tells)?;
         let flags = Flags {
-            share: true,
+            share: estimate.flags.share,
             ..self.flags(estimate.window)
         };
         Some(Estimate { flags, ..estimate })

@@ -1,5 +1,6 @@
 //! The mean over the slices of a window, with a 95 % interval that counts all sources of error.
 
+use super::deviation::Deviation;
 use super::slices::{Room, SliceView};
 use std::time::Duration;
 
@@ -129,11 +130,8 @@ struct Blocks {
     index: Option<u64>,
     sum: f64,
     views: f64,
-    /// The number of blocks, their mean, and the squares about it (Welford). The first and the last
-    /// may be cut.
-    count: f64,
-    mean: f64,
-    squares: f64,
+    /// Of the blocks so far. The first and the last may be cut.
+    deviation: Deviation,
 }
 
 impl Blocks {
@@ -144,9 +142,7 @@ impl Blocks {
             index: None,
             sum: 0.0,
             views: 0.0,
-            count: 0.0,
-            mean: 0.0,
-            squares: 0.0,
+            deviation: Deviation::default(),
         }
     }
 
@@ -161,12 +157,8 @@ impl Blocks {
     }
 
     fn close(&mut self) {
-        let block = self.sum / self.views;
+        self.deviation.add(self.sum / self.views);
         (self.sum, self.views) = (0.0, 0.0);
-        self.count += 1.0;
-        let off = block - self.mean;
-        self.mean += off / self.count;
-        self.squares += off * (block - self.mean);
     }
 
     /// The standard deviation of blocks; zero if there are less than two.
@@ -174,10 +166,7 @@ impl Blocks {
         if self.views > 0.0 {
             self.close();
         }
-        if self.count < 2.0 {
-            return 0.0;
-        }
-        libm::sqrt(self.squares / (self.count - 1.0))
+        self.deviation.get()
     }
 }
 

@@ -208,7 +208,7 @@ impl DispersionCapacity {
         }
         let dispersion = self.read(gap, &times)?;
         self.memory.push(dispersion.nanos_per_byte);
-        let is_due = self.looks.is_due();
+        let is_due = self.looks.on_dispersion();
         let call = self.call(&dispersion);
         if let Call::MayBeGone(gone) = call
             && let Some(slower) = self.slower(&gone)

@@ -88,7 +88,7 @@ impl EchoJitter {
             let pair = ((before - middle) * bytes, (dispersion - middle) * bytes);
             self.pairs.push_back(pair);
         }
-        if self.looks.is_due() {
+        if self.looks.on_dispersion() {
             self.look();
         }
     }

@@ -25,7 +25,7 @@ impl Default for Looks {
 
 impl Looks {
     /// A dispersion came. Returns whether it is time to look.
-    pub(super) fn is_due(&mut self) -> bool {
+    pub(super) fn on_dispersion(&mut self) -> bool {
         self.unseen += 1;
         self.unseen >= self.every
     }
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn looks_become_rare_while_they_find_the_same_and_frequent_when_not() {
         let mut looks = Looks::default();
-        let mut until_due = || (1..).find(|_| looks.is_due());
+        let mut until_due = || (1..).find(|_| looks.on_dispersion());
         assert_eq!(until_due(), Some(32));
         for (same, expected) in [
             (true, 64),
@@ -57,7 +57,7 @@ mod tests {
             (false, 32),
         ] {
             looks.on_look(same);
-            assert_eq!((1..).find(|_| looks.is_due()), Some(expected));
+            assert_eq!((1..).find(|_| looks.on_dispersion()), Some(expected));
         }
     }
 }
