@@ -17,6 +17,8 @@ mod cc;
 #[cfg(false)]
 mod clock;
 #[cfg(false)]
+mod coalesced;
+#[cfg(false)]
 mod ecn;
 #[cfg(false)]
 mod entropy;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::controller::{factory, Policy, Script};
 use crate::liveness::hash;
-use crate::world::{server_config, Fate, World};
+use crate::world::{server_config, Fate, Side, World, DELAY};
 
 /// quic-go's client waits so long for a server.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -35,4 +35,29 @@ fn handshakes_with_losses_seldom_take_longer_than_a_client_waits() {
         late += u64::from(world.elapsed() > PATIENCE);
     }
     assert!(late <= MOST_LATE, "{late} of {HANDSHAKES}");
+}
+
+#[test]
+fn what_stands_behind_a_packet_without_keys_is_read() {
+    let config = server_config(factory(Script::new(Policy::Free)));
+    let mut world = World::before_handshake(config, 1);
+    // The client has no Initial keys any more, and the server does not hear of it.
+    world.run_until("the client is done", |world| world.client.is_established());
+    let done = world.elapsed();
+    world.link = Box::new(|passage| match passage.from {
+        Side::Client => Fate::Drop,
+        Side::Server => Fate::Deliver,
+    });
+    world.run_for(Duration::from_secs(1));
+    let of = |side| {
+        world
+            .trace
+            .iter()
+            .filter(move |passage| passage.from == side)
+    };
+    let again = of(Side::Server)
+        .find(|passage| passage.at > done)
+        .expect("the server repeats its flight, Initial and Handshake packets together");
+    let answers = of(Side::Client).filter(|passage| passage.at == again.at + DELAY);
+    assert_eq!(answers.count(), 1);
 }
