@@ -41,6 +41,8 @@ enum Command {
     Rewrite(commands::rewrite::Arguments),
     /// Run the measurement again from what the controller was fed, with other parameters.
     Replay(commands::replay::Arguments),
+    /// Make a fleet's logs a table with one row per connection, and ask it (runs `imtcp-fleet`).
+    Fleet(commands::fleet::Arguments),
 }
 
 #[derive(Debug, Args)]
@@ -85,6 +87,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Some(Command::Qvis(arguments)) => commands::qvis::run(arguments),
         Some(Command::Rewrite(arguments)) => commands::rewrite::run(arguments),
         Some(Command::Replay(arguments)) => commands::replay::run(arguments, &mut output),
+        Some(Command::Fleet(arguments)) => commands::fleet::run(arguments),
     }
 }
 

@@ -189,6 +189,12 @@ impl Promises {
         self.kept + self.source_limited + self.missed
     }
 
+    /// Achieved by required rate, of the first million slots that the source did not limit, in
+    /// their order.
+    pub fn ratios(&self) -> &[f64] {
+        &self.ratios
+    }
+
     /// The ratio of achieved to required rate at the 5th percentile of the slots. `None` if the
     /// source limited all slots, or if there are none.
     pub fn p5(&self) -> Option<f64> {

@@ -15,6 +15,9 @@ pub struct Header {
     pub vantage_point: String,
     /// Who made the file, as far as that decides what can be done with it.
     pub writer: Writer,
+    /// The wall-clock time that times count from, if the header tells it: a time of RFC 3339, or
+    /// the milliseconds since 1970 in older files.
+    pub reference_time: Option<String>,
 }
 
 /// Who made a file.
@@ -93,6 +96,7 @@ struct Trace {
 struct CommonFields {
     time_format: Option<String>,
     time_units: Option<String>,
+    reference_time: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]
@@ -136,10 +140,12 @@ fn header(top: Top, trace: Trace) -> Header {
         Some(point) => text(point.get("type")),
         None => String::new(),
     };
+    let common = trace.common_fields.unwrap_or_default();
     Header {
         title: trace.title.or(top.title).unwrap_or_default(),
         vantage_point,
         writer,
+        reference_time: common.reference_time.as_ref().and_then(reference_time),
     }
 }
 
@@ -151,6 +157,14 @@ fn writer(top: &Top, trace: &Trace) -> Writer {
         (Some(_), Some(FORMAT)) if schemas.any(|schema| schema == SCHEMA_URI) => Writer::Own,
         _ => Writer::Other,
     }
+}
+
+/// Clocks that do not count from 1970 tell the time of day beside.
+fn reference_time(value: &Value) -> Option<String> {
+    let named = ["wall_clock_time", "epoch"].map(|name| value.get(name));
+    let told = named.into_iter().flatten().chain([value]);
+    told.map(|value| text(Some(value)))
+        .find(|told| told.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 fn text(value: Option<&Value>) -> String {
@@ -226,6 +240,24 @@ mod tests {
         let dialect = parsed.dialect;
         assert!(dialect.is_delta && dialect.time_unit == 1e-3);
         assert_eq!(dialect.columns, ["time", "event_type"]);
+    }
+
+    #[test]
+    fn a_header_may_tell_the_time_of_day() {
+        let told = |reference: &str| {
+            let trace = format!(r#"{{"common_fields":{{"reference_time":{reference}}}}}"#);
+            let top = br#"{"qlog_version":"0.3"}"#;
+            parse(top, Some(trace.as_bytes()))
+                .expect("a header")
+                .header
+                .reference_time
+        };
+        let monotonic = r#"{"clock_type":"monotonic","epoch":"unknown",
+            "wall_clock_time":"2026-11-23T05:00:00Z"}"#;
+        assert_eq!(told(monotonic).as_deref(), Some("2026-11-23T05:00:00Z"));
+        assert_eq!(told("1795410000000.5").as_deref(), Some("1795410000000.5"));
+        assert_eq!(told(r#"{"epoch":"unknown"}"#), None);
+        assert_eq!(told("null"), None);
     }
 
     #[test]

@@ -140,6 +140,12 @@ impl Log {
         &self.header
     }
 
+    /// What the file's own times began with, in milliseconds, if they are large and so count from
+    /// 1970 or from when a machine was started. It was subtracted from all times read so far.
+    pub fn origin_ms(&self) -> Option<f64> {
+        self.clock.origin_ms.filter(|origin| *origin != 0.0)
+    }
+
     /// What was wrong so far, and was left out.
     pub fn problems(&self) -> &Problems {
         &self.problems
