@@ -10,6 +10,7 @@ mod demo_video;
 mod determinism;
 mod doctor;
 mod downstream;
+mod fleet_test;
 mod fuzz;
 mod harm;
 mod interop;
@@ -50,6 +51,7 @@ enum Chore {
     #[command(hide = true)]
     PathEmulator(real_path::EmulatorArguments),
     Determinism(determinism::Arguments),
+    FleetTest(fleet_test::Arguments),
     Fuzz(fuzz::Arguments),
     Harm(harm::Arguments),
     Interop(interop::Arguments),
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         Chore::RealPath(arguments) => real_path::run(&arguments),
         Chore::PathEmulator(arguments) => real_path::emulate(&arguments),
         Chore::Determinism(arguments) => determinism::run(&arguments),
+        Chore::FleetTest(arguments) => fleet_test::run(&arguments),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Harm(arguments) => harm::run(&arguments),
         Chore::Interop(arguments) => interop::run(&arguments),
