@@ -83,6 +83,18 @@ fn every_writers_log_says_the_same() {
     }
 }
 
+#[test]
+fn a_round_trip_of_zero_is_no_sample() {
+    // ngtcp2 writes it before there is one.
+    let before =
+        "\x1e{\"time\":0,\"name\":\"recovery:metrics_updated\",\"data\":{\"latest_rtt\":0}}\n";
+    let sample = "\x1e{\"time\":30.5";
+    let text = OLDER_SEQUENCE.replacen(sample, &format!("{before}{sample}"), 1);
+    let (summary, problems) = read(text);
+    assert_eq!((summary.events, problems.len()), (4, 0));
+    assert_eq!(summary.round_trip, Some((30.5, 30.5)));
+}
+
 fn gzipped(text: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(text).expect("memory takes it");

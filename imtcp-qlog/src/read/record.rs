@@ -292,7 +292,8 @@ impl<'r> Record<'r> {
             bytes_in_flight: plain(data.bytes_in_flight),
             ssthresh: plain(data.ssthresh).filter(|bytes| *bytes < UNLIMITED),
             pacing_bps: plain(data.pacing_rate).map(|rate| rate * self.pacing_unit),
-            latest_rtt: span(data.latest_rtt),
+            // ngtcp2 writes 0 before there is one.
+            latest_rtt: span(data.latest_rtt).filter(|sample| *sample > 0.0),
             smoothed_rtt: span(data.smoothed_rtt),
             min_rtt: span(data.min_rtt),
             rtt_variance: span(data.rtt_variance),
