@@ -1,10 +1,11 @@
 """Object storage on loopback, with the files below a folder in the bucket `fleet`.
 
-The address comes out as a line; the end of standard input ends it.
+The address comes out as a line, once all files are there. It runs until it is ended.
 """
 
 import pathlib
 import sys
+import threading
 
 import boto3
 from moto.server import ThreadedMotoServer
@@ -25,5 +26,4 @@ client.create_bucket(Bucket="fleet")
 for file in sorted(path for path in folder.rglob("*") if path.is_file()):
     client.upload_file(str(file), "fleet", f"logs/{file.relative_to(folder)}")
 print(endpoint, flush=True)
-sys.stdin.read()
-server.stop()
+threading.Event().wait()

@@ -1,6 +1,9 @@
 //! Figures with their bars.
 
 use std::fmt;
+use std::time::Duration;
+
+use super::answers::same;
 
 /// What was asked for, and what was seen.
 #[derive(Debug, Default)]
@@ -23,6 +26,20 @@ impl Bars {
             seen: seen.to_string(),
             is_met,
         });
+    }
+
+    /// Enters whether an answer has the same rows as another one. `took` is the time that it took,
+    /// where that is told.
+    pub fn add_answer(&mut self, what: &str, one: &str, other: &str, took: Option<Duration>) {
+        let (seen, is_met) = match (same(one, other), took) {
+            (Ok(rows), Some(took)) => {
+                let seen = format!("{rows} rows, {:.1} s", took.as_secs_f64());
+                (seen, rows > 0)
+            }
+            (Ok(rows), None) => (format!("{rows} rows"), rows > 0),
+            (Err(error), _) => (error.to_string(), false),
+        };
+        self.add(what, "same rows", seen, is_met);
     }
 
     /// Whether nothing was missed.

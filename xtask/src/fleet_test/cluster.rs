@@ -2,55 +2,42 @@
 
 #![expect(clippy::disallowed_methods, reason = "programs outside run by the real clock")]
 
-use std::fs::File;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::answers::{Answers, same};
+use super::answers::Answers;
 use super::bars::Bars;
 use super::program::Program;
 use crate::cost::process::Process;
+use crate::testbed::{Launcher, Running};
 
 /// An executor that has worked for less has done nothing but start.
 const WORK: Duration = Duration::from_millis(300);
-
-/// Ends with what started it.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// Starts a cluster, asks it, and ends it.
 pub fn test(
     fleet: &Program,
     table: &Path,
     answers: &Answers,
+    launcher: &Launcher,
     out: &Path,
     bars: &mut Bars,
 ) -> Result<()> {
+    let start = |role: &str, log: &str, arguments: &[&str]| {
+        let program = [&["imtcp-fleet", role], arguments].concat();
+        launcher.start_outside(&out.join(log), &program)
+    };
     let scheduler = format!("127.0.0.1:{}", free_ports()?);
-    let _scheduler = started(
-        fleet,
-        &["scheduler", "--listen", &scheduler],
-        out,
-        "scheduler",
-    )?;
-    wait_for(&scheduler)?;
+    let mut scheduling = start("scheduler", "scheduler", &["--listen", &scheduler])?;
+    wait_for(&scheduler, &mut scheduling)?;
     let mut executors = Vec::new();
     for name in ["executor-1", "executor-2"] {
         let listen = format!("127.0.0.1:{}", free_ports()?);
         let arguments = [
-            "executor",
             "--scheduler",
             &scheduler,
             "--listen",
@@ -58,8 +45,9 @@ pub fn test(
             "--cores",
             "1",
         ];
-        executors.push(started(fleet, &arguments, out, name)?);
-        wait_for(&listen)?;
+        let mut executor = start("executor", name, &arguments)?;
+        wait_for(&listen, &mut executor)?;
+        executors.push(executor);
     }
     // Executors tell the scheduler of themselves after they listen.
     thread::sleep(Duration::from_secs(2));
@@ -68,13 +56,7 @@ pub fn test(
         let arguments = ["ask", question, "--format", "csv", "--cluster", &scheduler];
         let said = fleet.run(&arguments, &[Path::new("-t"), table])?;
         let what = format!("{question}, two executors");
-        match same(answer, &said.output) {
-            Ok(rows) => {
-                let seen = format!("{rows} rows, {:.1} s", said.took.as_secs_f64());
-                bars.add(&what, "same rows", seen, rows > 0);
-            }
-            Err(error) => bars.add(&what, "same rows", error, false),
-        }
+        bars.add_answer(&what, answer, &said.output, Some(said.took));
     }
     let worked: Vec<Duration> = work(&executors)?
         .into_iter()
@@ -96,23 +78,8 @@ pub fn test(
 }
 
 fn work(executors: &[Running]) -> Result<Vec<Duration>> {
-    let times = executors
-        .iter()
-        .map(|running| Process(running.0.id()).cpu());
+    let times = executors.iter().map(|running| Process(running.id()).cpu());
     times.collect()
-}
-
-fn started(fleet: &Program, arguments: &[&str], out: &Path, name: &str) -> Result<Running> {
-    let log = File::create(out.join(format!("{name}.log"))).context("writing its log")?;
-    let mut command = fleet.command(arguments);
-    command
-        .stdin(Stdio::null())
-        .stdout(log.try_clone()?)
-        .stderr(log);
-    let child = command
-        .spawn()
-        .with_context(|| format!("starting the {name}"))?;
-    Ok(Running(child))
 }
 
 /// A port that is free, as is the next one.
@@ -128,12 +95,13 @@ fn free_ports() -> Result<u16> {
     bail!("there are no two free ports in a row")
 }
 
-fn wait_for(address: &str) -> Result<()> {
+fn wait_for(address: &str, program: &mut Running) -> Result<()> {
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(30) {
         if TcpStream::connect(address).is_ok() {
             return Ok(());
         }
+        program.ensure_it_runs()?;
         thread::sleep(Duration::from_millis(50));
     }
     bail!("nobody listens on {address} after 30 s; the logs in the output folder may tell why")

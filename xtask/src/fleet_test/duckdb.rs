@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use super::answers::{Answers, same};
+use super::answers::Answers;
 use super::bars::Bars;
 use super::program::Program;
 use super::python;
@@ -31,13 +31,7 @@ pub fn test(
         let began = Instant::now();
         let other = asked(&python, &sql).with_context(|| format!("DuckDB: {question}"))?;
         let what = format!("{question}, DuckDB");
-        match same(answer, &other) {
-            Ok(rows) => {
-                let seen = format!("{rows} rows, {:.1} s", began.elapsed().as_secs_f64());
-                bars.add(&what, "same rows", seen, rows > 0);
-            }
-            Err(error) => bars.add(&what, "same rows", error, false),
-        }
+        bars.add_answer(&what, answer, &other, Some(began.elapsed()));
     }
     Ok(())
 }

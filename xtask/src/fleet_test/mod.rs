@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
+use crate::testbed::Launcher;
 use crate::{testbed, workspace};
 use bars::Bars;
 use program::Program;
@@ -54,11 +55,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let fleet = Program(binaries.join("imtcp-fleet"));
     let out = std::path::absolute(&arguments.out)?;
     fs::create_dir_all(&out).with_context(|| format!("making {}", out.display()))?;
+    let launcher = Launcher::new(binaries.clone(), false, testbed::interruption()?);
     let mut bars = Bars::default();
 
     let logs = logs::simulated(&binaries.join("imtcp-sim"), &out)?;
     let small = ingest::test(&fleet, &logs, &out, &mut bars)?;
-    objects::test(&fleet, &logs, &small, &out, &mut bars)?;
+    objects::test(&fleet, &logs, &small, &launcher, &out, &mut bars)?;
     let large = large(&fleet, &small, &out, arguments.rows)?;
     say!(
         "The large table takes {:.0} MB",
@@ -66,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     )?;
     let answers = speed::test(&fleet, &large, arguments, &out, &mut bars)?;
     speed::both_ways(&fleet, &small, &mut bars)?;
-    cluster::test(&fleet, &large, &answers, &out, &mut bars)?;
+    cluster::test(&fleet, &large, &answers, &launcher, &out, &mut bars)?;
     duckdb::test(&fleet, &large, &answers, &out, &mut bars)?;
 
     let page = out.join("report.html");

@@ -1,53 +1,45 @@
 //! Logs and table in object storage, on loopback.
 
-use std::io::{BufRead, BufReader};
+#![expect(clippy::disallowed_methods, reason = "programs outside run by the real clock")]
+
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-use super::answers::same;
 use super::bars::Bars;
 use super::ingest::ARGUMENTS;
 use super::logs::LABELS;
 use super::program::{Program, said};
 use super::python;
+use crate::testbed::{Launcher, Running};
 
 /// All but the name, which differs by the address. No two logs begin at the same time.
 const ROWS: &str = "SELECT * EXCEPT (id, began), CAST(began AS VARCHAR) AS begun FROM connections \
                     ORDER BY begun";
 
-/// Ends with what started it.
-struct Storage(Child);
-
-impl Drop for Storage {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+/// Storage gets this time to begin.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Ingests the logs from a bucket into a bucket; the rows have to be those of the folder.
-pub fn test(fleet: &Program, logs: &Path, small: &Path, out: &Path, bars: &mut Bars) -> Result<()> {
-    let python = python::environment()?;
-    let mut command = Command::new(python);
-    command.arg(python::script("object_storage.py")).arg(logs);
-    let child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    let mut storage = Storage(child.spawn().context("starting object storage")?);
-    let output = storage.0.stdout.take().context("it has no output")?;
-    let mut endpoint = String::new();
-    BufReader::new(output).read_line(&mut endpoint)?;
-    if endpoint.trim().is_empty() {
-        bail!("object storage did not start");
-    }
+pub fn test(
+    fleet: &Program,
+    logs: &Path,
+    small: &Path,
+    launcher: &Launcher,
+    out: &Path,
+    bars: &mut Bars,
+) -> Result<()> {
+    let (python, script) = (python::environment()?, python::script("object_storage.py"));
+    let program = [python.as_path(), &script, logs].map(|path| path.display().to_string());
+    let program = program.each_ref().map(String::as_str);
+    let mut storage = launcher.start_tool(&out.join("storage"), &program)?;
+    let endpoint = endpoint(&mut storage)?;
     let run = |arguments: &[&str]| {
         let mut command = fleet.command(arguments);
         command
-            .env("AWS_ENDPOINT", endpoint.trim())
+            .env("AWS_ENDPOINT", &endpoint)
             .env("AWS_ALLOW_HTTP", "true")
             .env("AWS_REGION", "us-east-1")
             .env("AWS_ACCESS_KEY_ID", "test")
@@ -65,10 +57,7 @@ pub fn test(fleet: &Program, logs: &Path, small: &Path, out: &Path, bars: &mut B
     let there = run(&[&ask[..], &[table]].concat())?.output;
     let here = fleet.run(&ask, &[small])?.output;
     let what = "object storage (S3), logs and table";
-    match same(&here, &there) {
-        Ok(rows) => bars.add(what, "rows of the folder", format!("{rows} rows"), rows > 0),
-        Err(error) => bars.add(what, "rows of the folder", error, false),
-    }
+    bars.add_answer(what, &here, &there, None);
     let is_nothing_new = again.starts_with("0 new rows");
     bars.add(
         "object storage, ingested again",
@@ -77,4 +66,20 @@ pub fn test(fleet: &Program, logs: &Path, small: &Path, out: &Path, bars: &mut B
         is_nothing_new,
     );
     Ok(())
+}
+
+/// The address that the server prints once it has all files.
+fn endpoint(storage: &mut Running) -> Result<String> {
+    let give_up = Instant::now() + PATIENCE;
+    while Instant::now() < give_up {
+        if let Some((endpoint, _)) = storage.printed().split_once('\n') {
+            return Ok(endpoint.to_owned());
+        }
+        storage.ensure_it_runs()?;
+        thread::sleep(Duration::from_millis(50));
+    }
+    bail!(
+        "object storage did not start within {} s",
+        PATIENCE.as_secs()
+    )
 }

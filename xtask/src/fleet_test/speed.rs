@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::Arguments;
-use super::answers::{Answers, QUESTIONS, same};
+use super::answers::{Answers, QUESTIONS};
 use super::bars::Bars;
 use super::program::Program;
 use crate::workspace;
@@ -78,10 +78,7 @@ pub fn both_ways(fleet: &Program, small: &Path, bars: &mut Bars) -> Result<()> {
         let asked = ["ask", question, "--plain", "--format", "csv", "-t"];
         let plain = fleet.run(&asked, &[small])?.output;
         let what = format!("{question}, plain SQL on DataFusion");
-        match same(&functions, &plain) {
-            Ok(rows) => bars.add(&what, "same rows", format!("{rows} rows"), rows > 0),
-            Err(error) => bars.add(&what, "same rows", error, false),
-        }
+        bars.add_answer(&what, &functions, &plain, None);
     }
     Ok(())
 }
