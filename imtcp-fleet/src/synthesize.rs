@@ -178,11 +178,7 @@ fn portion_of(sum: i64, part: i64, all: i64) -> i64 {
 fn network(networks: u32, chance: &mut ChaCha8Rng) -> u32 {
     let last = f64::from(networks.max(1));
     let drawn = (last + 1.0).powf(chance.random::<f64>()) - 1.0;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "from 0 to the number of networks"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below last")]
     let drawn = drawn as u32;
     drawn.min(networks.max(1) - 1)
 }

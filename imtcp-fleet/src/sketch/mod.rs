@@ -57,11 +57,7 @@ pub fn value(bucket: i32) -> f64 {
 /// The place, from 0, of the value at quantile `q` (0 to 1) among `total` values in order.
 pub fn rank(q: f64, total: u64) -> u64 {
     let rank = (q.clamp(0.0, 1.0) * total.saturating_sub(1) as f64).floor();
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "it is at least 0 and at most a count"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below a count")]
     let rank = rank as u64;
     rank
 }
