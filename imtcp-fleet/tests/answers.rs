@@ -3,12 +3,12 @@
 mod support;
 
 use std::path::Path;
-use support::{logs, path, run, said};
+use support::{ingest, logs, path, run, said};
 
 fn table(folder: &Path) -> std::path::PathBuf {
     let (source, table) = (folder.join("logs"), folder.join("table"));
     logs(&source, 60);
-    said(&["ingest", path(&source), "-t", path(&table), "--settle", "0"]);
+    said(&ingest(&source, &table));
     table
 }
 

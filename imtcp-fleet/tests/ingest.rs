@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
-use support::{fleet, log, logs, path, run, said};
+use support::{fleet, ingest, log, logs, path, run, said};
 
 const ALL: &str = "SELECT * EXCEPT (began), CAST(began AS VARCHAR) AS begun FROM connections \
                    ORDER BY id";
@@ -26,18 +26,9 @@ fn a_killed_ingestion_goes_on_and_no_row_is_lost_or_comes_twice() {
         folder.path().join("killed"),
     );
     logs(&source, LOGS);
-    said(&["ingest", path(&source), "-t", path(&whole), "--settle", "0"]);
+    said(&ingest(&source, &whole));
 
-    let arguments = [
-        "ingest",
-        path(&source),
-        "-t",
-        path(&killed),
-        "--settle",
-        "0",
-        "--batch",
-        "5",
-    ];
+    let arguments = [&ingest(&source, &killed)[..], &["--batch", "5"]].concat();
     let mut kills: u64 = 0;
     loop {
         let mut command = fleet(&arguments);
@@ -64,24 +55,16 @@ fn only_new_logs_are_read_and_young_ones_wait() {
     let folder = tempfile::tempdir().expect("a folder");
     let (source, table) = (folder.path().join("logs"), folder.path().join("table"));
     logs(&source, 6);
-    let ingest = |settle: &str| {
-        said(&[
-            "ingest",
-            path(&source),
-            "-t",
-            path(&table),
-            "--settle",
-            settle,
-        ])
-    };
-    let text = ingest("3600");
+    let [rest @ .., _] = ingest(&source, &table);
+    let settled = |seconds: &str| said(&[&rest[..], &[seconds]].concat());
+    let text = settled("3600");
     assert!(
         text.contains("0 new rows") && text.contains("6 are too young"),
         "{text}"
     );
-    assert!(ingest("0").contains("6 new rows"));
+    assert!(settled("0").contains("6 new rows"));
     logs(&source, 9);
-    let text = ingest("0");
+    let text = settled("0");
     assert!(
         text.contains("3 new rows") && text.contains("6 were there before"),
         "{text}"
@@ -103,17 +86,8 @@ fn a_row_tells_what_the_log_the_labels_and_the_truth_say() {
     let labels = folder.path().join("labels.csv");
     let line = "log,address,began,controller\na.sqlog,2001:db8:7::1,2026-11-17T23:59:00Z,special\n";
     fs::write(&labels, line).expect("it is written");
-    said(&[
-        "ingest",
-        path(&source),
-        "-t",
-        path(&table),
-        "--settle",
-        "0",
-        "--truth=-truth.csv",
-        "--labels",
-        path(&labels),
-    ]);
+    let known = ["--truth=-truth.csv", "--labels", path(&labels)];
+    said(&[&ingest(&source, &table)[..], &known].concat());
     let sql = "SELECT date, hour, prefix, controller, vantage, duration_ms, packets_sent, \
                bytes_sent, estimates, judged, held, slots_kept, slots_missed, slots_limited, \
                least_rtt_us, sketch_count(rtt), sketch_count(achieved), \
@@ -138,8 +112,7 @@ fn what_is_no_log_is_refused_by_name_and_the_others_are_read() {
     let (source, table) = (folder.path().join("logs"), folder.path().join("table"));
     logs(&source, 2);
     fs::write(source.join("movie.qlog"), [0, 1, 2]).expect("it is written");
-    let ingest = ["ingest", path(&source), "-t", path(&table), "--settle", "0"];
-    let output = run(&ingest);
+    let output = run(&ingest(&source, &table));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     assert!(

@@ -64,6 +64,12 @@ pub fn logs(folder: &Path, count: u32) {
     }
 }
 
+/// The arguments to ingest logs however young they are.
+pub fn ingest<'a>(source: &'a Path, table: &'a Path) -> [&'a str; 6] {
+    let (source, table) = (path(source), path(table));
+    ["ingest", source, "-t", table, "--settle", "0"]
+}
+
 /// The program.
 pub fn fleet(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_imtcp-fleet"));
