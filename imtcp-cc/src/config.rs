@@ -4,6 +4,7 @@
 use crate::control::Window;
 use crate::estimate::EstimatorKind;
 use crate::measurement::MeasuringSettings;
+use crate::mode::Mode;
 use crate::promise::{KeeperSettings, PromiseLaw, Requirement, SlotLengthRule};
 use crate::scheduler::SchedulerSettings;
 pub use crate::scheduler::{StoreTarget, StoreTimer};
@@ -36,6 +37,7 @@ pub struct Config {
     initial_window_packets: Option<u32>,
     initial_rtt: Option<Duration>,
     window: Window,
+    mode: Mode,
     promise: Option<Requirement>,
     promise_ceiling: f64,
     promise_weight: f64,
@@ -171,6 +173,12 @@ impl Config {
         self.window
     }
 
+    /// What every connection wants of its path from its start; [`crate::promise::Promise::set_mode`]
+    /// changes it while the connection runs. [`Mode::Standard`] unless set.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
     /// The requirement that every connection has from its start; none unless set. See
     /// [`crate::promise`].
     pub fn promise(&self) -> Option<Requirement> {
@@ -281,6 +289,7 @@ impl Config {
             window: self.window,
             packet_overhead: self.packet_overhead,
             requirement: self.promise,
+            mode: self.mode,
         }
     }
 }
@@ -313,6 +322,7 @@ impl Default for ConfigBuilder {
                 initial_window_packets: None,
                 initial_rtt: None,
                 window: Window::Cubic,
+                mode: Mode::Standard,
                 promise: None,
                 promise_ceiling: 0.5,
                 promise_weight: 4.0,
@@ -365,6 +375,8 @@ impl ConfigBuilder {
         header_overhead: Bytes,
         /// See [`Config::window`]; CUBIC unless set.
         window: Window,
+        /// See [`Config::mode`]; its parameter is in the range that [`Mode`] tells.
+        mode: Mode,
         /// See [`Config::promise`].
         promise: Option<Requirement>,
         /// See [`Config::promise_ceiling`]; above 0 and at most 1.
@@ -441,6 +453,10 @@ impl ConfigBuilder {
                 "at most 200 B",
             ));
         }
+        c.mode.check().map_err(|error| {
+            let value = error.value().unwrap_or(f64::NAN);
+            ConfigError::new("mode", value.to_string(), error.allowed())
+        })?;
         if !(c.promise_ceiling > 0.0 && c.promise_ceiling <= 1.0) {
             return Err(ConfigError::new(
                 "promise_ceiling",

@@ -53,12 +53,14 @@ pub(crate) struct Enough {
     pub(crate) least_rtt: Duration,
 }
 
-/// What a promise asks of the window and of the pacer.
+/// What a promise or a mode asks of the window and of the pacer.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub(crate) struct Steering {
     pub(crate) order: WindowOrder,
+    /// The largest window, in bytes of UDP payload (MaxCwnd of IM 5.1); `None` without a bound.
+    pub(crate) most: Option<Bytes>,
     /// The highest rate at which to send, in packets per second; set if the source wants no more
-    /// than its required rate.
+    /// than its required rate, or what others leave.
     pub(crate) packets_per_second: Option<f64>,
     /// The largest number of packets that may be gathered for a train of such a source.
     pub(crate) gathered_packets: Option<f64>,

@@ -1,6 +1,7 @@
 //! Events say what happened. They serve reports, qlog and tests.
 
 use crate::estimate::{Estimate, EstimatorKind};
+use crate::mode::Mode;
 use crate::promise::{Requirement, SlotReport, Status};
 use crate::units::{Bandwidth, Timestamp};
 use std::fmt::Debug;
@@ -86,6 +87,11 @@ pub enum Event {
         /// The capacity of the tight link, in IP-layer bits per second (C of RFC 5136,
         /// section 2.3).
         capacity: Bandwidth,
+    },
+    /// Another mode came into force.
+    ModeChanged {
+        /// The mode.
+        mode: Mode,
     },
     /// A requirement came into force, was changed, or was withdrawn.
     PromiseChanged {

@@ -9,9 +9,10 @@
 use crate::config::Config;
 use crate::control::{Phase, Steering};
 use crate::estimate::{Estimate, EstimatorKind};
-use crate::event::Subscriber;
+use crate::event::{Event, Subscriber};
 use crate::log::{Log, Logged};
 use crate::measurement::Measuring;
+use crate::mode::Governor;
 use crate::path::{Path, PathInfo};
 use crate::promise::{Bounds, Keeper, Promise};
 use crate::saved::SavedPath;
@@ -30,6 +31,7 @@ pub struct ImTcp {
     path: Path,
     measuring: Measuring,
     promise: Keeper,
+    mode: Governor,
     steering: Steering,
     window: CongestionWindow,
     scheduler: Scheduler,
@@ -63,6 +65,7 @@ impl ImTcp {
             path: Path::new(max_datagram, config.header_overhead()),
             measuring: Measuring::new(config.measuring_settings()),
             promise: Keeper::new(config.keeper_settings()),
+            mode: Governor::new(config.mode()),
             steering: Steering::default(),
             window: CongestionWindow::new(config.window(), packets, max_datagram),
             scheduler: Scheduler::new(config.scheduler_settings()),
@@ -255,6 +258,14 @@ impl ImTcp {
         let (path, findings) = (self.path.view(), self.measuring.findings());
         let window = self.window.view();
         self.steering = self.promise.on_ack(acked, path, &findings, &window, emit);
+        if let Some(mode) = self.promise.take_mode()
+            && self.mode.set(mode)
+        {
+            emit(Event::ModeChanged { mode });
+        }
+        if !self.promise.is_required() {
+            self.steering = self.mode.on_ack(acked, path, &findings, &window);
+        }
         let starts = self.window.is_starting();
         let enough = starts.then(|| self.measuring.enough(path)).flatten();
         let is_limited = self.window.on_ack(acked, &self.steering, enough.as_ref());
@@ -278,10 +289,12 @@ impl ImTcp {
     pub fn on_loss(&mut self, now: Timestamp, info: &LossInfo, lost: impl Iterator<Item = u64>) {
         for number in lost {
             self.measuring.on_lost(now, number);
+            self.mode.on_lost();
             self.window.on_lost(number);
         }
         if self.window.on_loss(now, info) {
             self.promise.on_congestion();
+            self.mode.on_congestion();
         }
         self.scheduler.on_loss(now, self.path.view());
         self.follow_steps(now);
@@ -297,6 +310,7 @@ impl ImTcp {
     pub fn on_congestion_experienced(&mut self, now: Timestamp, newest_sent: Timestamp) {
         if self.window.on_mark(now, newest_sent) {
             self.promise.on_congestion();
+            self.mode.on_congestion();
         }
     }
 

@@ -46,6 +46,7 @@ mod imtcp;
 mod input;
 mod log;
 mod measurement;
+mod mode;
 mod path;
 pub mod promise;
 #[cfg(feature = "json")]
@@ -66,6 +67,7 @@ pub use estimate::{Estimate, EstimatorKind, Flags};
 pub use imtcp::ImTcp;
 pub use input::Input;
 pub use log::Logged;
+pub use mode::{Mode, RejectedMode};
 pub use path::{PathInfo, Role};
 pub use saved::SavedPath;
 pub use stream_report::{ProbePacket, StreamReport};

@@ -11,9 +11,11 @@ use crate::read::{Kind, Log, Record};
 use crate::told::Withdrawn;
 use imtcp_cc::event::{Event, Recorder};
 use imtcp_cc::promise::{Bounds, Demand, Requirement};
-use imtcp_cc::qlog::{CORE_INPUT, PARAMETERS_SET, Parameters, parse_input, parse_parameters};
+use imtcp_cc::qlog::{
+    CORE_INPUT, PARAMETERS_SET, Parameters, parse_input, parse_mode, parse_parameters,
+};
 use imtcp_cc::units::{Bandwidth, Timestamp};
-use imtcp_cc::{Estimate, EstimatorKind, ImTcp, Input, PathInfo, Role};
+use imtcp_cc::{Estimate, EstimatorKind, ImTcp, Input, Mode, PathInfo, Role};
 use serde_json::Value;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -151,6 +153,12 @@ impl<C: FnOnce(Parameters) -> Result<Parameters, String>> Reading<C> {
                 if let (Some(run), None) = (&mut self.run, data.get("path")) {
                     let (at, input) = parse_input(&data).map_err(|error| error.to_string())?;
                     run.next(at, input);
+                }
+            }
+            "imtcp:mode_changed" => {
+                let data: Value = record.data().map_err(wrong)?;
+                if let (Some(run), None) = (&self.run, data.get("path")) {
+                    run.set_mode(parse_mode(&data).map_err(|error| error.to_string())?)?;
                 }
             }
             "imtcp:promise_changed" => {
@@ -296,6 +304,11 @@ impl Run {
     }
 
     /// The application had asked for this before the waiting input.
+    fn set_mode(&self, mode: Mode) -> Result<(), String> {
+        let promise = self.core.promise();
+        promise.set_mode(mode).map_err(|error| error.to_string())
+    }
+
     fn require(&mut self, required: Option<Required>) -> Result<(), String> {
         let Some(required) = required else {
             if self.has_begun {

@@ -92,6 +92,7 @@ fn text(event: &Event) -> String {
             report.warned.map(Timestamp::as_secs_f64)
         ),
         Event::PromiseStatusChanged { status } => format!("status {status:?}"),
+        Event::ModeChanged { mode } => format!("mode {mode}"),
         Event::PromiseChanged { requirement } => format!("requirement {requirement:?}"),
         _ => format!("{event:?}"),
     }

@@ -7,6 +7,7 @@ use super::history::{HISTORY_WORDS, History};
 use super::requirement::{Demand, Requirement};
 use super::status::{Cause, Outcome, SlotReport, Status};
 use crate::estimate::{Estimate, Flags};
+use crate::mode::Mode;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 const NONE: u64 = u64::MAX;
 
 pub(super) const REQUIREMENT_WORDS: usize = 3;
+pub(super) const MODE_WORDS: usize = 2;
 const ESTIMATE_WORDS: usize = 6;
 const OUTLOOK_WORDS: usize = 5;
 const STATUS_WORDS: usize = 2;
@@ -136,6 +138,24 @@ pub(super) fn requirement_from_words(words: [u64; REQUIREMENT_WORDS]) -> Option<
     };
     let requirement = Requirement::new(rate, Duration::from_nanos(per)).ok()?;
     Some(requirement.demand(demand))
+}
+
+pub(super) fn mode_to_words(mode: Mode) -> [u64; MODE_WORDS] {
+    let kind = match mode {
+        Mode::Standard => 0,
+        Mode::Background { .. } => 1,
+        Mode::FullSpeed { .. } => 2,
+    };
+    [kind, mode.parameter().unwrap_or_default().to_bits()]
+}
+
+pub(super) fn mode_from_words([kind, parameter]: [u64; MODE_WORDS]) -> Mode {
+    let parameter = f64::from_bits(parameter);
+    match kind {
+        1 => Mode::Background { share: parameter },
+        2 => Mode::FullSpeed { growth: parameter },
+        _ => Mode::Standard,
+    }
 }
 
 fn estimate_to_words(estimate: Option<Estimate>) -> [u64; ESTIMATE_WORDS] {

@@ -1,8 +1,8 @@
 //! The handle of a promise, for any thread of the application.
 
 use super::bulletin::{
-    BULLETIN_WORDS, Bulletin, REPORT_WORDS, REQUIREMENT_WORDS, requirement_from_words,
-    requirement_to_words,
+    BULLETIN_WORDS, Bulletin, MODE_WORDS, REPORT_WORDS, REQUIREMENT_WORDS, mode_from_words,
+    mode_to_words, requirement_from_words, requirement_to_words,
 };
 use super::forecast::Outlook;
 use super::readers::{SlotReports, StatusChanges};
@@ -10,6 +10,7 @@ use super::requirement::{RejectedRequirement, Requirement};
 use super::status::Status;
 use super::threads::{Board, Mailbox, Ring, Sleepers};
 use crate::estimate::Estimate;
+use crate::mode::{Mode, RejectedMode};
 use crate::path::PathInfo;
 use crate::units::{Bandwidth, Bytes};
 use arc_swap::ArcSwapOption;
@@ -29,6 +30,8 @@ pub(super) struct Shared {
     pub(super) moves: AtomicU64,
     /// The application's latest requirement.
     pub(super) mailbox: Mailbox<REQUIREMENT_WORDS>,
+    /// The mode that the application wants.
+    pub(super) mode: Mailbox<MODE_WORDS>,
     pub(super) bulletin: Board<BULLETIN_WORDS>,
     pub(super) reports: Ring<REPORT_WORDS, RING>,
     pub(super) sleepers: Sleepers,
@@ -42,11 +45,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(requirement: Option<Requirement>) -> Self {
+    pub(super) fn new(requirement: Option<Requirement>, mode: Mode) -> Self {
         Self {
             path: ArcSwapOption::empty(),
             moves: AtomicU64::new(0),
             mailbox: Mailbox::new(requirement_to_words(requirement)),
+            mode: Mailbox::new(mode_to_words(mode)),
             bulletin: Board::new(Bulletin::default().to_words()),
             reports: Ring::new(),
             sleepers: Sleepers::new(),
@@ -175,6 +179,24 @@ impl Promise {
     /// The requirement as last set through this handle or a clone of it.
     pub fn required(&self) -> Option<Requirement> {
         requirement_from_words(self.shared.mailbox.read()?)
+    }
+
+    /// Sets what the connection wants of its path, from the next acknowledgement on. While a rate is
+    /// required, the mode rests; it comes back when the requirement is withdrawn.
+    ///
+    /// # Errors
+    /// The mode's parameter is out of its range. The mode before stays.
+    pub fn set_mode(&self, mode: Mode) -> Result<(), RejectedMode> {
+        self.shared.mode.post(mode_to_words(mode.check()?));
+        Ok(())
+    }
+
+    /// The mode as last set through this handle or a clone of it, or by the configuration.
+    pub fn mode(&self) -> Mode {
+        self.shared
+            .mode
+            .read()
+            .map_or_else(Mode::default, mode_from_words)
     }
 
     /// The requirement for which the packet path works now. It becomes [`Promise::required`] with

@@ -25,6 +25,7 @@ use crate::control::{Phase, Steering, Window, WindowView};
 use crate::estimate::Estimate;
 use crate::event::{Emit, Event};
 use crate::measurement::Findings;
+use crate::mode::Mode;
 use crate::path::{PathInfo, PathView};
 use crate::transport::Acked;
 use crate::units::{Bandwidth, Bytes, Timestamp};
@@ -70,6 +71,7 @@ pub(crate) struct KeeperSettings {
     pub(crate) window: Window,
     pub(crate) packet_overhead: Bytes,
     pub(crate) requirement: Option<Requirement>,
+    pub(crate) mode: Mode,
 }
 
 /// The state of the path and the window when an acknowledgement comes.
@@ -163,7 +165,7 @@ impl Keeper {
     pub(crate) fn new(settings: KeeperSettings) -> Self {
         Self {
             settings,
-            seat: PromiseSeat::new(settings.requirement),
+            seat: PromiseSeat::new(settings.requirement, settings.mode),
             share: Share::of_everything(settings.weight),
             requirement: None,
             evaluation: None,
@@ -201,7 +203,7 @@ impl Keeper {
 
     /// This path's promise is one with that of the connection's other paths.
     pub(crate) fn share(&mut self, promise: &Promise) {
-        self.seat = PromiseSeat::beside(promise, self.settings.requirement);
+        self.seat = PromiseSeat::beside(promise, self.settings.requirement, self.settings.mode);
     }
 
     /// The promise is one of those that share `bounds` on the path to `host`.
@@ -228,6 +230,16 @@ impl Keeper {
 
     pub(crate) fn handle(&self) -> Promise {
         self.seat.handle()
+    }
+
+    /// The mode that the application wants, if that has changed since the last call.
+    pub(crate) fn take_mode(&mut self) -> Option<Mode> {
+        self.seat.take_mode()
+    }
+
+    /// Whether a rate is required.
+    pub(crate) fn is_required(&self) -> bool {
+        self.requirement.is_some()
     }
 
     /// Tells that data waits to be sent.

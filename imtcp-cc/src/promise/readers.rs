@@ -126,6 +126,7 @@ mod tests {
     use super::super::bulletin::Bulletin;
     use super::super::seat::PromiseSeat;
     use super::*;
+    use crate::mode::Mode;
     use crate::units::Bytes;
     use pollster::block_on;
     use std::sync::mpsc;
@@ -133,7 +134,7 @@ mod tests {
 
     #[test]
     fn each_report_is_awaited_and_then_the_end() {
-        let seat = PromiseSeat::new(None);
+        let seat = PromiseSeat::new(None, Mode::Standard);
         let mut reports = seat.handle().reports();
         let reader = thread::spawn(move || {
             block_on(async {
@@ -155,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_warning_is_awaited() {
-        let seat = PromiseSeat::new(None);
+        let seat = PromiseSeat::new(None, Mode::Standard);
         let mut changes = seat.handle().status_changes();
         assert_eq!(changes.take(), None);
         let (tell, told) = mpsc::channel();

@@ -1,10 +1,14 @@
 //! The packet path's side of a promise: the seat of one path.
 
-use super::bulletin::{Bulletin, report_to_words, requirement_from_words, requirement_to_words};
+use super::bulletin::{
+    Bulletin, mode_from_words, mode_to_words, report_to_words, requirement_from_words,
+    requirement_to_words,
+};
 use super::handle::{Promise, Shared};
 use super::requirement::Requirement;
 use super::status::SlotReport;
 use super::threads::Seen;
+use crate::mode::Mode;
 use crate::path::PathInfo;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,25 +23,27 @@ pub(crate) struct PromiseSeat {
     number: u64,
     path: Option<Arc<PathInfo>>,
     seen: Seen,
+    seen_mode: Seen,
 }
 
 impl PromiseSeat {
-    /// The seat of a connection's first path, in charge, with the requirement that holds from the
-    /// start.
-    pub(crate) fn new(requirement: Option<Requirement>) -> Self {
-        let shared = Arc::new(Shared::new(requirement));
+    /// The seat of a connection's first path, in charge, with the requirement and the mode that
+    /// hold from the start.
+    pub(crate) fn new(requirement: Option<Requirement>, mode: Mode) -> Self {
+        let shared = Arc::new(Shared::new(requirement, mode));
         let seat = Self::among(shared);
         seat.shared.in_charge.store(seat.number, Ordering::Relaxed);
         seat
     }
 
     /// The seat of another path of the same connection. It takes charge when data takes its path.
-    /// `requirement` is as above: it holds if nobody has required or withdrawn anything yet.
-    pub(crate) fn beside(promise: &Promise, requirement: Option<Requirement>) -> Self {
+    /// `requirement` and `mode` are as above: they hold if nobody has asked for others yet.
+    pub(crate) fn beside(promise: &Promise, requirement: Option<Requirement>, mode: Mode) -> Self {
         // A transport may replace the controller of its first path before anything was sent, by one
         // that is configured otherwise.
         let words = requirement_to_words(requirement);
         promise.shared.mailbox.post_first(words);
+        promise.shared.mode.post_first(mode_to_words(mode));
         Self::among(Arc::clone(&promise.shared))
     }
 
@@ -49,6 +55,7 @@ impl PromiseSeat {
             number,
             path: None,
             seen: Seen::NOTHING,
+            seen_mode: Seen::NOTHING,
         }
     }
 
@@ -87,6 +94,7 @@ impl PromiseSeat {
             shared.moves.fetch_add(1, Ordering::Release);
         }
         self.seen = Seen::NOTHING;
+        self.seen_mode = Seen::NOTHING;
         true
     }
 
@@ -118,6 +126,15 @@ impl PromiseSeat {
         }
         let words = self.shared.mailbox.take(&mut self.seen)?;
         Some(requirement_from_words(words))
+    }
+
+    /// The mode, if it has changed since the last call. If not, this costs two loads.
+    pub(super) fn take_mode(&mut self) -> Option<Mode> {
+        if !self.is_in_charge() {
+            return None;
+        }
+        let words = self.shared.mode.take(&mut self.seen_mode)?;
+        Some(mode_from_words(words))
     }
 
     pub(super) fn publish(&self, bulletin: Bulletin, is_other_status: bool) {
@@ -161,7 +178,7 @@ mod tests {
 
     #[test]
     fn what_is_required_arrives_once() {
-        let mut seat = PromiseSeat::new(Some(requirement(3)));
+        let mut seat = PromiseSeat::new(Some(requirement(3)), Mode::Standard);
         assert_eq!(seat.take_requirement(), Some(Some(requirement(3))));
         assert_eq!(seat.take_requirement(), None);
         let handle = seat.handle();
@@ -181,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_the_path_does_not_allow_is_rejected_and_changes_nothing() {
-        let mut seat = PromiseSeat::new(None);
+        let mut seat = PromiseSeat::new(None, Mode::Standard);
         let handle = seat.handle();
         let outlook = Outlook {
             available: Bandwidth::from_mbps(5),
@@ -226,7 +243,7 @@ mod tests {
 
     #[test]
     fn every_reader_gets_every_report_and_a_late_one_is_told() {
-        let seat = PromiseSeat::new(None);
+        let seat = PromiseSeat::new(None, Mode::Standard);
         let mut early = seat.handle().reports();
         assert_eq!(early.take(), None);
         seat.report(&SlotReport::missed(0));
@@ -251,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_handle_tells_that_its_connection_is_gone() {
-        let seat = PromiseSeat::new(None);
+        let seat = PromiseSeat::new(None, Mode::Standard);
         let (handle, mut reports) = (seat.handle(), seat.handle().reports());
         assert!(!handle.has_ended());
         seat.report(&SlotReport::missed(0));
@@ -270,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_handle_works_from_other_threads() {
-        let mut seat = PromiseSeat::new(None);
+        let mut seat = PromiseSeat::new(None, Mode::Standard);
         let handle = seat.handle();
         let mut reports = handle.reports();
         let mut last = None;

@@ -4,6 +4,7 @@ use super::{BadRecord, nanos};
 use crate::config::{Config, StoreTarget, StoreTimer};
 use crate::control::Window;
 use crate::estimate::EstimatorKind;
+use crate::mode::Mode;
 use crate::promise::{Demand, PromiseLaw, Requirement, SlotLengthRule};
 use crate::saved::SavedPath;
 use crate::units::{Bandwidth, Bytes};
@@ -34,6 +35,7 @@ pub fn parameters(parameters: &Parameters) -> Value {
         "header_overhead": config.header_overhead().get(),
         "initial_window_packets": config.initial_window_packets(),
         "window": window_name(config.window()),
+        "mode": mode(config.mode()),
         "promise_ceiling": config.promise_ceiling(),
         "promise_weight": config.promise_weight(),
         "promise_law": law_name(config.promise_law()),
@@ -69,6 +71,35 @@ pub fn parameters(parameters: &Parameters) -> Value {
         });
     }
     data
+}
+
+/// A mode as a member of a record, and as the data of `imtcp:mode_changed`.
+pub(super) fn mode(mode: Mode) -> Value {
+    let mut data = json!({ "mode": mode.name() });
+    if let Some(parameter) = mode.parameter() {
+        data["parameter"] = json!(parameter);
+    }
+    data
+}
+
+/// The mode of an event `imtcp:mode_changed`, or of the parameters' member of that name.
+///
+/// # Errors
+/// There is no mode with that name, or its parameter is missing or out of its range.
+pub fn parse_mode(data: &Value) -> Result<Mode, BadRecord> {
+    let from = Members(data);
+    let mode = match data.get("mode").and_then(Value::as_str) {
+        Some("standard") => Mode::Standard,
+        Some("background") => Mode::Background {
+            share: from.number("parameter")?,
+        },
+        Some("full_speed") => Mode::FullSpeed {
+            growth: from.number("parameter")?,
+        },
+        _ => return Err(missing("mode")),
+    };
+    mode.check()
+        .map_err(|error| BadRecord::new(error.to_string()))
 }
 
 fn window_name(window: Window) -> &'static str {
@@ -160,6 +191,7 @@ pub fn parse_parameters(data: &Value) -> Result<Parameters, BadRecord> {
         .header_overhead(Bytes::new(from.count("header_overhead")?))
         .initial_window_packets(packets)
         .window(from.choice("window", &[Window::Cubic, Window::Reno], window_name)?)
+        .mode(data.get("mode").map_or(Ok(Mode::Standard), parse_mode)?)
         .promise(promise(data)?)
         .promise_ceiling(from.number("promise_ceiling")?)
         .promise_weight(from.number("promise_weight")?)
@@ -254,6 +286,7 @@ mod tests {
             .promise_law(PromiseLaw::Paper)
             .slot_length(SlotLengthRule::Doubling)
             .window(Window::Reno)
+            .mode(Mode::Background { share: 0.875 })
             .initial_window_packets(32)
             .initial_rtt(Duration::from_millis(333))
             .measured_start(true)

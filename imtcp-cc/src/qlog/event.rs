@@ -76,6 +76,7 @@ pub(super) fn record(event: &Event) -> (&'static str, Value) {
             "imtcp:capacity_updated",
             json!({ "capacity_bps": capacity.as_bps() }),
         ),
+        Event::ModeChanged { mode } => ("imtcp:mode_changed", super::config::mode(mode)),
         Event::PromiseChanged { requirement } => (
             "imtcp:promise_changed",
             requirement.map_or_else(

@@ -8,7 +8,7 @@ mod event;
 mod input;
 mod stream;
 
-pub use config::{Parameters, parameters, parse_parameters};
+pub use config::{Parameters, parameters, parse_mode, parse_parameters};
 pub use input::{BadRecord, input, parse_input};
 
 use crate::log::Logged;

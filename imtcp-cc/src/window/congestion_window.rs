@@ -23,6 +23,8 @@ pub(crate) struct CongestionWindow {
     max_datagram: Bytes,
     /// How a promise wants congestion to be answered.
     proportion: Option<Proportion>,
+    /// The largest window that a mode allows.
+    most: Option<Bytes>,
     /// Whether the last reduction is undone if it proves to rest on a lone loss. The end of slow
     /// start is not, and neither is a reduction in proportion to a promise.
     is_pardonable: bool,
@@ -39,6 +41,7 @@ impl CongestionWindow {
             enough: None,
             max_datagram,
             proportion: None,
+            most: None,
             is_pardonable: false,
         }
     }
@@ -49,7 +52,9 @@ impl CongestionWindow {
     }
 
     pub(crate) fn size(&self) -> Bytes {
-        self.law.window()
+        let window = self.law.window();
+        let least = self.max_datagram.times(2);
+        self.most.map_or(window, |most| window.min(most.max(least)))
     }
 
     pub(crate) fn slow_start_threshold(&self) -> Option<Bytes> {
@@ -61,7 +66,7 @@ impl CongestionWindow {
     }
 
     pub(crate) fn view(&self) -> WindowView {
-        let (size, phase) = (self.law.window(), self.law.phase());
+        let (size, phase) = (self.size(), self.law.phase());
         WindowView {
             size,
             phase,
@@ -117,6 +122,7 @@ impl CongestionWindow {
             WindowOrder::Along(slope) => self.law.set_slope(Some(slope)),
         }
         self.proportion = steering.proportion;
+        self.most = steering.most;
         let info = &acked.info;
         self.usage
             .on_ack(acked.now, info.bytes_in_flight, info.rtt.smoothed);
@@ -125,13 +131,15 @@ impl CongestionWindow {
         // grow all the same, so that enough of it remains after a loss. The rate stays the bound,
         // so no burst follows.
         let is_paced = steering.packets_per_second.is_some();
+        // A window that a mode bounds grows no further than the bound.
+        let is_capped = self.size() < self.law.window();
         let is_steered = steering.order != WindowOrder::Free;
         for packet in acked.packets {
             let mut acked = AckedBytes {
                 now: acked.now,
                 size: packet.size,
                 sent: packet.sent,
-                application_limited: is_underused && !is_paced,
+                application_limited: is_capped || (is_underused && !is_paced),
                 smoothed_rtt: info.rtt.smoothed,
                 latest_rtt: info.rtt.latest_without(info.ack_delay),
             };

@@ -13,7 +13,7 @@ use baselines::controllers::Kind as Baseline;
 use imtcp_cc::Window;
 use imtcp_cc::config::{ConfigBuilder, StoreTarget, StoreTimer};
 use imtcp_cc::units::{Bytes, Timestamp};
-use imtcp_cc::{Config, EstimatorKind, SavedPath};
+use imtcp_cc::{Config, EstimatorKind, Mode, SavedPath};
 use std::time::Duration;
 
 /// A connection that has just begun knows nothing of its path, so its first slots do not count.
@@ -304,6 +304,9 @@ fn imtcp(entry: Option<Entry<'_>>, round_trip: Duration) -> Result<Config, Scena
         builder =
             builder.window(entry.choice(&[("cubic", Window::Cubic), ("reno", Window::Reno)])?);
     }
+    if let Some(entry) = section.optional("mode") {
+        builder = builder.mode(mode(&entry)?);
+    }
     builder = counts(&mut section, builder)?;
     builder = storing(&mut section, builder)?;
     builder = promise::read(&mut section, builder, round_trip)?;
@@ -318,6 +321,34 @@ fn imtcp(entry: Option<Entry<'_>>, round_trip: Duration) -> Result<Config, Scena
             format!("mend `{}`", error.setting()),
         ))
     })
+}
+
+/// `"background"`, or with its parameter `{ background = 0.9 }`; likewise `full speed`.
+fn mode(entry: &Entry<'_>) -> Result<Mode, ScenarioError> {
+    let Ok(mut section) = entry.section() else {
+        return entry.choice(&[
+            ("standard", Mode::Standard),
+            ("background", Mode::BACKGROUND),
+            ("full speed", Mode::FULL_SPEED),
+        ]);
+    };
+    let share = section.optional("background");
+    let growth = section.optional("full speed");
+    let mode = match (&share, &growth) {
+        (Some(share), None) => Mode::Background {
+            share: share.number(0.01..=1.0)?,
+        },
+        (None, Some(growth)) => Mode::FullSpeed {
+            growth: growth.number(1.0..=1000.0)?,
+        },
+        _ => {
+            let problem = "a mode with a parameter is one mode";
+            let remedy = "`{ background = 0.9 }` or `{ \"full speed\" = 100 }`";
+            return Err(entry.reject(Complaint::new(problem, remedy)));
+        }
+    };
+    section.finish()?;
+    Ok(mode)
 }
 
 /// The settings that are plain numbers; the builder knows their ranges.

@@ -102,6 +102,7 @@ impl Keeper {
         let between_losses = self.weight.between_losses().unwrap_or(f64::INFINITY);
         Steering {
             order,
+            most: None,
             packets_per_second: aim.wants_no_more.then_some(pace),
             gathered_packets: aim
                 .wants_no_more

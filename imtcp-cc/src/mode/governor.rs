@@ -1,0 +1,251 @@
+//! The mode that is in force, and what it asks of window and pacer.
+
+use super::Mode;
+use super::background::{Background, Round};
+use super::full_speed::{CHANCE_WEIGHT, LossShare, growth};
+use crate::control::{Phase, Proportion, Slope, Steering, WindowOrder, WindowView};
+use crate::estimate::Estimate;
+use crate::measurement::Findings;
+use crate::path::PathView;
+use crate::transport::Acked;
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::time::Duration;
+
+/// An estimate counts until it is this old, in its own averaging windows.
+const STALE_WINDOWS: u32 = 3;
+
+/// The time over which the delivered rate is an average.
+const OWN_RATE_OVER: Duration = Duration::from_secs(1);
+
+/// The samples that a round has at least, unless they do not come for [`LONGEST_ROUND`].
+const ROUND_SAMPLES: u32 = 4;
+
+/// The longest round, in smoothed round trips.
+const LONGEST_ROUND: u32 = 4;
+
+/// The window of a connection in background mode, as a multiple of what its rate needs. The rate is
+/// the bound; the window ends what is in flight if acknowledgements fail to come.
+const SPARE_WINDOW: f64 = 2.0;
+
+/// Packets that are added to that window.
+const SPARE_PACKETS: f64 = 4.0;
+
+/// What the current round trip has shown so far.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    since: Timestamp,
+    least: Duration,
+    samples: u32,
+}
+
+/// Follows the mode in force.
+#[derive(Debug)]
+pub(crate) struct Governor {
+    mode: Mode,
+    background: Option<Background>,
+    round: Option<Running>,
+    losses: LossShare,
+    /// The rate that was delivered, in packets per second, and the time of the last update.
+    own: f64,
+    own_at: Option<Timestamp>,
+}
+
+impl Governor {
+    pub(crate) fn new(mode: Mode) -> Self {
+        Self {
+            mode,
+            background: None,
+            round: None,
+            losses: LossShare::default(),
+            own: 0.0,
+            own_at: None,
+        }
+    }
+
+    /// Another mode comes into force. True if it is another one.
+    pub(crate) fn set(&mut self, mode: Mode) -> bool {
+        let is_other = self.mode != mode;
+        if self.mode.name() != mode.name() {
+            self.background = None;
+            self.round = None;
+        }
+        self.mode = mode;
+        is_other
+    }
+
+    /// A packet was lost.
+    pub(crate) fn on_lost(&mut self) {
+        self.losses.on_lost();
+    }
+
+    /// The window was reduced.
+    pub(crate) fn on_congestion(&mut self) {
+        if let Some(background) = &mut self.background {
+            background.on_congestion();
+        }
+    }
+
+    /// An acknowledgement came. Returns what the mode asks of window and pacer.
+    pub(crate) fn on_ack(
+        &mut self,
+        acked: &Acked<'_>,
+        path: &PathView,
+        findings: &Findings,
+        window: &WindowView,
+    ) -> Steering {
+        if self.mode == Mode::Standard {
+            return Steering::default();
+        }
+        let known = Known::new(acked, path, findings, window);
+        self.losses.on_acked(known.packets);
+        self.follow_own_rate(acked.now, known.packets);
+        match self.mode {
+            Mode::Standard => Steering::default(),
+            Mode::Background { share } => self.give_way(share, &known),
+            Mode::FullSpeed { growth } => self.fill(growth, &known),
+        }
+    }
+
+    fn follow_own_rate(&mut self, now: Timestamp, packets: f64) {
+        let over = OWN_RATE_OVER.as_secs_f64();
+        let last = self.own_at.replace(now).unwrap_or(now);
+        let passed = now.saturating_since(last).as_secs_f64();
+        self.own = self.own * (-passed / over).exp() + packets / over;
+    }
+
+    fn give_way(&mut self, share: f64, known: &Known) -> Steering {
+        let rate = known.window / known.smoothed_rtt.as_secs_f64().max(1e-6);
+        let mut background = self.background.unwrap_or_else(|| Background::new(rate));
+        if let Some(least) = self.end_of_round(known) {
+            background.on_round(share, &known.round(least, self.own));
+        }
+        self.background = Some(background);
+        let rate = background.rate();
+        let in_flight = rate * known.smoothed_rtt.as_secs_f64();
+        let most = SPARE_WINDOW * in_flight + SPARE_PACKETS;
+        Steering {
+            packets_per_second: Some(rate),
+            most: Some(Bytes::from_f64(most * known.datagram)),
+            proportion: Some(Proportion::STANDARD),
+            ..Steering::default()
+        }
+    }
+
+    /// The least round trip of the round that ends with this acknowledgement, if one ends.
+    fn end_of_round(&mut self, known: &Known) -> Option<Duration> {
+        let fresh = Running {
+            since: known.now,
+            least: known.latest_rtt,
+            samples: 1,
+        };
+        let Some(round) = &mut self.round else {
+            self.round = Some(fresh);
+            return None;
+        };
+        let passed = known.now.saturating_since(round.since);
+        if passed >= known.smoothed_rtt
+            && (round.samples >= ROUND_SAMPLES || passed >= known.smoothed_rtt * LONGEST_ROUND)
+        {
+            let least = round.least;
+            self.round = Some(fresh);
+            return Some(least);
+        }
+        round.least = round.least.min(known.latest_rtt);
+        round.samples = round.samples.saturating_add(1);
+        None
+    }
+
+    fn fill(&self, h: f64, known: &Known) -> Steering {
+        let Some(estimate) = known.estimate else {
+            return Steering::default();
+        };
+        let pipe = known.packets_of(estimate.available) * known.least_rtt.as_secs_f64();
+        let order = match known.phase {
+            Phase::SlowStart => WindowOrder::Free,
+            Phase::CongestionAvoidance | Phase::Recovery => WindowOrder::Along(Slope {
+                bytes_per_round_trip: whole(growth(h, known.window, pipe) * known.datagram),
+                is_floor: true,
+            }),
+        };
+        // What fits into the path without a queue was no cause of a loss.
+        let vouched = known.packets_of(estimate.low) * known.least_rtt.as_secs_f64();
+        let is_chance = !self.losses.is_too_much() && !estimate.flags.elastic;
+        Steering {
+            order,
+            proportion: is_chance.then(|| Proportion {
+                weight: CHANCE_WEIGHT,
+                needed: Bytes::from_f64(vouched * known.datagram),
+            }),
+            ..Steering::default()
+        }
+    }
+}
+
+/// What an acknowledgement leaves known, in packets and seconds.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    now: Timestamp,
+    /// The packets that were newly acknowledged.
+    packets: f64,
+    latest_rtt: Duration,
+    least_rtt: Duration,
+    smoothed_rtt: Duration,
+    /// The congestion window in packets.
+    window: f64,
+    phase: Phase,
+    /// M, in bytes of UDP payload, and on the wire in bits.
+    datagram: f64,
+    on_wire_bits: f64,
+    /// The estimate, if it is fresh and no mere bound.
+    estimate: Option<Estimate>,
+    capacity: Option<Bandwidth>,
+}
+
+impl Known {
+    fn new(acked: &Acked<'_>, path: &PathView, findings: &Findings, window: &WindowView) -> Self {
+        let datagram = path.max_datagram.as_f64().max(1.0);
+        let sizes = acked.packets.iter().map(|packet| packet.size.as_f64());
+        let rtt = &acked.info.rtt;
+        let is_fresh = |estimate: &Estimate| {
+            !estimate.flags.lower_bound
+                && estimate.age(acked.now) <= (estimate.window * STALE_WINDOWS).max(OWN_RATE_OVER)
+        };
+        Self {
+            now: acked.now,
+            packets: sizes.sum::<f64>() / datagram,
+            latest_rtt: rtt.latest_without(acked.info.ack_delay),
+            least_rtt: rtt.min,
+            smoothed_rtt: rtt.smoothed.max(Duration::from_micros(1)),
+            window: window.size.as_f64() / datagram,
+            phase: window.phase,
+            datagram,
+            on_wire_bits: path.packet().as_bits_f64().max(1.0),
+            estimate: findings.estimate.filter(is_fresh),
+            capacity: path.shown_capacity(),
+        }
+    }
+
+    fn packets_of(&self, rate: Bandwidth) -> f64 {
+        rate.as_bps_f64() / self.on_wire_bits
+    }
+
+    fn round(&self, least: Duration, own: f64) -> Round {
+        Round {
+            queue: least.saturating_sub(self.least_rtt),
+            least_rtt: self.least_rtt,
+            smoothed_rtt: self.smoothed_rtt,
+            available: self
+                .estimate
+                .map(|estimate| self.packets_of(estimate.available)),
+            is_elastic: self.estimate.is_some_and(|estimate| estimate.flags.elastic),
+            capacity: self.capacity.map(|capacity| self.packets_of(capacity)),
+            own,
+        }
+    }
+}
+
+/// Rounds towards zero; saturates.
+#[expect(clippy::cast_possible_truncation, reason = "saturation is wanted")]
+fn whole(bytes: f64) -> i64 {
+    bytes as i64
+}

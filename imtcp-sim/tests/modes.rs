@@ -1,0 +1,66 @@
+//! The modes: background uses what others leave, and full speed fills paths that lose packets.
+
+use imtcp_sim::result::FlowResult;
+use imtcp_sim::run::RunOptions;
+use imtcp_sim::scenario::Scenario;
+
+/// The goodputs of main flow and rival in Mbit/s.
+fn goodputs(settings: &[(&str, &str)]) -> (f64, f64) {
+    let settings: Vec<_> = settings
+        .iter()
+        .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    let scenario = Scenario::load("place", &settings).expect("it is built in");
+    let result = scenario.run(1, RunOptions::default());
+    let result = result.unwrap_or_else(|error| panic!("{error}"));
+    let of = |name: &str| {
+        let goodput = |flow: &FlowResult| flow.goodput_bps as f64 / 1e6;
+        result.flow(name).map_or(0.0, goodput)
+    };
+    (of("main"), of("rival"))
+}
+
+const BACKGROUND: (&str, &str) = ("flow.main.imtcp.mode", "background");
+const FULL_SPEED: (&str, &str) = ("flow.main.imtcp.mode", "full speed");
+const ALONE: (&str, &str) = ("flow.rival.count", "0");
+
+#[test]
+fn background_alone_uses_nine_tenths_of_the_link() {
+    let (main, _) = goodputs(&[BACKGROUND, ALONE]);
+    // 40 Mbit/s of IP packets of 1378 bytes are 38.4 Mbit/s of data.
+    assert!(main >= 0.9 * 38.4, "{main}");
+}
+
+#[test]
+fn background_leaves_a_rival_nineteen_twentieths_of_what_it_has_alone() {
+    for rival in ["tcp-cubic", "cubic", "bbr2"] {
+        let rival_is = ("flow.rival.controller", rival);
+        let none = ("flow.main.start", "44900 ms");
+        let (_, solo) = goodputs(&[rival_is, none]);
+        let (_, beside) = goodputs(&[rival_is, BACKGROUND]);
+        let (main, standard) = goodputs(&[rival_is]);
+        assert!(beside >= 0.95 * solo, "{rival}: {beside} of {solo}");
+        // Without the mode the rival is left less, or the test would show nothing.
+        assert!(standard < 0.95 * solo, "{rival}: {standard} and {main}");
+    }
+}
+
+#[test]
+fn full_speed_fills_a_path_that_loses_one_packet_of_a_hundred() {
+    let lossy = ("link.bottleneck.loss", "{ rate = \"1 %\" }");
+    let (full, _) = goodputs(&[FULL_SPEED, ALONE, lossy]);
+    let (standard, _) = goodputs(&[ALONE, lossy]);
+    assert!(full >= 0.9 * 0.99 * 38.4, "{full}");
+    assert!(standard < 0.5 * full, "{standard} and {full}");
+}
+
+#[test]
+fn a_mode_with_a_parameter_out_of_its_range_is_refused() {
+    let settings = [(
+        "flow.main.imtcp.mode".to_owned(),
+        "{ background = 1.5 }".to_owned(),
+    )];
+    let error = Scenario::load("place", &settings).expect_err("more than all");
+    let text = error.to_string();
+    assert!(text.contains("0.01 to 1"), "{text}");
+}
