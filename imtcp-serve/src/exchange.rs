@@ -93,6 +93,7 @@ impl Exchange {
         {
             self.note_manifest(&answer).await;
         }
+        self.connection.begin_request(heard.is_background);
         let key = heard.rate.map(|rate| rate.key);
         if let Some(rate) = heard.rate {
             self.connection.begin(rate);
@@ -112,6 +113,7 @@ impl Exchange {
         }
         // Either is the end.
         let _ = self.closed.await;
+        self.connection.end_request(heard.is_background);
         if let Some(key) = key {
             self.connection.end(key);
         }

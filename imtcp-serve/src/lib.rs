@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "a server runs by the real clock")]
 
 pub mod answer;
+mod background;
 mod climb;
 pub mod cmsd;
 pub mod connection;

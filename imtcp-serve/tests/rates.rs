@@ -223,3 +223,37 @@ async fn quiches_own_controllers_make_no_promise_and_tell_their_window() {
     );
     site.server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn urgency_seven_is_the_background_until_somebody_waits_for_a_request() {
+    const BACKGROUND: &str = "imtcp_serve_in_background{";
+    let content = pattern(30_000_000);
+    let site = Site::start(&[("file", &content), ("small", b"x")], &[]).await;
+    let mut client = Client::connect(site.server.address).await;
+    let fields = [("priority", "u=7, i")];
+    let mut coming = client
+        .begin("GET", "/file", &fields, None)
+        .await
+        .expect("begun");
+    coming.some().await.expect("some content");
+    site.until("the update alone is a background task", |metrics| {
+        sample(metrics, BACKGROUND) == 1.0
+    })
+    .await;
+    let mut awaited = client
+        .begin("GET", "/file", &[], None)
+        .await
+        .expect("begun");
+    awaited.some().await.expect("some content");
+    site.until("somebody waits for another file", |metrics| {
+        sample(metrics, BACKGROUND) == 0.0
+    })
+    .await;
+    drop((coming, awaited));
+    client.get("/small", &fields).await;
+    site.until("and then for nothing any more", |metrics| {
+        sample(metrics, BACKGROUND) == 1.0
+    })
+    .await;
+    site.server.stop().await;
+}

@@ -6,12 +6,14 @@ mod task;
 pub use report::Farewell;
 pub(crate) use report::ms;
 
+use crate::background::Running;
 use crate::cmsd::PathView;
 use crate::delivery::Delivery;
 use crate::release::OnTime;
 use crate::required::{Key, Ladder, RequiredRate};
 use crate::site::Site;
 use crate::undertaking::Undertaking;
+use imtcp_cc::Mode;
 use imtcp_cc::promise::{Demand, Outcome, Promise, Requirement, SlotReport};
 use imtcp_cc::units::Bandwidth;
 use imtcp_tokio_quiche::NoPromise;
@@ -69,6 +71,7 @@ pub struct Connection {
     pub slots: Slots,
     commands: Commands,
     undertaking: Mutex<Undertaking>,
+    running: Mutex<Running>,
     ladder: Mutex<Ladder>,
     delivery: Mutex<Delivery>,
     /// Wakes the connection's own task: what is required has changed.
@@ -123,6 +126,7 @@ pub async fn run(
         slots: Slots::default(),
         commands,
         undertaking: Mutex::default(),
+        running: Mutex::default(),
         ladder: Mutex::default(),
         delivery: Mutex::default(),
         changed: Notify::new(),
@@ -161,6 +165,33 @@ impl Connection {
     fn on_slot(&self, report: &SlotReport) {
         let is_try = self.undertaking().on_slot(report);
         self.tell_slot(report, is_try);
+    }
+
+    /// A request begins that is a background task, or is not.
+    pub fn begin_request(&self, is_background: bool) {
+        let mode = self.running().begin(is_background);
+        self.enter(mode);
+    }
+
+    /// It ends.
+    pub fn end_request(&self, is_background: bool) {
+        let mode = self.running().end(is_background);
+        if let Some(mode) = mode {
+            self.enter(mode);
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enter(&self, mode: Mode) {
+        if let Some(promise) = &self.promise
+            && promise.mode() != mode
+            && promise.set_mode(mode).is_ok()
+        {
+            tracing::info!(connection = &*self.id, %mode, "mode");
+        }
     }
 
     /// A request that needs this rate begins.

@@ -8,6 +8,7 @@ use crate::connection::Connection;
 use crate::release::Distances;
 use crate::required::Heard;
 use crate::site::Live;
+use imtcp_cc::Mode;
 use imtcp_cc::promise::Promise;
 use imtcp_cc::units::Bandwidth;
 use prometheus_client::collector::Collector;
@@ -196,6 +197,19 @@ impl Collector for OfConnections {
                     let labels = [("connection", &*connection.id)];
                     gauge.encode_family(&labels)?.encode_gauge(&rate.as_bps())?;
                 }
+            }
+        }
+        let mut gauge = encoder.encode_descriptor(
+            "in_background",
+            "1 while it uses only what others leave",
+            None,
+            MetricType::Gauge,
+        )?;
+        for connection in &all {
+            if let Some(promise) = promise(connection) {
+                let labels = [("connection", &*connection.id)];
+                let is_background = u32::from(promise.mode() == Mode::BACKGROUND);
+                gauge.encode_family(&labels)?.encode_gauge(&is_background)?;
             }
         }
         let mut gauge = encoder.encode_descriptor(

@@ -88,6 +88,8 @@ pub struct Policy {
 pub struct Heard {
     /// The rate, if it said one.
     pub rate: Option<RequiredRate>,
+    /// Whether it is a background task: nobody waits for it, and it names no rate.
+    pub is_background: bool,
     /// CMCD, if there was any.
     pub cmcd: Option<Cmcd>,
     /// What could not be understood, for the log.
@@ -109,6 +111,14 @@ pub struct Said<'r> {
     pub priority_update: Option<&'r [u8]>,
     /// What is known of the bit rates of the title.
     pub ladder: &'r Ladder,
+}
+
+impl<'r> Said<'r> {
+    /// The priority, from the frame or else from the field.
+    fn priority(&self) -> Option<&'r [u8]> {
+        let field = self.fields.get("priority").map(|value| value.as_bytes());
+        self.priority_update.or(field)
+    }
 }
 
 impl Policy {
@@ -134,13 +144,14 @@ impl Policy {
             .or_else(|| of_stream(self.by_priority(said)?))
             .or_else(|| self.of_player(heard.cmcd.as_ref()?, said.ladder))
             .or_else(by_path);
+        let priority = said.priority();
+        heard.is_background = heard.rate.is_none() && priority.is_some_and(priority::is_background);
         heard
     }
 
     /// What a client has no use for more than, it wants exactly.
     fn by_priority(&self, said: &Said<'_>) -> Option<Requirement> {
-        let field = said.fields.get("priority").map(|value| value.as_bytes());
-        let rate = priority::required_rate(said.priority_update.or(field)?)?;
+        let rate = priority::required_rate(said.priority()?)?;
         let requirement = Requirement::new(rate.min(self.most), self.period).ok()?;
         Some(requirement.demand(Demand::Exactly))
     }

@@ -1,5 +1,5 @@
-//! The parameter `r` of HTTP priorities (RFC 9218): the rate above which a client has no use for
-//! more, as drafted in draft-chatzis-httpbis-required-rate-00.
+//! HTTP priorities (RFC 9218): the urgency of background tasks, and the parameter `r`, the rate above
+//! which a client has no use for more, as drafted in draft-chatzis-httpbis-required-rate-00.
 //!
 //! The draft is young. Its unit is taken to be that of CMCD, kbit/s, and [`BITS`] is the place to
 //! change if it becomes another.
@@ -7,22 +7,35 @@
 use imtcp_cc::units::Bandwidth;
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 
+/// The urgency that is reserved for background tasks (RFC 9218, section 4.1).
+const BACKGROUND: i64 = 7;
+
 /// The bits per second of 1.
 const BITS: u64 = 1000;
 
 /// Reads the value of a `Priority` field, or of a PRIORITY_UPDATE frame. Whatever is malformed is
 /// ignored, as RFC 9218 demands of all parameters.
 pub fn required_rate(value: &[u8]) -> Option<Bandwidth> {
+    let rate = u64::try_from(parameter(value, "r")?).ok()?;
+    Some(Bandwidth::from_bps(rate.saturating_mul(BITS)))
+}
+
+/// Whether the value names the urgency of background tasks.
+pub fn is_background(value: &[u8]) -> bool {
+    parameter(value, "u") == Some(BACKGROUND)
+}
+
+/// The parameter of this name, if it is a whole number.
+fn parameter(value: &[u8], name: &str) -> Option<i64> {
     let value = std::str::from_utf8(value).ok()?;
     let parameters = Parser::new(value).parse::<Dictionary>().ok()?;
-    let ListEntry::Item(item) = parameters.get("r")? else {
+    let ListEntry::Item(item) = parameters.get(name)? else {
         return None;
     };
-    let BareItem::Integer(rate) = item.bare_item else {
-        return None;
-    };
-    let rate = u64::try_from(i64::from(rate)).ok()?;
-    Some(Bandwidth::from_bps(rate.saturating_mul(BITS)))
+    match item.bare_item {
+        BareItem::Integer(number) => Some(i64::from(number)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -48,10 +61,25 @@ mod tests {
         assert_eq!(required_rate(b"r=1\xff"), None);
     }
 
+    #[test]
+    fn urgency_seven_is_the_background_and_no_other_is() {
+        for (value, expected) in [
+            ("u=7", true),
+            ("i, u=7, r=4500", true),
+            ("u=6", false),
+            ("u=07", true),
+            ("u=7.0", false),
+            ("u", false),
+            ("", false),
+        ] {
+            assert_eq!(is_background(value.as_bytes()), expected, "{value}");
+        }
+    }
+
     proptest! {
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
-            let _ = required_rate(&bytes);
+            let _ = (required_rate(&bytes), is_background(&bytes));
         }
     }
 }
