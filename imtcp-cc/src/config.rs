@@ -510,7 +510,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    fn new(setting: &'static str, value: String, allowed: impl Into<String>) -> Self {
+    pub(crate) fn new(setting: &'static str, value: String, allowed: impl Into<String>) -> Self {
         Self {
             setting,
             value,

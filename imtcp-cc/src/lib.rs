@@ -55,6 +55,7 @@ pub mod qlog;
 pub mod quiche;
 mod saved;
 mod scheduler;
+pub mod standalone;
 mod stream_report;
 pub mod transport;
 pub mod units;

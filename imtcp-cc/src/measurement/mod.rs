@@ -8,7 +8,7 @@
 
 mod bootstrap;
 mod choice;
-mod classic;
+pub(crate) mod classic;
 pub(crate) mod cprobe;
 mod delivered;
 mod fit;

@@ -1,0 +1,223 @@
+//! Paths and hosts that lose, repeat, delay, limit or keep silent; callers that err.
+
+use super::path::{Cross, Limiter, Path, error};
+use super::{Ended, Measurement, Report, Settings, Step, within_a_second};
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::time::Duration;
+
+fn limited(per_second: f64, burst: f64) -> Report {
+    let mut path = Path::new(50.0, 20.0);
+    path.limiter = Some(Limiter { per_second, burst });
+    path.run(Settings::default())
+}
+
+#[test]
+fn a_limit_of_replies_is_recognised() {
+    for (per_second, burst) in [
+        (5.0, 5.0),
+        (10.0, 5.0),
+        (20.0, 10.0),
+        (100.0, 20.0),
+        (200.0, 6.0),
+    ] {
+        let report = limited(per_second, burst);
+        let Some(Ended::RateLimited { per_second: found }) = report.ended else {
+            panic!("{per_second} a second: {report:?}");
+        };
+        let off = (f64::from(found) - per_second).abs();
+        assert!(
+            off <= per_second * 0.35 + 3.0,
+            "{per_second} a second: {found}"
+        );
+    }
+}
+
+#[test]
+fn a_limit_above_what_is_sent_is_none() {
+    let report = limited(5_000.0, 500.0);
+    assert!(error(&report, 50e6) < 0.01, "{report:?}");
+}
+
+#[test]
+fn heavy_loss_is_not_taken_for_a_limit() {
+    for seed in 0..10 {
+        let mut path = Path::new(20.0, 20.0).with(Cross::None, seed);
+        path.loss = 0.5;
+        let report = path.run(Settings::default());
+        assert!(
+            !matches!(report.ended, Some(Ended::RateLimited { .. })),
+            "{seed}: {report:?}"
+        );
+    }
+}
+
+#[test]
+fn a_short_queue_that_overflows_is_not_taken_for_a_limit() {
+    for mbps in [0.2, 1.0, 5.0] {
+        let mut path = Path::new(mbps, 20.0);
+        path.queue_s = 2.5 * 8000.0 / (mbps * 1e6);
+        let report = path.run(Settings::default());
+        assert!(
+            !matches!(report.ended, Some(Ended::RateLimited { .. })),
+            "{mbps}: {report:?}"
+        );
+        assert!(error(&report, mbps * 1e6) < 0.05, "{mbps}: {report:?}");
+    }
+}
+
+#[test]
+fn loss_duplicates_and_disorder_leave_the_value() {
+    for seed in 0..10 {
+        let mut path = Path::new(20.0, 20.0).with(Cross::None, seed);
+        (path.loss, path.duplicates, path.jitter_s) = (0.02, 0.1, 0.0006);
+        let report = path.run(Settings::default());
+        assert!(error(&report, 20e6) < 0.1, "{seed}: {report:?}");
+        assert!(
+            report.replies + report.lost <= report.packets_sent,
+            "{report:?}"
+        );
+    }
+}
+
+#[test]
+fn silence_is_reported_after_three_attempts() {
+    let mut path = Path::new(20.0, 20.0);
+    path.silent = true;
+    let report = path.run(Settings::default());
+    assert_eq!(report.ended, Some(Ended::NoReply));
+    assert_eq!(report.estimate, None);
+    assert_eq!(report.elapsed, Duration::from_secs(3));
+    assert_eq!((report.replies, report.lost), (0, report.packets_sent));
+}
+
+#[test]
+fn a_path_faster_than_this_side_has_a_lower_bound_alone() {
+    let report = Path::new(100_000.0, 1.0).run(Settings::default());
+    assert_eq!(report.ended, Some(Ended::SenderTooSlow), "{report:?}");
+    let estimate = report.estimate.expect("a bound");
+    assert!(estimate.flags.lower_bound);
+    assert_eq!(estimate.high, Bandwidth::MAX);
+    assert_eq!(report.capacity, None);
+}
+
+#[test]
+fn what_is_back_counts_when_the_measurement_is_stopped() {
+    let mut measurement = Measurement::new(Settings::default()).expect("defaults");
+    let report = |m: &Measurement| m.report(Timestamp::from_nanos(1_000_000_000));
+    let mut now = Timestamp::ZERO;
+    let mut free = Timestamp::ZERO;
+    for _ in 0..60 {
+        match measurement.step(now) {
+            // 10 Mbit/s, answered at once when served: more than one group of trains.
+            Step::Send { id, size } => {
+                free = free.max(now) + Duration::from_nanos(size.get() * 800);
+                measurement.on_reply(id, free + Duration::from_millis(1));
+            }
+            Step::WaitUntil(at) => now = at,
+            Step::Done => break,
+        }
+    }
+    assert_eq!(report(&measurement).ended, None);
+    measurement.stop();
+    let stopped = report(&measurement);
+    assert_eq!(stopped.ended, Some(Ended::Stopped));
+    assert!(error(&stopped, 10e6) < 0.01, "{stopped:?}");
+    assert_eq!(measurement.step(now), Step::Done);
+}
+
+#[test]
+fn replies_to_packets_that_never_left_change_nothing() {
+    let mut measurement = Measurement::new(Settings::default()).expect("defaults");
+    measurement.on_reply(0, Timestamp::ZERO);
+    measurement.on_lost(7, Timestamp::ZERO);
+    let Step::Send { id, .. } = measurement.step(Timestamp::from_nanos(1_000)) else {
+        panic!("the first packet leaves at once");
+    };
+    measurement.on_reply(id, Timestamp::ZERO); // before it left
+    measurement.on_reply(u64::MAX, Timestamp::from_nanos(2_000));
+    let report = measurement.report(Timestamp::from_nanos(3_000));
+    assert_eq!(
+        (report.replies, report.lost, report.packets_sent),
+        (0, 0, 1)
+    );
+}
+
+#[test]
+fn the_bytes_end_the_measurement_before_they_are_passed() {
+    let report = Path::new(20.0, 20.0)
+        .with(Cross::Poisson(8e6, 1000.0), 1)
+        .run(Settings {
+            most_bytes: Some(Bytes::new(150_000)),
+            ..within_a_second()
+        });
+    assert_eq!(report.ended, Some(Ended::Bytes), "{report:?}");
+    assert!(report.bytes_sent <= Bytes::new(150_000), "{report:?}");
+    assert!(report.estimate.is_some());
+}
+
+#[test]
+fn settings_outside_their_ranges_are_named() {
+    let good = Settings::default;
+    let cases = [
+        (
+            "packet",
+            Settings {
+                packet: Bytes::new(63),
+                ..good()
+            },
+        ),
+        (
+            "narrow_enough",
+            Settings {
+                narrow_enough: f64::NAN,
+                ..good()
+            },
+        ),
+        (
+            "sub_ranges",
+            Settings {
+                sub_ranges: 0,
+                ..good()
+            },
+        ),
+        (
+            "stream_packets",
+            Settings {
+                stream_packets: 65,
+                ..good()
+            },
+        ),
+        (
+            "pause_round_trips",
+            Settings {
+                pause_round_trips: 101,
+                ..good()
+            },
+        ),
+        (
+            "reply_timeout",
+            Settings {
+                reply_timeout: Duration::ZERO,
+                ..good()
+            },
+        ),
+        (
+            "queue",
+            Settings {
+                queue: Duration::from_secs(2),
+                ..good()
+            },
+        ),
+        (
+            "clock_error",
+            Settings {
+                clock_error: Duration::from_secs(1),
+                ..good()
+            },
+        ),
+    ];
+    for (name, settings) in cases {
+        let error = Measurement::new(settings).expect_err(name);
+        assert_eq!(error.setting(), name);
+    }
+}

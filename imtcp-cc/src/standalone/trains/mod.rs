@@ -1,0 +1,384 @@
+//! The default search: trains with a burst in front.
+//!
+//! ```text
+//! sent      |||          |     |     |     |     |
+//!           burst        tail, one capacity gap apart (M / C)
+//! received    |  |  |  |   x|  |   x|  |  |
+//!             1 / C      what others bring (x) in a known time
+//! ```
+//!
+//! The burst makes a queue, and the tail keeps it: from the burst on the tight link is never idle.
+//! In a part of a train in which the link was busy it has carried our own bits, and what others
+//! sent in the time in which ours came to it:
+//!
+//! ```text
+//! received span = bits / C + (lambda / C) * sent span
+//! ```
+//!
+//! The burst has hardly any sent span, so it tells C. The tail then tells lambda, and
+//! A = C - lambda. Two sums over all trains give two such equations ([`solve`]). No threshold is in
+//! them. The queue is that of a few packets, unless others fill it meanwhile.
+
+mod sample;
+mod solve;
+
+use self::sample::{Reading, Sample, TrainShape, read};
+use self::solve::{Solution, interval, solve};
+use super::batch::{Batch, Probe, RoundTrips};
+use super::settings::Settings;
+use super::{Ended, Next};
+use crate::estimate::{Estimate, Flags};
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The packets of the first burst.
+const FIRST_BURST: usize = 3;
+
+/// The longest burst. If the path shows no queue then, it is faster than this side.
+const LONGEST_BURST: usize = 64;
+
+/// The packets of a burst that [`Settings::queue`] allows at most. More tell little more.
+const USUAL_BURST: usize = 10;
+
+/// The fewest and the most packets of a tail.
+const TAIL: std::ops::RangeInclusive<usize> = 12..=100;
+
+/// The most packets of a tail if the clock is no reason for more.
+const USUAL_TAIL: usize = 24;
+
+/// The tail may leave a queue this much longer than the burst, if others send.
+const TAIL_QUEUE: f64 = 2.5;
+
+/// The tail's rate as a ratio of the capacity. It keeps the link busy although the capacity is
+/// known to some per cent only. A tail of 24 packets adds half a packet to the queue.
+const TAIL_RATE: f64 = 1.02;
+
+/// The fewest trains that make an estimate with an interval, and that end a measurement.
+const FEWEST_TRAINS: usize = 4;
+
+/// The trains that are kept when the path is followed.
+const MOST_TRAINS: usize = 64;
+
+/// How long trains are kept when the path is followed: so long, or so many round trips.
+const KEPT: (Duration, u32) = (Duration::from_secs(2), 20);
+
+/// Two trains follow each other at a distance of their own each time, so that they do not keep
+/// step with regular traffic: this share, the golden ratio, is added each time.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
+
+/// The longest pause for the queue to drain.
+const LONGEST_DRAIN_S: f64 = 0.2;
+
+/// Trains and what they say.
+#[derive(Debug)]
+pub(super) struct Trains {
+    settings: Settings,
+    /// The packets of a burst while the capacity is unknown.
+    first_burst: usize,
+    /// The trains of the batch on its way.
+    shapes: Vec<TrainShape>,
+    samples: VecDeque<Sample>,
+    solution: Option<Solution>,
+    estimate: Option<Estimate>,
+    /// The packets of a burst that pass before the link shows a queue: a token bucket's.
+    free: usize,
+    turn: u32,
+    /// The bytes that may still be sent.
+    left: Option<Bytes>,
+    measurements: u32,
+    too_fast: bool,
+}
+
+impl Trains {
+    pub fn new(settings: &Settings) -> Self {
+        Self {
+            settings: settings.clone(),
+            first_burst: FIRST_BURST,
+            shapes: Vec::new(),
+            samples: VecDeque::new(),
+            solution: None,
+            estimate: None,
+            free: 0,
+            turn: 0,
+            left: settings.most_bytes,
+            measurements: 0,
+            too_fast: false,
+        }
+    }
+
+    pub fn estimate(&self) -> Option<Estimate> {
+        self.estimate
+    }
+
+    pub fn capacity(&self) -> Option<Bandwidth> {
+        let known = self.solution.filter(|_| !self.too_fast);
+        known.map(|s| Bandwidth::from_bps_f64(s.capacity))
+    }
+
+    pub fn measurements(&self) -> u32 {
+        self.measurements
+    }
+
+    /// A burst, to find the capacity. What was known is forgotten.
+    pub fn open(&mut self) -> Vec<Probe> {
+        self.samples.clear();
+        self.solution = None;
+        self.burst()
+    }
+
+    fn burst(&mut self) -> Vec<Probe> {
+        self.shapes = vec![TrainShape {
+            first: 0,
+            burst: self.first_burst,
+            packets: self.first_burst,
+        }];
+        vec![self.probe(0.0); self.first_burst]
+    }
+
+    /// All packets of `batch` are back or lost. No more than `left` bytes may still be sent.
+    pub fn on_batch(&mut self, batch: &Batch, trips: &RoundTrips, left: Option<Bytes>) -> Next {
+        self.left = left;
+        let Some(base) = trips.shortest() else {
+            return Next::paused(self.burst());
+        };
+        match self.solution {
+            None => self.on_burst(batch, base),
+            Some(known) => self.on_group(batch, base, known),
+        }
+    }
+
+    /// The first burst is back.
+    fn on_burst(&mut self, batch: &Batch, base: Duration) -> Next {
+        let Some(shape) = self.shapes.first() else {
+            return Next::paused(self.burst());
+        };
+        let least_rise = self.settings.clock_error * 4;
+        if let Some(found) = sample::capacity(batch.packets(), base, least_rise) {
+            self.free = found.free;
+            self.solution = Some(Solution::of_burst(found.capacity));
+            return Next::at_once(self.group(base));
+        }
+        let back = batch.replies();
+        if shape.burst < LONGEST_BURST {
+            // Half as much again, and not twice: a bucket's last packet is not far off.
+            self.first_burst = (shape.burst + shape.burst.div_ceil(2)).min(LONGEST_BURST);
+            return Next::at_once(self.burst());
+        }
+        if back * 2 < shape.burst {
+            return Next::paused(self.burst());
+        }
+        self.at_least_the_send_rate(batch);
+        if self.settings.continuous {
+            return Next::paused(self.burst());
+        }
+        Next::Finished(Ended::SenderTooSlow)
+    }
+
+    /// The longest burst came through as fast as it was sent.
+    fn at_least_the_send_rate(&mut self, batch: &Batch) {
+        let packets = batch.packets();
+        let back: Vec<_> = packets.iter().filter_map(|p| p.timed_arrival()).collect();
+        let (Some(first), Some(last)) = (back.first(), back.last()) else {
+            return;
+        };
+        let span = last.saturating_since(*first).max(self.settings.clock_error);
+        let bits = self.settings.packet.times(back.len() as u64 - 1);
+        let Some(rate) = Bandwidth::from_bytes_over(bits, span) else {
+            return;
+        };
+        self.too_fast = true;
+        self.measurements = self.measurements.saturating_add(1);
+        self.estimate = Some(Estimate {
+            at: *last,
+            available: rate,
+            low: rate.scaled(0.5),
+            high: Bandwidth::MAX,
+            window: span,
+            flags: Flags {
+                lower_bound: true,
+                ..Flags::default()
+            },
+        });
+    }
+
+    /// A group of trains is back.
+    fn on_group(&mut self, batch: &Batch, base: Duration, known: Solution) -> Next {
+        self.measurements = self.measurements.saturating_add(1);
+        let (mut seen, mut unqueued, mut free) = (0, 0, 0);
+        for shape in &self.shapes {
+            let end = (shape.first + shape.packets).min(batch.packets().len());
+            let packets = &batch.packets()[shape.first.min(end)..end];
+            match read(packets, shape, base, self.bits() / known.capacity) {
+                Reading::Sample(sample) => {
+                    free = free.max(sample.free);
+                    seen += 1;
+                    self.samples.push_back(sample);
+                }
+                Reading::NoQueue => unqueued += 1,
+                Reading::TooFew => {}
+            }
+        }
+        if seen == 0 {
+            if unqueued > 0 {
+                // The path is faster than it was taken for.
+                self.first_burst = (self.first_burst * 2).min(LONGEST_BURST);
+                return Next::paused(self.open());
+            }
+            return Next::paused(self.group(base));
+        }
+        self.free = free;
+        self.forget(seen, base);
+        self.conclude(base)
+    }
+
+    /// What no longer holds: old trains, and trains from before a change.
+    fn forget(&mut self, newest: usize, base: Duration) {
+        while self.samples.len() > MOST_TRAINS {
+            self.samples.pop_front();
+        }
+        if !self.settings.continuous {
+            return;
+        }
+        let kept = KEPT.0.max(base * KEPT.1);
+        let last = self.samples.back().map_or(Timestamp::ZERO, |s| s.at);
+        let enough = |samples: &VecDeque<Sample>| samples.len() > newest.max(FEWEST_TRAINS);
+        while enough(&self.samples)
+            && self
+                .samples
+                .front()
+                .is_some_and(|s| last.saturating_since(s.at) > kept)
+        {
+            self.samples.pop_front();
+        }
+        let older = self.samples.len() - newest;
+        let samples = self.samples.make_contiguous();
+        if solve::has_changed(&samples[..older], &samples[older..]) {
+            self.samples.drain(..older);
+        }
+    }
+
+    /// Makes an estimate of the trains, and plans more.
+    fn conclude(&mut self, base: Duration) -> Next {
+        let samples = self.samples.make_contiguous();
+        let Some(found) = solve(samples) else {
+            // The bursts show no gap of their own: they are too short for the bucket.
+            self.free += 2;
+            return Next::paused(self.group(base));
+        };
+        self.solution = Some(found);
+        let half = interval(samples, found, self.settings.packet.as_bits_f64());
+        let rate = |bps: f64| Bandwidth::from_bps_f64(bps.max(0.0));
+        let window = match (samples.first(), samples.last()) {
+            (Some(first), Some(last)) => last.at.saturating_since(first.at),
+            _ => Duration::ZERO,
+        };
+        let at = samples.last().map_or(Timestamp::ZERO, |s| s.at);
+        let trains = samples.len();
+        self.estimate = Some(Estimate {
+            at,
+            available: rate(found.available),
+            low: rate(found.available - half),
+            high: rate((found.available + half).max(found.available)),
+            window,
+            flags: Flags::default(),
+        });
+        let narrow = 2.0 * half < self.settings.narrow_enough * found.available;
+        if narrow && trains >= FEWEST_TRAINS && !self.settings.continuous {
+            return Next::Finished(Ended::Narrow);
+        }
+        Next::paused(self.group(base))
+    }
+
+    /// Some trains, about as many as fit in two round trips.
+    fn group(&mut self, base: Duration) -> Vec<Probe> {
+        let Some(known) = self.solution else {
+            return self.burst();
+        };
+        let gap = self.bits() / known.capacity;
+        let burst = self.burst_packets(gap);
+        let tail = self.tail_packets(gap, known.others());
+        let packets = burst + tail;
+        let span = (base.as_secs_f64() * 2.0).max(0.1);
+        let (least, most) = self.trains_wanted(packets);
+        let mut probes = Vec::new();
+        self.shapes.clear();
+        let mut at = 0.0;
+        while self.shapes.len() < least || (self.shapes.len() < most && at < span) {
+            self.shapes.push(TrainShape {
+                first: probes.len(),
+                burst,
+                packets,
+            });
+            for j in 0..packets {
+                let behind = j.saturating_sub(burst - 1) as f64;
+                probes.push(self.probe(at + behind * gap / TAIL_RATE));
+            }
+            at += tail as f64 * gap / TAIL_RATE + self.drain(gap, burst, tail, known.others());
+        }
+        probes
+    }
+
+    /// The fewest and the most trains of the next group, if a train has so many packets.
+    fn trains_wanted(&self, packets: usize) -> (usize, usize) {
+        let missing = FEWEST_TRAINS.saturating_sub(self.samples.len());
+        let (least, most) = match missing {
+            // To follow the path each train counts at once.
+            0 if self.settings.continuous => (1, FEWEST_TRAINS),
+            0 => (2, FEWEST_TRAINS),
+            _ => (missing.min(2), missing),
+        };
+        let size = self.settings.packet.times(packets as u64).get().max(1);
+        let fit = self.left.map_or(u64::MAX, |left| left.get() / size);
+        let fit = usize::try_from(fit).unwrap_or(usize::MAX).max(1);
+        (least.min(fit), most.min(fit))
+    }
+
+    /// The pause in seconds in which the queue drains, about.
+    fn drain(&mut self, gap: f64, burst: usize, tail: usize, others: f64) -> f64 {
+        self.turn = self.turn.wrapping_add(1);
+        let queue = gap * (burst as f64 + others * tail as f64);
+        let share = (1.0 - others).max(0.1);
+        let varied = 1.0 + (f64::from(self.turn) * GOLDEN).fract();
+        (queue / share * varied).min(LONGEST_DRAIN_S)
+    }
+
+    fn burst_packets(&self, gap: f64) -> usize {
+        let queue = count(self.settings.queue.as_secs_f64() / gap);
+        let clock = count((8.0 * self.settings.clock_error.as_secs_f64() / gap).ceil());
+        let queued = queue.min(USUAL_BURST - 1).max(clock).max(FIRST_BURST - 1);
+        (queued + self.free.saturating_sub(1) + 1).min(LONGEST_BURST)
+    }
+
+    fn tail_packets(&self, gap: f64, others: f64) -> usize {
+        let queue = self.settings.queue.as_secs_f64() * TAIL_QUEUE;
+        let allowed = count(queue / others.max(0.02) / gap);
+        let clock = count((16.0 * self.settings.clock_error.as_secs_f64() / gap).ceil());
+        allowed
+            .min(USUAL_TAIL)
+            .max(clock)
+            .clamp(*TAIL.start(), *TAIL.end())
+    }
+
+    fn bits(&self) -> f64 {
+        self.settings.packet.as_bits_f64()
+    }
+
+    fn probe(&self, offset_s: f64) -> Probe {
+        Probe {
+            offset_ns: nanos(offset_s),
+            size: self.settings.packet,
+        }
+    }
+}
+
+fn nanos(seconds: f64) -> u64 {
+    u64::try_from(Duration::from_secs_f64(seconds.max(0.0)).as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A number of packets, rounded down.
+#[expect(clippy::cast_possible_truncation, reason = "below a thousand")]
+#[expect(clippy::cast_sign_loss, reason = "it is at least 0")]
+fn count(packets: f64) -> usize {
+    packets.clamp(0.0, 999.0) as usize
+}
