@@ -83,6 +83,8 @@ impl RoundTrips {
 pub(super) struct Batch {
     start: Timestamp,
     probes: Vec<Probe>,
+    /// By how much the packets to come leave later than planned, because one was late.
+    late: Duration,
     first_id: u64,
     packets: Vec<PacketRecord>,
     open: usize,
@@ -105,8 +107,16 @@ impl Batch {
     /// The packet that leaves next, and when. `None` if all have left.
     pub fn upcoming(&self) -> Option<(Timestamp, Bytes)> {
         let probe = self.probes.get(self.packets.len())?;
-        let at = self.start + Duration::from_nanos(probe.offset_ns);
+        let at = self.start + Duration::from_nanos(probe.offset_ns) + self.late;
         Some((at, probe.size))
+    }
+
+    /// The time planned between the next packet and the one behind it.
+    fn next_gap(&self) -> Duration {
+        let at = |i: usize| self.probes.get(i).map(|probe| probe.offset_ns);
+        let next = self.packets.len();
+        let gap = at(next + 1).zip(at(next)).map(|(b, a)| b.saturating_sub(a));
+        Duration::from_nanos(gap.unwrap_or(0))
     }
 
     /// The bytes that have not left yet.
@@ -116,7 +126,16 @@ impl Batch {
     }
 
     /// The next packet leaves. Returns its number.
+    ///
+    /// A packet that is late by more than half of the next gap delays those behind it: to catch up
+    /// would be a burst that nobody has planned.
     pub fn on_send(&mut self, size: Bytes, now: Timestamp) -> u64 {
+        if let Some((at, _)) = self.upcoming() {
+            let late = now.saturating_since(at);
+            if late * 2 > self.next_gap() {
+                self.late += late;
+            }
+        }
         let id = self.first_id + self.packets.len() as u64;
         self.packets.push(PacketRecord::sent(id, size, now));
         self.open += 1;

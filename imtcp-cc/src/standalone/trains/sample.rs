@@ -48,17 +48,18 @@ impl Part {
         }
     }
 
-    /// The part from one reply to a later one. What arrived between them counts, also where its
-    /// own time is not known.
-    fn between(packets: &[PacketRecord], first: &Seen, last: &Seen) -> Self {
-        let inside = packets
-            .get(first.index + 1..=last.index)
-            .unwrap_or_default();
-        let arrived = inside.iter().filter(|packet| packet.has_arrived());
+    /// The part from one reply to the next. What arrived between them counts, also where its own
+    /// time is not known.
+    fn between(packets: &[PacketRecord], earlier: &Seen, later: &Seen) -> Self {
+        let inside = packets.get(earlier.index + 1..=later.index);
+        let arrived = inside
+            .unwrap_or_default()
+            .iter()
+            .filter(|p| p.has_arrived());
         Self {
             bits: arrived.map(|packet| packet.size.as_bits_f64()).sum(),
-            sent_s: last.sent_s - first.sent_s,
-            received_s: last.received_s - first.received_s,
+            sent_s: later.sent_s - earlier.sent_s,
+            received_s: later.received_s - earlier.received_s,
         }
     }
 }
@@ -129,8 +130,9 @@ fn seen(packets: &[PacketRecord]) -> Vec<Seen> {
 /// Reads a train. `base` is the shortest round trip, and `gap_s` the time in seconds that the link
 /// is taken to need for a packet.
 ///
-/// The samples begin with the first packet that waited. Whether a packet waited is known when it
-/// arrives, and says nothing of what comes later, so the choice does not favour any traffic.
+/// A busy part begins with a packet that waited. It ends where the next packet left so late that
+/// the link may have been idle before it came. Both are known when a packet arrives, and say
+/// nothing of what comes later, so the choice does not favour any traffic.
 pub(super) fn read(
     packets: &[PacketRecord],
     shape: &TrainShape,
@@ -141,23 +143,31 @@ pub(super) fn read(
     if seen.len() < 3 {
         return Reading::TooFew;
     }
-    let waits = |p: &Seen| p.delay_s() - base.as_secs_f64() > WAITS * gap_s;
-    let Some(start) = seen.iter().position(waits) else {
+    let waited = |p: &Seen| p.delay_s() - base.as_secs_f64();
+    let Some(start) = seen.iter().position(|p| waited(p) > WAITS * gap_s) else {
         return Reading::NoQueue;
     };
-    let busy = &seen[start..];
-    let in_burst = busy.iter().filter(|p| p.index < shape.burst).count();
-    // The last packet of the burst of which a reply is here, if the burst has one; else the first
-    // that waited begins the tail.
-    let edge = &busy[in_burst.max(1) - 1];
-    let end = busy.last().unwrap_or(edge);
-    let burst = Part::between(packets, &busy[0], edge);
-    let tail = Part::between(packets, edge, end);
+    let (mut burst, mut tail) = (Part::default(), Part::default());
+    let mut is_busy = false;
+    for pair in seen[start..].windows(2) {
+        let [earlier, later] = pair else { continue };
+        is_busy |= waited(earlier) > WAITS * gap_s;
+        is_busy &= later.sent_s - earlier.sent_s <= gap_s + waited(earlier);
+        if !is_busy {
+            continue;
+        }
+        let part = Part::between(packets, earlier, later);
+        if later.index < shape.burst {
+            burst = burst.plus(part);
+        } else {
+            tail = tail.plus(part);
+        }
+    }
     let last = packets.iter().filter_map(own_time).max();
     Reading::Sample(Sample {
         burst,
         tail,
-        free: busy[0].index,
+        free: seen[start].index,
         at: last.unwrap_or_default(),
     })
 }
