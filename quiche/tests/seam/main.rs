@@ -16,6 +16,7 @@ mod identifiers;
 mod key_update;
 mod liveness;
 mod marks;
+mod padded_ping;
 mod paths;
 #[cfg(feature = "qlog")]
 mod qlog;
