@@ -42,6 +42,16 @@ impl Clock {
         Timestamp::from_origin(self.origin.elapsed())
     }
 
+    /// A time of the system's monotonic clock, as this clock has it.
+    pub fn at(&self, instant: Instant) -> Timestamp {
+        Timestamp::from_origin(instant.saturating_duration_since(self.origin))
+    }
+
+    /// The same the other way round.
+    pub fn instant(&self, at: Timestamp) -> Instant {
+        self.origin + Duration::from_nanos(at.as_nanos())
+    }
+
     /// A time of the kernel's calendar clock, as this clock has it. A time that cannot be is now.
     #[expect(clippy::disallowed_methods, reason = "the kernel's stamps are of this clock")]
     pub fn of_stamp(&self, stamp: TimeSpec) -> Timestamp {

@@ -17,8 +17,8 @@ pub fn run(
     settings: Settings,
     stop: &AtomicBool,
     output: &mut Output,
+    clock: &Clock,
 ) -> Result<Report> {
-    let clock = Clock::start();
     let mut measurement = Measurement::new(settings).context("a setting is not usable")?;
     probes.begin();
     loop {
@@ -26,19 +26,19 @@ pub fn run(
             measurement.stop();
         }
         match measurement.step(clock.now()) {
-            Step::Send { id, size } => match probes.send(id, size, &clock)? {
+            Step::Send { id, size } => match probes.send(id, size, clock)? {
                 Sent::At(at) => measurement.on_sent(id, at),
                 Sent::Dropped => measurement.on_lost(id, clock.now()),
             },
             Step::WaitUntil(at) => {
                 if at.saturating_since(clock.now()) > TIME_TO_READ {
                     // What came may have changed what is to be done.
-                    if receive(probes, &mut measurement, &clock)? {
+                    if receive(probes, &mut measurement, clock)? {
                         continue;
                     }
                     output.progress(|| measurement.report(clock.now()))?;
                 }
-                probes.wait(at, &clock)?;
+                probes.wait(at, clock)?;
             }
             Step::Done => break,
         }
@@ -65,6 +65,8 @@ fn receive(probes: &mut impl Probes, measurement: &mut Measurement, clock: &Cloc
         came = true;
         match word {
             Word::Reply(id, at) => measurement.on_reply(id, at),
+            Word::Arrived(id) => measurement.on_arrived(id, clock.now()),
+            Word::Lost(id) => measurement.on_lost(id, clock.now()),
         }
     })?;
     Ok(came)

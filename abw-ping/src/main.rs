@@ -9,16 +9,20 @@ mod echo;
 mod options;
 mod output;
 mod probes;
+mod quic;
 mod target;
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use clock::Clock;
 use options::Options;
 use output::{Output, Subject};
+use probes::Probes;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn main() -> ExitCode {
     let options = Options::parse();
@@ -28,9 +32,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// Measures as often as it is asked to. Fails where the last measurement has no value.
+/// Opens what the packets go through, and measures.
 fn run(options: &Options) -> Result<ExitCode> {
-    let settings = options.settings();
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         // The second one ends the program at once.
@@ -38,21 +41,37 @@ fn run(options: &Options) -> Result<ExitCode> {
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
             .context("cannot watch for Ctrl-C")?;
     }
+    let clock = Clock::start();
+    if options.quic {
+        let (host, port) = target::split(&options.target)?;
+        let address = SocketAddr::new(target::resolve(host, options.family())?, port);
+        let probes = quic::Quic::connect(address, host, &clock)?;
+        let kind = probes.kind();
+        let subject = options.subject(address.to_string(), "quic", kind);
+        return measure(options, probes, subject, &clock, &stop);
+    }
     let address = target::resolve(&options.target, options.family())?;
-    let mut probes = echo::Echo::open(address)?;
-    let subject = Subject {
-        target: options.target.clone(),
-        address: address.to_string(),
-        protocol: "icmp",
-        socket: probes.kind(),
-    };
+    let probes = echo::Echo::open(address)?;
+    let subject = options.subject(address.to_string(), "icmp", probes.kind());
+    measure(options, probes, subject, &clock, &stop)
+}
+
+/// Measures as often as it is asked to. Fails where the last measurement has no value.
+fn measure(
+    options: &Options,
+    mut probes: impl Probes,
+    subject: Subject,
+    clock: &Clock,
+    stop: &AtomicBool,
+) -> Result<ExitCode> {
+    let settings = options.settings();
     let mut output = Output::new(subject, options);
     let mut has_value = false;
     for _ in 0..options.count() {
-        let report = drive::run(&mut probes, settings.clone(), &stop, &mut output)?;
+        let report = drive::run(&mut probes, settings.clone(), stop, &mut output, clock)?;
         has_value = report.estimate.is_some();
         output.result(&report)?;
-        if stop.load(std::sync::atomic::Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) {
             break;
         }
     }

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::output::Subject;
 use clap::{Parser, ValueEnum};
 use imtcp_cc::standalone::{Method, Settings};
 use imtcp_cc::units::Bytes;
@@ -7,14 +8,19 @@ use std::time::Duration;
 
 /// Measures how much bandwidth the path to a host has left, by echo requests that the host answers.
 ///
-/// Replies are as large as requests, so both directions are loaded, and the value is that of the
+/// Echo replies are as large as requests, so both directions are loaded, and the value is that of the
 /// tighter one. Rates count IP packets, headers included.
 #[derive(Debug, Parser)]
 #[command(name = "abw-ping", version)]
 pub struct Options {
-    /// The host, by name or address.
+    /// The host, by name or address; with --quic and a port behind it.
     #[arg(value_name = "HOST")]
     pub target: String,
+
+    /// Measure towards a QUIC server, at HOST:PORT, by padded PING packets. Acknowledgements are
+    /// small, so this is the way there. The certificate is not checked.
+    #[arg(long)]
+    pub quic: bool,
 
     /// Use IPv4 only.
     #[arg(short = '4', long, conflicts_with = "ipv6")]
@@ -120,6 +126,21 @@ impl Options {
         match self.method {
             Search::Trains => "trains",
             Search::Search => "search",
+        }
+    }
+
+    /// What is measured: at this address, by this protocol, over this kind of socket.
+    pub fn subject(
+        &self,
+        address: String,
+        protocol: &'static str,
+        socket: &'static str,
+    ) -> Subject {
+        Subject {
+            target: self.target.clone(),
+            address,
+            protocol,
+            socket,
         }
     }
 

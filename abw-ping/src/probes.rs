@@ -10,6 +10,10 @@ use crate::clock::Clock;
 pub enum Word {
     /// Its reply was received at this time.
     Reply(u64, Timestamp),
+    /// It arrived, and nobody knows when.
+    Arrived(u64),
+    /// It is lost.
+    Lost(u64),
 }
 
 /// What became of the attempt to send one.

@@ -4,6 +4,21 @@ use crate::options::Family;
 use anyhow::{Context, Result, bail};
 use std::net::{IpAddr, ToSocketAddrs};
 
+/// The host and the port of `HOST:PORT`.
+pub fn split(target: &str) -> Result<(&str, u16)> {
+    let parts = target.rsplit_once(':');
+    let Some((host, port)) = parts.filter(|(host, _)| !host.is_empty()) else {
+        bail!("`{target}` names no port; --quic wants HOST:PORT, such as example.org:443");
+    };
+    let port = port.parse();
+    let port = port.with_context(|| format!("the port of `{target}` is no number up to 65535"))?;
+    let host = host
+        .strip_prefix('[')
+        .and_then(|h| h.strip_suffix(']'))
+        .unwrap_or(host);
+    Ok((host, port))
+}
+
 /// The first address of `host` that will do.
 pub fn resolve(host: &str, family: Family) -> Result<IpAddr> {
     let found = (host, 0).to_socket_addrs().with_context(|| {
@@ -51,6 +66,27 @@ mod tests {
             format!("{error:#}").contains("no IPv6 address"),
             "{error:#}"
         );
+    }
+
+    #[test]
+    fn a_server_has_a_port() {
+        assert_eq!(
+            split("example.org:443").expect("good"),
+            ("example.org", 443)
+        );
+        assert_eq!(
+            split("[2001:db8::1]:8443").expect("good"),
+            ("2001:db8::1", 8443)
+        );
+        for bad in [
+            "example.org",
+            ":443",
+            "example.org:https",
+            "example.org:70000",
+        ] {
+            let error = split(bad).expect_err(bad);
+            assert!(format!("{error:#}").contains(bad), "{error:#}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 #[macro_use]
 mod output;
 
+mod abw_ping;
 mod browser;
 mod cost;
 mod demo_real;
@@ -40,6 +41,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
+    AbwPing(abw_ping::Arguments),
     Cost(cost::Arguments),
     Doctor(doctor::Arguments),
     QuicheTests(quiche_tests::Arguments),
@@ -70,6 +72,7 @@ enum Chore {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
+        Chore::AbwPing(arguments) => abw_ping::run(&arguments),
         Chore::Cost(arguments) => cost::run(&arguments),
         Chore::Doctor(arguments) => doctor::run(&arguments),
         Chore::QuicheTests(arguments) => quiche_tests::run(&arguments),

@@ -140,7 +140,7 @@ pub(super) fn read(
     gap_s: f64,
 ) -> Reading {
     let seen = seen(packets);
-    if seen.len() < 3 {
+    if seen.len() < 2 {
         return Reading::TooFew;
     }
     let waited = |p: &Seen| p.delay_s() - base.as_secs_f64();
@@ -191,7 +191,7 @@ pub(super) fn capacity(
     let seen = seen(packets);
     let last = *seen.last()?;
     let rise = last.delay_s() - base.as_secs_f64();
-    if seen.len() < 3 || rise < least_rise.as_secs_f64() {
+    if seen.len() < 2 || rise < least_rise.as_secs_f64() {
         return None;
     }
     let step = rise / (seen.len() - 1) as f64;

@@ -1,0 +1,299 @@
+//! Padded PING packets to a QUIC server, and its acknowledgements.
+//!
+//! Any server will do: the connection carries no request. Certificates are not checked, because
+//! nothing of worth is sent. A server that advertises `min_ack_delay` acknowledges each packet at
+//! once; others acknowledge every second packet or so, and the packets between count by their bytes
+//! alone. Acknowledgements are small, so this measures the way there.
+
+mod observer;
+
+use crate::clock::Clock;
+use crate::probes::{Probes, Sent, Word};
+use anyhow::{Context, Result, bail, ensure};
+use imtcp_cc::units::{Bytes, Timestamp};
+use nix::errno::Errno;
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
+};
+use nix::sys::time::TimeSpec;
+use observer::{Note, Shared};
+use quiche::{Connection, ConnectionId, Error, RecvInfo};
+use std::collections::BTreeMap;
+use std::io::{IoSliceMut, Read};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What servers speak over QUIC. The first that the server knows is agreed upon, and never used.
+const PROTOCOLS: [&[u8]; 5] = [b"h3", b"hq-interop", b"h3-29", b"hq-29", b"doq"];
+
+/// How long a handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+
+/// The largest datagram.
+const LARGEST: usize = 10_000;
+
+/// A UDP datagram holds a short header with the longest identifier, a tag and a frame.
+const SMALLEST: usize = 64;
+
+/// Room for a receive time.
+const CONTROL: usize = 128;
+
+/// Between the end of the handshake and the first packet, so that what it still sends is gone.
+const CALM: Duration = Duration::from_millis(50);
+
+/// A connection to a server.
+pub struct Quic {
+    socket: UdpSocket,
+    connection: Connection,
+    shared: Shared,
+    local: SocketAddr,
+    peer: SocketAddr,
+    /// The measurement's numbers of the packets in flight, by quiche's.
+    ids: BTreeMap<u64, u64>,
+    buffer: Vec<u8>,
+    control: Vec<u8>,
+}
+
+impl Quic {
+    /// Shakes hands with the server at `peer`, whose name is `name`.
+    ///
+    /// # Errors
+    /// Nobody there speaks QUIC, or refuses to.
+    pub fn connect(peer: SocketAddr, name: &str, clock: &Clock) -> Result<Self> {
+        let any = if peer.is_ipv4() {
+            "0.0.0.0:0"
+        } else {
+            "[::]:0"
+        };
+        let socket = UdpSocket::bind(any).context("cannot open a UDP socket")?;
+        let unreachable = || format!("{peer} is unreachable");
+        socket.connect(peer).with_context(unreachable)?;
+        socket.set_nonblocking(true)?;
+        setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
+        let local = socket.local_addr()?;
+        let shared = Shared::default();
+        let mut config = configuration(&shared).context("cannot configure QUIC")?;
+        let mut id = [0; quiche::MAX_CONN_ID_LEN];
+        let drawn = std::fs::File::open("/dev/urandom").and_then(|mut f| f.read_exact(&mut id));
+        drawn.context("cannot draw a connection id")?;
+        let id = ConnectionId::from_ref(&id);
+        let connection = quiche::connect(Some(name), &id, local, peer, &mut config)
+            .context("cannot begin a connection")?;
+        let mut quic = Self {
+            socket,
+            connection,
+            shared,
+            local,
+            peer,
+            ids: BTreeMap::new(),
+            buffer: vec![0; LARGEST],
+            control: vec![0; CONTROL],
+        };
+        quic.shake_hands(clock)?;
+        Ok(quic)
+    }
+
+    /// How the server acknowledges.
+    pub fn kind(&self) -> &'static str {
+        if self.shared.with(|notes| notes.at_once) {
+            "immediate_ack"
+        } else {
+            "ack"
+        }
+    }
+
+    fn shake_hands(&mut self, clock: &Clock) -> Result<()> {
+        let give_up = clock.now() + HANDSHAKE;
+        self.flush()?;
+        while !self.connection.is_established() {
+            ensure!(
+                clock.now() < give_up,
+                "no QUIC server answers at {} (UDP) within {} s",
+                self.peer,
+                HANDSHAKE.as_secs()
+            );
+            self.wait(give_up, clock)?;
+            self.take_datagrams(clock)?;
+        }
+        let calm = clock.now() + CALM;
+        while clock.now() < calm {
+            self.wait(calm, clock)?;
+            self.take_datagrams(clock)?;
+        }
+        Ok(())
+    }
+
+    /// Sends what quiche has to send: acknowledgements, the handshake.
+    fn flush(&mut self) -> Result<()> {
+        loop {
+            match self.connection.send(&mut self.buffer[..1200]) {
+                Ok((length, _)) => self.transmit(length).map(|_| ())?,
+                Err(Error::Done) => return Ok(()),
+                Err(error) => bail!("the connection to {} failed: {error}", self.peer),
+            }
+        }
+    }
+
+    /// Whether the machine had room for the datagram in the buffer.
+    fn transmit(&self, length: usize) -> Result<bool> {
+        match self.socket.send(&self.buffer[..length]) {
+            Ok(_) => Ok(true),
+            Err(error) => match error.raw_os_error().map(Errno::from_raw) {
+                Some(Errno::EAGAIN | Errno::ENOBUFS) => Ok(false),
+                Some(Errno::ECONNREFUSED) => bail!("nobody listens at {} (UDP)", self.peer),
+                Some(Errno::EMSGSIZE) => {
+                    bail!("packets of that size do not fit the way; choose a smaller --packet")
+                }
+                _ => Err(error).with_context(|| format!("cannot send to {}", self.peer)),
+            },
+        }
+    }
+
+    fn take_datagrams(&mut self, clock: &Clock) -> Result<()> {
+        let way = RecvInfo {
+            from: self.peer,
+            to: self.local,
+        };
+        while let Some((length, at)) = self.take(clock)? {
+            let datagram = &mut self.buffer[..length];
+            let taken = quiche::clock::with(at, || self.connection.recv(datagram, way));
+            match taken {
+                Ok(_) | Err(Error::Done) => {}
+                Err(error) => bail!("{} and we do not understand each other: {error}", self.peer),
+            }
+        }
+        if self.connection.is_draining() || self.connection.is_closed() {
+            bail!("{}", self.farewell());
+        }
+        self.flush()
+    }
+
+    /// The next datagram and when it came.
+    fn take(&mut self, clock: &Clock) -> Result<Option<(usize, Instant)>> {
+        let mut parts = [IoSliceMut::new(&mut self.buffer)];
+        let control = Some(&mut self.control[..]);
+        let socket = self.socket.as_raw_fd();
+        let flags = MsgFlags::MSG_DONTWAIT;
+        let message = match recvmsg::<SockaddrStorage>(socket, &mut parts, control, flags) {
+            Ok(message) => message,
+            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
+            Err(Errno::ECONNREFUSED) => bail!("nobody listens at {} (UDP)", self.peer),
+            Err(error) => bail!("{} is unreachable: {}", self.peer, error.desc()),
+        };
+        let stamp: Option<TimeSpec> = message.cmsgs().ok().and_then(|mut parts| {
+            parts.find_map(|part| match part {
+                ControlMessageOwned::ScmTimestampns(stamp) => Some(stamp),
+                _ => None,
+            })
+        });
+        let at = stamp.map_or_else(|| clock.now(), |stamp| clock.of_stamp(stamp));
+        Ok(Some((message.bytes, clock.instant(at))))
+    }
+
+    fn farewell(&self) -> String {
+        match self.connection.peer_error() {
+            Some(error) => format!(
+                "{} closed the connection: error 0x{:x} {}",
+                self.peer,
+                error.error_code,
+                String::from_utf8_lossy(&error.reason)
+            ),
+            None => format!("the connection to {} has ended", self.peer),
+        }
+    }
+}
+
+impl Probes for Quic {
+    fn begin(&mut self) {
+        self.ids.clear();
+        self.shared.with(|notes| notes.news.clear());
+    }
+
+    fn send(&mut self, id: u64, size: Bytes, clock: &Clock) -> Result<Sent> {
+        let headers = if self.peer.is_ipv4() { 28 } else { 48 };
+        let size = usize::try_from(size.get()).unwrap_or(usize::MAX);
+        let length = size.saturating_sub(headers).clamp(SMALLEST, LARGEST);
+        if self.connection.send_padded_ping().is_err() {
+            bail!("{}", self.farewell());
+        }
+        loop {
+            self.shared.with(|notes| notes.last_sent = None);
+            match self.connection.send(&mut self.buffer[..length]) {
+                Ok((written, _)) => {
+                    let at = clock.now();
+                    let is_sent = self.transmit(written)?;
+                    let number = self.shared.with(|notes| notes.last_sent);
+                    // Whatever is shorter was something else.
+                    if let Some(number) = number.filter(|_| written == length) {
+                        self.ids.insert(number, id);
+                        return Ok(if is_sent { Sent::At(at) } else { Sent::Dropped });
+                    }
+                }
+                Err(Error::Done) => return Ok(Sent::Dropped),
+                Err(error) => bail!("the connection to {} failed: {error}", self.peer),
+            }
+        }
+    }
+
+    fn wait(&mut self, until: Timestamp, clock: &Clock) -> Result<()> {
+        let timer = self.connection.timeout_instant().map(|at| clock.at(at));
+        let until = timer.map_or(until, |timer| timer.min(until));
+        let waited = clock.wait(until, self.socket.as_fd());
+        waited.context("cannot wait for acknowledgements")?;
+        if timer.is_some_and(|timer| timer <= clock.now()) {
+            self.connection.on_timeout();
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, clock: &Clock, tell: &mut dyn FnMut(Word)) -> Result<()> {
+        self.take_datagrams(clock)?;
+        let news = self.shared.with(|notes| std::mem::take(&mut notes.news));
+        for note in news {
+            let (Note::Acknowledged(number, _) | Note::Arrived(number) | Note::Lost(number)) = note;
+            let Some(id) = self.ids.remove(&number) else {
+                continue;
+            };
+            tell(match note {
+                Note::Acknowledged(_, at) => Word::Reply(id, clock.at(at)),
+                Note::Arrived(_) => Word::Arrived(id),
+                Note::Lost(_) => Word::Lost(id),
+            });
+        }
+        Ok(())
+    }
+
+    fn complaint(&self) -> Option<String> {
+        None
+    }
+}
+
+impl Drop for Quic {
+    fn drop(&mut self) {
+        // As a courtesy to the server; it forgets us by itself, too.
+        if self.connection.close(false, 0, b"").is_ok()
+            && let Ok((length, _)) = self.connection.send(&mut self.buffer[..1200])
+        {
+            self.transmit(length).ok();
+        }
+    }
+}
+
+fn configuration(shared: &Shared) -> Result<quiche::Config, Error> {
+    let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION)?;
+    config.set_application_protos(&PROTOCOLS)?;
+    config.verify_peer(false);
+    config.set_congestion_controller(Arc::new(shared.clone()));
+    config.set_max_idle_timeout(30_000);
+    config.set_disable_active_migration(true);
+    // A server may open its streams, and say what it has to say.
+    config.set_initial_max_data(1_000_000);
+    config.set_initial_max_stream_data_uni(100_000);
+    config.set_initial_max_stream_data_bidi_remote(100_000);
+    config.set_initial_max_streams_uni(16);
+    config.set_max_recv_udp_payload_size(LARGEST);
+    Ok(config)
+}
