@@ -303,7 +303,8 @@ impl Trains {
         let (least, most) = self.trains_wanted(packets);
         let mut probes = Vec::new();
         self.shapes.clear();
-        let mut at = 0.0;
+        // What was sent before has left the link, and a token bucket is full again.
+        let mut at = self.drain(gap, burst, 0, 0.0);
         while self.shapes.len() < least || (self.shapes.len() < most && at < span) {
             self.shapes.push(TrainShape {
                 first: probes.len(),
