@@ -16,8 +16,8 @@ const QUIC_SECONDS: f64 = 2.0;
 const QUIC_WAIT_MS: f64 = 5.0;
 
 /// What stands beside these figures.
-pub const OTHER_TOOLS: &str = "Other tools: none is run here. Debian has no package of pathload or \
-                               udpst; `imtcp-sim` and `baselines` have rivals in simulation.";
+pub const OTHER_TOOLS: &str =
+    "No other tool is run beside: Debian has no package of pathload or udpst.";
 
 /// The measurements of a path in one way.
 pub struct Row {
