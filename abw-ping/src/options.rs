@@ -8,8 +8,8 @@ use std::time::Duration;
 
 /// Measures how much bandwidth the path to a host has left, by echo requests that the host answers.
 ///
-/// Echo replies are as large as requests, so both directions are loaded, and the value is that of the
-/// tighter one. Rates count IP packets, headers included.
+/// Echo replies are as large as requests, so both directions are loaded, and the value is that of
+/// the tighter one. Rates count IP packets, headers included.
 #[derive(Debug, Parser)]
 #[command(name = "abw-ping", version)]
 pub struct Options {

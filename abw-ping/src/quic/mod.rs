@@ -20,7 +20,7 @@ use observer::{Note, Shared};
 use quiche::{Connection, ConnectionId, Error, RecvInfo};
 use std::collections::BTreeMap;
 use std::io::{IoSliceMut, Read};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,7 +57,8 @@ pub struct Quic {
 }
 
 impl Quic {
-    /// Shakes hands with the server at `peer`, whose name is `name`.
+    /// Shakes hands with the server at `peer`, whose name is `name`. An address is no name: servers
+    /// refuse one in its place (RFC 6066, section 3).
     ///
     /// # Errors
     /// Nobody there speaks QUIC, or refuses to.
@@ -79,7 +80,8 @@ impl Quic {
         let drawn = std::fs::File::open("/dev/urandom").and_then(|mut f| f.read_exact(&mut id));
         drawn.context("cannot draw a connection id")?;
         let id = ConnectionId::from_ref(&id);
-        let connection = quiche::connect(Some(name), &id, local, peer, &mut config)
+        let name = Some(name).filter(|name| name.parse::<IpAddr>().is_err());
+        let connection = quiche::connect(name, &id, local, peer, &mut config)
             .context("cannot begin a connection")?;
         let mut quic = Self {
             socket,

@@ -6,13 +6,17 @@ use quiche::cc::{
     PeerAcks, Release, SendContext,
 };
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// More than any train has in flight.
 const WINDOW: usize = 10_000_000;
 
 /// So many notes are kept at most; they are taken after each datagram that comes.
 const MOST_NOTES: usize = 10_000;
+
+/// An acknowledgement that was held longer than this waited for a timer, or for its process. What
+/// the peer states of such a delay is less exact than what is measured.
+const HELD: Duration = Duration::from_millis(1);
 
 /// What became of a packet, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +93,7 @@ impl CongestionController for Observer {
         }
         for packet in ack.acked {
             let number = packet.packet_number;
-            self.note(if number == ack.largest_acked {
+            self.note(if number == ack.largest_acked && ack.ack_delay <= HELD {
                 // A peer that claims to have waited longer than the round trip took is mistaken.
                 let left = ack.now.checked_sub(ack.ack_delay);
                 let at = left.filter(|at| *at > packet.time_sent);
@@ -124,12 +128,11 @@ impl CongestionController for Observer {
 mod tests {
     use super::*;
     use quiche::cc::{AckedPacket, Rtt};
-    use std::time::Duration;
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Packets 5 to 7 left at `sent`; their acknowledgement came 20 ms later.
-    fn notes(sent: Instant, ack_delay: Duration) -> Vec<Note> {
+    /// Packets 5 to 7 left at `sent`; their acknowledgement came `later`.
+    fn notes(sent: Instant, later: Duration, ack_delay: Duration) -> Vec<Note> {
         let shared = Shared::default();
         let acked = [5, 6, 7].map(|packet_number| AckedPacket {
             packet_number,
@@ -138,15 +141,15 @@ mod tests {
             app_limited: true,
         });
         Observer(shared.clone()).on_ack(&AckReceived {
-            now: sent + 20 * MS,
+            now: sent + later,
             space: PacketSpace::Application,
             largest_acked: 7,
             ack_delay,
             acked: &acked,
             rtt: Rtt {
-                latest: 20 * MS,
-                min: 20 * MS,
-                smoothed: 20 * MS,
+                latest: later,
+                min: later,
+                smoothed: later,
                 variation: MS,
             },
             bytes_in_flight: 0,
@@ -167,15 +170,21 @@ mod tests {
         let expected = [
             Note::Arrived(5),
             Note::Arrived(6),
-            Note::Acknowledged(7, sent + 15 * MS),
+            Note::Acknowledged(7, sent + 19 * MS),
         ];
-        assert_eq!(notes(sent, 5 * MS), expected);
+        assert_eq!(notes(sent, 20 * MS, MS), expected);
     }
 
     #[test]
     fn a_delay_longer_than_the_round_trip_is_not_believed() {
         let sent = origin();
-        let last = notes(sent, 21 * MS).last().copied();
-        assert_eq!(last, Some(Note::Acknowledged(7, sent + 20 * MS)));
+        let last = notes(sent, MS / 10, MS / 5).last().copied();
+        assert_eq!(last, Some(Note::Acknowledged(7, sent + MS / 10)));
+    }
+
+    #[test]
+    fn an_acknowledgement_that_was_held_back_tells_no_time() {
+        let last = notes(origin(), 20 * MS, 5 * MS).last().copied();
+        assert_eq!(last, Some(Note::Arrived(7)));
     }
 }
