@@ -16,6 +16,7 @@ pub mod score;
 pub mod simulation;
 pub mod statistics;
 pub mod survey;
+pub mod tool;
 pub mod trace;
 pub mod traffic;
 pub mod truth;

@@ -2,14 +2,15 @@
 
 use crate::endpoint::{Outbox, Pair, PairError, Pool, Side, Surroundings, VirtualClock};
 use crate::engine::Agenda;
-use crate::network::{Direction, FlowId, HopId, Network, Onward, Owner, Packet};
+use crate::network::{Added, Direction, FlowId, HopId, Network, Onward, Owner, Packet, ToolId};
 use crate::random::Random;
 use crate::record::Record;
 use crate::run::{Qlog, RunError};
 use crate::scenario::{Flow, Scenario};
+use crate::tool::{Runner, Wishes};
 use crate::traffic::{Emission, Source};
 use imtcp_cc::quiche::Factory;
-use imtcp_cc::units::Timestamp;
+use imtcp_cc::units::{Bandwidth, Timestamp};
 use imtcp_qlog::write::{Outcome, create};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -34,6 +35,8 @@ enum Event {
     Wake(FlowId, Side),
     /// A packet of a flow has left the machine that sends it.
     Leave(FlowId, Direction),
+    /// A tool has something to do.
+    Measure(ToolId),
     /// The state of the flows is sampled.
     Sample,
 }
@@ -48,6 +51,10 @@ pub struct Simulation<'s> {
     sources: Vec<Source>,
     pairs: Vec<Pair>,
     clock: VirtualClock,
+    tools: Vec<Runner>,
+    /// What tools add to the forward hops; empty without tools.
+    added: Vec<Added>,
+    wishes: Wishes,
     pool: Pool,
     outbox: Outbox,
     /// Packets on the lines of the sending machines, by flow, forward and reverse.
@@ -76,6 +83,9 @@ impl<'s> Simulation<'s> {
             })
             .collect();
         let routes = scenario.flows.iter().map(|flow| flow.route).collect();
+        let tool_routes = scenario.tools.iter().map(|tool| tool.route).collect();
+        let tools = scenario.tools.iter().enumerate();
+        let watched = scenario.links.iter().filter(|_| !scenario.tools.is_empty());
         let source = |traffic: &crate::scenario::Traffic| {
             let name = format!("traffic.{}", traffic.name);
             Source::new(&traffic.source, Random::for_component(seed, &name))
@@ -92,7 +102,7 @@ impl<'s> Simulation<'s> {
             seed,
             end: scenario.end(),
             agenda: Agenda::default(),
-            network: Network::new(&links, routes, seed),
+            network: Network::new(&links, routes, tool_routes, seed),
             sources: scenario.traffic.iter().map(source).collect(),
             pairs: scenario
                 .flows
@@ -101,6 +111,11 @@ impl<'s> Simulation<'s> {
                 .map(pair)
                 .collect::<Result<_, _>>()?,
             clock: VirtualClock::start(seed),
+            tools: tools
+                .map(|(index, tool)| Runner::new(ToolId(index), tool, seed))
+                .collect(),
+            added: watched.map(|link| Added::new(&link.forward)).collect(),
+            wishes: Wishes::default(),
             pool: Pool::default(),
             outbox: Outbox::default(),
             leaving: scenario.flows.iter().map(|_| Default::default()).collect(),
@@ -123,6 +138,10 @@ impl<'s> Simulation<'s> {
             if let Some(stop) = flow.stop {
                 self.agenda.schedule(stop, Event::Stop(FlowId(index)));
             }
+        }
+        for (index, tool) in self.tools.iter().enumerate() {
+            let start = Event::Measure(ToolId(index));
+            self.agenda.schedule(tool.start(), start);
         }
         self.agenda
             .schedule(Timestamp::ZERO + SAMPLING, Event::Sample);
@@ -192,6 +211,7 @@ impl<'s> Simulation<'s> {
             Event::Stop(flow) => self.with_pair(flow, Pair::stop),
             Event::Wake(flow, side) => self.with_pair(flow, |pair, around| pair.wake(side, around)),
             Event::Leave(flow, direction) => self.leave(flow, direction),
+            Event::Measure(tool) => self.measure(tool),
             Event::Sample => self.sample(now),
         }
     }
@@ -216,14 +236,55 @@ impl<'s> Simulation<'s> {
             Some(Onward::Endpoint(flow, direction, packet)) => {
                 self.deliver(flow, direction, packet);
             }
+            Some(Onward::Tool(tool, direction, packet)) => {
+                let now = self.agenda.now();
+                self.tools[tool.0].receive(now, direction, &packet, &mut self.wishes);
+                self.measure(tool);
+            }
             None => {}
         }
     }
 
     fn offer(&mut self, hop: HopId, packet: Packet) {
+        self.watch(hop, &packet);
         if let Some(at) = self.network.offer(hop, self.agenda.now(), packet) {
             self.agenda.schedule(at, Event::Finish(hop));
         }
+    }
+
+    /// Follows what tools add to the queues.
+    fn watch(&mut self, hop: HopId, packet: &Packet) {
+        if self.added.is_empty() || hop.direction == Direction::Reverse {
+            return;
+        }
+        let is_of_tool = matches!(packet.owner, Owner::Tool(_));
+        self.added[hop.link].offer(self.agenda.now(), packet.size, is_of_tool);
+        for (index, tool) in self.tools.iter_mut().enumerate() {
+            let links = self.network.route_of_tool(ToolId(index)).links();
+            tool.notice(links.map(|link| self.added[link].seconds()).sum());
+        }
+    }
+
+    /// Lets a tool act, then carries out what it wants done.
+    fn measure(&mut self, tool: ToolId) {
+        let now = self.agenda.now();
+        let route = self.network.route_of_tool(tool);
+        let capacities = route.links().map(|link| {
+            let hop = &self.scenario.links[link].forward;
+            hop.lasting_rate_at(now)
+        });
+        let capacity = capacities.min().unwrap_or(Bandwidth::ZERO);
+        let links = route.links();
+        let added = links.map(|link| self.added[link].integral(now)).sum();
+        self.tools[tool.0].wake(now, capacity, added, &mut self.wishes);
+        let mut wishes = std::mem::take(&mut self.wishes);
+        for (direction, packet) in wishes.packets.drain(..) {
+            self.offer(route.entry(direction), packet);
+        }
+        for at in wishes.wakes.drain(..) {
+            self.agenda.schedule(at, Event::Measure(tool));
+        }
+        self.wishes = wishes;
     }
 
     fn deliver(&mut self, flow: FlowId, direction: Direction, packet: Packet) {
@@ -243,6 +304,7 @@ impl<'s> Simulation<'s> {
             owner: Owner::Cross,
             ecn: self.scenario.traffic[source].ecn,
             datagram: None,
+            probe: None,
         };
         self.offer(self.scenario.traffic[source].hop, packet);
         self.schedule_emission(source);
@@ -312,6 +374,11 @@ impl<'s> Simulation<'s> {
     /// The endpoints, by flow.
     pub fn pairs(&self) -> &[Pair] {
         &self.pairs
+    }
+
+    /// The tools.
+    pub fn tools(&self) -> &[Runner] {
+        &self.tools
     }
 
     /// What was sampled so far.

@@ -16,6 +16,7 @@ mod seeds;
 mod summary;
 mod survey;
 mod sweep;
+mod tools;
 mod traces;
 
 use clap::{Args, Parser, Subcommand};

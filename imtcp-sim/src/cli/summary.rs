@@ -1,6 +1,6 @@
 //! The scores, as a table.
 
-use super::promises;
+use super::{promises, tools};
 use imtcp_sim::result::{CrossDelay, FlowResult, Measuring, Observed, RunResult, Waits};
 use imtcp_sim::score::Score;
 use imtcp_sim::statistics::{median, quantile_of_sorted};
@@ -19,7 +19,13 @@ pub fn of(results: &[RunResult]) -> String {
         format!(", seed {}", first.seed)
     };
     // Writing into a string cannot fail.
-    let _ = writeln!(text, "{}{over}\n{}", first.scenario, flows(results));
+    let _ = writeln!(text, "{}{over}", first.scenario);
+    if !first.flows.is_empty() {
+        let _ = writeln!(text, "{}", flows(results));
+    }
+    if !first.tools.is_empty() {
+        let _ = writeln!(text, "{}", tools::table(results));
+    }
     if first.flows.iter().any(|flow| !flow.estimates.is_empty()) {
         let _ = writeln!(text, "{}", estimates(results));
     }
@@ -246,7 +252,7 @@ fn measuring(results: &[RunResult]) -> comfy_table::Table {
 
 /// Median and 95th percentile, or the value if there is only one. Runs without a value are left
 /// out.
-fn cell(values: Vec<Option<f64>>, digits: usize) -> String {
+pub(super) fn cell(values: Vec<Option<f64>>, digits: usize) -> String {
     let mut values: Vec<f64> = values.into_iter().flatten().collect();
     values.sort_unstable_by(f64::total_cmp);
     let p95 = quantile_of_sorted(&values, 0.95);

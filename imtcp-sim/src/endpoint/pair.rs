@@ -360,6 +360,7 @@ impl Pair {
                     read: self.delivery.bytes,
                 },
             }),
+            probe: None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! may then wait for an aggregate, may be lost, and leaves the pipe one propagation delay later,
 //! which may vary. Rates, sizes and queues are those of IP packets.
 
+mod added;
 mod aggregation;
 mod bucket;
 mod hop;
@@ -15,11 +16,13 @@ mod path;
 mod queue;
 mod thinning;
 
+pub use added::Added;
 pub use aggregation::{Aggregation, Release};
 pub use bucket::{Bucket, BucketSettings, Without};
 pub use hop::{Counters, Finished, Hop, HopSettings, Tally};
 pub use loss::{Loss, LossModel};
-pub use packet::{Datagram, Direction, Ecn, FlowId, Owner, Packet, Stamp};
+pub use packet::{Datagram, Direction, Ecn, FlowId, Owner, Packet, Probe, ProbeKind};
+pub use packet::{Stamp, ToolId};
 pub use path::{HopId, Network, Onward, Route};
 pub use queue::{
     CoDelSettings, Discipline, DualPi2Settings, PieSettings, Queue, QueueLimit, RedSettings,

@@ -15,6 +15,10 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowId(pub usize);
 
+/// A tool's index in the scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ToolId(pub usize);
+
 /// Whose bytes a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
@@ -22,6 +26,8 @@ pub enum Owner {
     Cross,
     /// A flow with real endpoints.
     Flow(FlowId),
+    /// A tool that measures.
+    Tool(ToolId),
 }
 
 /// The ECN field of an IP packet (RFC 3168, section 5).
@@ -60,6 +66,26 @@ pub struct Packet {
     pub ecn: Ecn,
     /// What an endpoint gets to see; cross traffic carries nothing.
     pub datagram: Option<Datagram>,
+    /// What a tool's packet is for.
+    pub probe: Option<Probe>,
+}
+
+/// What a tool's packet is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Of which of the tool's measurements it is.
+    pub measurement: u32,
+    /// A probe, or a message between sender and receiver.
+    pub kind: ProbeKind,
+}
+
+/// A packet of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeKind {
+    /// A probe with its number; on the way back, its echo.
+    Probe(u64),
+    /// The sender asks what has come; on the way back, the answer.
+    Question(u64),
 }
 
 /// A UDP datagram of a flow, and what the simulator alone knows about it.

@@ -1,7 +1,7 @@
 //! Hops in a row and the way of a packet over them.
 
 use super::hop::Finished;
-use super::{Direction, FlowId, Hop, HopSettings, Owner, Packet};
+use super::{Direction, FlowId, Hop, HopSettings, Owner, Packet, ToolId};
 use imtcp_cc::units::Timestamp;
 use std::time::Duration;
 
@@ -53,12 +53,13 @@ impl Route {
     }
 }
 
-/// All hops of the path and the flows' routes.
+/// All hops of the path, and the routes of flows and tools.
 #[derive(Debug)]
 pub struct Network {
     forward: Vec<Hop>,
     reverse: Vec<Hop>,
     routes: Vec<Route>,
+    tools: Vec<Route>,
 }
 
 /// Where a packet goes when it leaves a pipe.
@@ -68,12 +69,19 @@ pub enum Onward {
     Hop(HopId, Packet),
     /// To an endpoint of the flow: the client when the direction is forward.
     Endpoint(FlowId, Direction, Packet),
+    /// To a tool: to its receiver when the direction is forward.
+    Tool(ToolId, Direction, Packet),
 }
 
 impl Network {
     /// Idle hops. `links` holds name, forward and reverse settings in forward order; `routes` are
-    /// the flows'.
-    pub fn new(links: &[(&str, HopSettings, HopSettings)], routes: Vec<Route>, seed: u64) -> Self {
+    /// the flows', and `tools` the tools'.
+    pub fn new(
+        links: &[(&str, HopSettings, HopSettings)],
+        routes: Vec<Route>,
+        tools: Vec<Route>,
+        seed: u64,
+    ) -> Self {
         let forward = |(name, settings, _): &(&str, HopSettings, HopSettings)| {
             Hop::new(settings, seed, &format!("{name}.forward"))
         };
@@ -84,6 +92,7 @@ impl Network {
             forward: links.iter().map(forward).collect(),
             reverse: links.iter().map(reverse).collect(),
             routes,
+            tools,
         }
     }
 
@@ -105,18 +114,27 @@ impl Network {
     }
 
     fn onward(&self, hop: HopId, packet: Packet) -> Option<Onward> {
-        let Owner::Flow(flow) = packet.owner else {
-            return None;
+        let route = match packet.owner {
+            Owner::Flow(flow) => self.route(flow),
+            Owner::Tool(tool) => self.route_of_tool(tool),
+            Owner::Cross => return None,
         };
-        Some(match self.routes[flow.0].after(hop) {
-            Some(next) => Onward::Hop(next, packet),
-            None => Onward::Endpoint(flow, hop.direction, packet),
+        Some(match (route.after(hop), packet.owner) {
+            (Some(next), _) => Onward::Hop(next, packet),
+            (None, Owner::Flow(flow)) => Onward::Endpoint(flow, hop.direction, packet),
+            (None, Owner::Tool(tool)) => Onward::Tool(tool, hop.direction, packet),
+            (None, Owner::Cross) => return None,
         })
     }
 
     /// The links a flow crosses.
     pub fn route(&self, flow: FlowId) -> Route {
         self.routes[flow.0]
+    }
+
+    /// The links a tool crosses.
+    pub fn route_of_tool(&self, tool: ToolId) -> Route {
+        self.tools[tool.0]
     }
 
     /// A hop.

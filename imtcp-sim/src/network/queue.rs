@@ -254,6 +254,7 @@ mod samples {
             owner: Owner::Flow(FlowId(flow)),
             ecn: Ecn::NotCapable,
             datagram: None,
+            probe: None,
         };
         Waiting::new(packet, ms(came_ms))
     }

@@ -52,6 +52,7 @@ mod tests {
             owner,
             ecn: Ecn::NotCapable,
             datagram: None,
+            probe: None,
         }
     }
 

@@ -5,7 +5,8 @@ use crate::result::{EstimatePoint, FlowResult, RunResult};
 use std::path::{Path, PathBuf};
 
 /// Writes `<scenario>-seed<N>-truth.csv`, and `...-<flow>-estimates.csv` and `...-<flow>-state.csv`
-/// for every flow, and `...-<flow>-observed.csv` for those that were watched.
+/// for every flow, and `...-<flow>-observed.csv` for those that were watched. Where there are tools,
+/// `...-tools.csv` has their measurements.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -13,6 +14,9 @@ pub fn series(result: &RunResult, folder: &Path) -> Result<(), OutputError> {
     let stem = format!("{}-seed{}", result.scenario, result.seed);
     let path = |suffix: &str| folder.join(format!("{stem}-{suffix}.csv"));
     write(&path("truth"), |csv| truth(csv, result))?;
+    if !result.tools.is_empty() {
+        write(&path("tools"), |csv| tools(csv, result))?;
+    }
     for flow in &result.flows {
         write(&path(&format!("{}-estimates", flow.name)), |csv| {
             estimates(csv, flow)
@@ -41,13 +45,14 @@ fn write(
     csv.flush().map_err(|error| OutputError::new(path, error))
 }
 
-/// One row for each link, bin and user: cross traffic or a flow.
+/// One row for each link, bin and user: cross traffic, a flow or a tool.
 fn truth(csv: &mut Csv, result: &RunResult) -> Result<(), csv::Error> {
     csv.write_record(["link", "t_s", "capacity_bps", "user", "bps"])?;
     for row in &result.truth {
         let cross = ("cross traffic", row.cross_bps);
-        let flows = row.flow_bps.iter().map(|(name, bps)| (name.as_str(), *bps));
-        for (user, bps) in [cross].into_iter().chain(flows) {
+        let users = row.flow_bps.iter().chain(&row.tool_bps);
+        let users = users.map(|(name, bps)| (name.as_str(), *bps));
+        for (user, bps) in [cross].into_iter().chain(users) {
             csv.serialize((&row.link, row.t_s, row.capacity_bps, user, bps))?;
         }
     }
@@ -100,6 +105,33 @@ fn truth_of(flow: &FlowResult, point: &EstimatePoint) -> Option<u64> {
         .truth
         .mean(at(point.t_s - point.window_s), at(point.t_s))?;
     Some(imtcp_cc::units::Bandwidth::from_bps_f64(mean).as_bps())
+}
+
+/// One row for each measurement.
+fn tools(csv: &mut Csv, result: &RunResult) -> Result<(), csv::Error> {
+    csv.write_record([
+        "tool",
+        "kind",
+        "start_s",
+        "end_s",
+        "value_bps",
+        "low_bps",
+        "high_bps",
+        "truth_bps",
+        "error",
+        "packets",
+        "bytes",
+        "other_bytes",
+        "lost_packets",
+        "added_mean_ms",
+        "added_max_ms",
+    ])?;
+    for tool in &result.tools {
+        for measurement in &tool.measurements {
+            csv.serialize((&tool.name, tool.kind, measurement))?;
+        }
+    }
+    Ok(())
 }
 
 fn observed(csv: &mut Csv, flow: &FlowResult) -> Result<(), csv::Error> {

@@ -8,6 +8,7 @@ mod observed;
 mod promise;
 mod rivals;
 mod sweep;
+mod tool;
 mod truth;
 
 pub use comparison::{Compared, ComparedCell, ComparedRun};
@@ -17,10 +18,11 @@ pub use observed::{Observed, ReadingPoint};
 pub use promise::{BesideRivals, PromiseResult, Reported, SlotPoint, Slots};
 pub use rivals::RivalShare;
 pub use sweep::{SweepRow, SweepRun};
+pub use tool::{Measurement, ToolResult};
 pub use truth::{TruthRow, available_on};
 pub(crate) use truth::{bins, capacity, forward, users};
 
-use crate::network::{Counters, Direction, FlowId, HopId};
+use crate::network::{Counters, Direction, FlowId, HopId, ToolId};
 use crate::simulation::Simulation;
 use serde::Serialize;
 
@@ -37,6 +39,9 @@ pub struct RunResult {
     pub truth: Vec<TruthRow>,
     /// The flows, in the scenario's order.
     pub flows: Vec<FlowResult>,
+    /// The tools, in the scenario's order; nothing where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolResult>,
     /// How long forward cross traffic took across the links that carry some.
     pub cross_delays: Vec<CrossDelay>,
     /// What became of the packets on each link.
@@ -81,6 +86,9 @@ impl RunResult {
             flows: flows
                 .map(|flow| FlowResult::of(simulation, FlowId(flow)))
                 .collect(),
+            tools: (0..scenario.tools.len())
+                .map(|tool| ToolResult::of(simulation, ToolId(tool)))
+                .collect(),
             cross_delays: cross_delays(simulation),
             links: links(simulation),
         }
@@ -89,6 +97,11 @@ impl RunResult {
     /// The flow of that name.
     pub fn flow(&self, name: &str) -> Option<&FlowResult> {
         self.flows.iter().find(|flow| flow.name == name)
+    }
+
+    /// The tool of that name.
+    pub fn tool(&self, name: &str) -> Option<&ToolResult> {
+        self.tools.iter().find(|tool| tool.name == name)
     }
 
     /// The link of that name.

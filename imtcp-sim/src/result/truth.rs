@@ -1,6 +1,6 @@
 //! What crossed the links.
 
-use crate::network::{Direction, FlowId, Hop, HopId, Owner};
+use crate::network::{Direction, FlowId, Hop, HopId, Owner, ToolId};
 use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 use crate::truth::{Available, BIN, bin_start};
@@ -22,6 +22,9 @@ pub struct TruthRow {
     pub cross_bps: u64,
     /// The flows that take this link.
     pub flow_bps: BTreeMap<String, u64>,
+    /// The tools that take this link; nothing where there are none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tool_bps: BTreeMap<String, u64>,
 }
 
 /// All rows of all links. A last bin that the run does not fill is left out.
@@ -36,6 +39,10 @@ pub(super) fn rows(simulation: &Simulation<'_>) -> Vec<TruthRow> {
 fn row(simulation: &Simulation<'_>, link: usize, bin: usize) -> TruthRow {
     let scenario = simulation.scenario();
     let hop = forward(simulation, link);
+    let tool_bps = tools(scenario, link).map(|tool| {
+        let rate = hop.meter().rate(Owner::Tool(tool), bin).as_bps();
+        (scenario.tools[tool.0].name.clone(), rate)
+    });
     let flow_bps = users(scenario, link).map(|flow| {
         let rate = hop.meter().rate(Owner::Flow(flow), bin).as_bps();
         (scenario.flows[flow.0].name.clone(), rate)
@@ -46,6 +53,7 @@ fn row(simulation: &Simulation<'_>, link: usize, bin: usize) -> TruthRow {
         capacity_bps: capacity(hop, bin),
         cross_bps: hop.meter().rate(Owner::Cross, bin).as_bps(),
         flow_bps: flow_bps.collect(),
+        tool_bps: tool_bps.collect(),
     }
 }
 
@@ -62,25 +70,39 @@ pub(super) fn available(simulation: &Simulation<'_>, flow: FlowId) -> Available 
     Available::along(&links.collect::<Vec<_>>())
 }
 
-/// What each of the first bins leaves for a flow on a link: the capacity less the cross traffic and
-/// the other flows. The flow's own bytes do not count.
-///
-/// Behind a token bucket the capacity is the rate at which tokens come. Others may cross faster
-/// than that for a while. The tokens that they take beyond the rate are missing afterwards, and the
-/// bins after it leave less until the bucket is as full as it was.
+/// What each of the first bins leaves for a flow on a link: see [`available_to`].
 pub fn available_on(
     simulation: &Simulation<'_>,
     flow: FlowId,
     link: usize,
     bins: usize,
 ) -> Vec<Bandwidth> {
+    available_to(simulation, Owner::Flow(flow), link, bins)
+}
+
+/// What each of the first bins leaves for a flow or a tool on a link: the capacity less the cross
+/// traffic, the other flows and the other tools. Its own bytes do not count.
+///
+/// Behind a token bucket the capacity is the rate at which tokens come. Others may cross faster
+/// than that for a while. The tokens that they take beyond the rate are missing afterwards, and the
+/// bins after it leave less until the bucket is as full as it was.
+pub(super) fn available_to(
+    simulation: &Simulation<'_>,
+    owner: Owner,
+    link: usize,
+    bins: usize,
+) -> Vec<Bandwidth> {
     let hop = forward(simulation, link);
-    let others: Vec<FlowId> = users(simulation.scenario(), link)
-        .filter(|user| *user != flow)
+    let scenario = simulation.scenario();
+    let users = users(scenario, link).map(Owner::Flow);
+    let users = users.chain(tools(scenario, link).map(Owner::Tool));
+    let others: Vec<Owner> = users
+        .chain([Owner::Cross])
+        .filter(|user| *user != owner)
         .collect();
     let used = (0..bins).map(|bin| {
-        let rate = |user: &FlowId| hop.meter().rate(Owner::Flow(*user), bin).as_bps();
-        others.iter().map(rate).sum::<u64>() + hop.meter().rate(Owner::Cross, bin).as_bps()
+        let rate = |user: &Owner| hop.meter().rate(*user, bin).as_bps();
+        others.iter().map(rate).sum::<u64>()
     });
     let used = used.zip((0..bins).map(|bin| capacity(hop, bin)));
     let borrows = simulation.scenario().links[link].forward.bucket.is_some();
@@ -117,6 +139,13 @@ pub(crate) fn forward<'s>(simulation: &'s Simulation<'_>, link: usize) -> &'s Ho
         link,
         direction: Direction::Forward,
     })
+}
+
+/// The tools that take a link.
+fn tools(scenario: &Scenario, link: usize) -> impl Iterator<Item = ToolId> {
+    let tools = scenario.tools.iter().enumerate();
+    let users = tools.filter(move |(_, tool)| (tool.route.first..=tool.route.last).contains(&link));
+    users.map(|(index, _)| ToolId(index))
 }
 
 /// The flows that take a link.

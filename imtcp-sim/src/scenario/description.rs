@@ -66,6 +66,7 @@ impl Scenario {
         let mut beyond: Vec<String> = traffic
             .map(|traffic| format!("traffic.{}", traffic.name))
             .collect();
+        beyond.extend(self.tools.iter().map(|tool| format!("tool.{}", tool.name)));
         beyond.extend(self.links.iter().flat_map(keys_of_link));
         beyond.extend(self.flows.iter().flat_map(|flow| self.keys_of_flow(flow)));
         Description {

@@ -248,7 +248,7 @@ fn round_trip(links: &[Link], route: Route) -> Duration {
 }
 
 /// `from` and `to`: the first and the last link. Without these keys it is all links.
-fn route(section: &mut Section<'_>, links: &[Link]) -> Result<Route, ScenarioError> {
+pub(super) fn route(section: &mut Section<'_>, links: &[Link]) -> Result<Route, ScenarioError> {
     let first = section.optional("from");
     let first = first.map_or(Ok(0), |entry| link_named(&entry, links))?;
     let Some(entry) = section.optional("to") else {

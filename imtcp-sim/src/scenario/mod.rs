@@ -23,6 +23,7 @@ mod reader;
 mod receiver;
 mod recorded;
 mod sweep;
+mod tool;
 mod traffic;
 
 pub use application::{Application, Keyframes, Pause};
@@ -38,6 +39,7 @@ pub use link::Link;
 pub use nominal::Nominal;
 pub use receiver::{Acknowledge, Receiver, Stack};
 pub use sweep::{Axis, Baseline, Cell, Point, Sweep};
+pub use tool::{Times, Tool};
 pub use traffic::Traffic;
 
 use document::Document;
@@ -61,6 +63,8 @@ pub struct Scenario {
     pub traffic: Vec<Traffic>,
     /// Connections with real endpoints.
     pub flows: Vec<Flow>,
+    /// Tools that measure with packets of their own.
+    pub tools: Vec<Tool>,
 }
 
 impl Scenario {
@@ -99,6 +103,7 @@ impl Scenario {
         let links = link::read_all(&mut root, Timestamp::from_origin(duration))?;
         let traffic = traffic::read_all(&mut root, &links)?;
         let flows = flow::read_all(&mut root, &links)?;
+        let tools = tool::read_all(&mut root, &links)?;
         root.finish()?;
         Ok(Self {
             name,
@@ -107,6 +112,7 @@ impl Scenario {
             links,
             traffic,
             flows,
+            tools,
         })
     }
 

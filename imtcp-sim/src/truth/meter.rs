@@ -1,6 +1,6 @@
 //! Work that crossed a hop, by owner, in bins of 100 ms.
 
-use crate::network::{FlowId, Owner};
+use crate::network::{FlowId, Owner, ToolId};
 use crate::profile::Profile;
 use imtcp_cc::units::{Bandwidth, Timestamp};
 use std::time::Duration;
@@ -22,6 +22,7 @@ pub fn bin_start(index: usize) -> Timestamp {
 pub struct Meter {
     cross: Bins,
     flows: Vec<Bins>,
+    tools: Vec<Bins>,
 }
 
 type Bins = Vec<u64>;
@@ -69,20 +70,24 @@ impl Meter {
         match owner {
             Owner::Cross => Some(&self.cross),
             Owner::Flow(FlowId(flow)) => self.flows.get(flow),
+            Owner::Tool(ToolId(tool)) => self.tools.get(tool),
         }
     }
 
     fn bins_mut(&mut self, owner: Owner) -> &mut Bins {
         match owner {
             Owner::Cross => &mut self.cross,
-            Owner::Flow(FlowId(flow)) => {
-                if self.flows.len() <= flow {
-                    self.flows.resize_with(flow + 1, Vec::new);
-                }
-                &mut self.flows[flow]
-            }
+            Owner::Flow(FlowId(flow)) => of(&mut self.flows, flow),
+            Owner::Tool(ToolId(tool)) => of(&mut self.tools, tool),
         }
     }
+}
+
+fn of(all: &mut Vec<Bins>, index: usize) -> &mut Bins {
+    if all.len() <= index {
+        all.resize_with(index + 1, Vec::new);
+    }
+    &mut all[index]
 }
 
 fn bin_of(at: Timestamp) -> usize {

@@ -25,6 +25,7 @@ fn packet(size: u64) -> Packet {
         owner: Owner::Flow(FlowId(0)),
         ecn: Ecn::NotCapable,
         datagram: None,
+        probe: None,
     }
 }
 

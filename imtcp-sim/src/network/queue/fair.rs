@@ -3,7 +3,7 @@
 
 use super::codel::CoDel;
 use super::{CoDelSettings, Fifo, Waiting};
-use crate::network::{FlowId, Owner};
+use crate::network::{FlowId, Owner, ToolId};
 use imtcp_cc::units::{Bytes, Timestamp};
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ const QUANTUM: i64 = 1514;
 #[derive(Debug)]
 pub(super) struct FairQueue {
     settings: CoDelSettings,
-    /// Cross traffic first, then the flows.
+    /// Cross traffic first, then flows and tools in turns.
     lanes: Vec<Lane>,
     new: VecDeque<usize>,
     old: VecDeque<usize>,
@@ -53,7 +53,8 @@ impl FairQueue {
     pub(super) fn push(&mut self, waiting: Waiting) {
         let index = match waiting.packet.owner {
             Owner::Cross => 0,
-            Owner::Flow(FlowId(flow)) => flow + 1,
+            Owner::Flow(FlowId(flow)) => 2 * flow + 1,
+            Owner::Tool(ToolId(tool)) => 2 * tool + 2,
         };
         let settings = self.settings;
         if self.lanes.len() <= index {
@@ -131,8 +132,8 @@ mod tests {
 
     fn owner(waiting: &Waiting) -> usize {
         match waiting.packet.owner {
-            Owner::Cross => usize::MAX,
             Owner::Flow(FlowId(flow)) => flow,
+            Owner::Cross | Owner::Tool(_) => usize::MAX,
         }
     }
 

@@ -1,0 +1,125 @@
+//! What tools measured, and what it took.
+
+use super::{bins, rounded, truth};
+use crate::network::{Owner, ToolId};
+use crate::simulation::Simulation;
+use crate::statistics::median;
+use crate::tool::Measured;
+use crate::truth::Available;
+use imtcp_cc::units::{Bandwidth, Timestamp};
+use serde::Serialize;
+use std::time::Duration;
+
+/// A tool's outcome.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToolResult {
+    /// The tool's name in the scenario.
+    pub name: String,
+    /// Which tool.
+    pub kind: &'static str,
+    /// Its measurements, in order of time. The last one may not have come to its end.
+    pub measurements: Vec<Measurement>,
+}
+
+/// A measurement.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measurement {
+    /// When it began, in seconds of virtual time.
+    pub start_s: f64,
+    /// When it ended. None if the run ended first.
+    pub end_s: Option<f64>,
+    /// What it says is available. None if it says nothing.
+    pub value_bps: Option<u64>,
+    /// The lower end of its range; the value, where the tool tells no range.
+    pub low_bps: Option<u64>,
+    /// The upper end of its range; the value, where the tool tells no range.
+    pub high_bps: Option<u64>,
+    /// What was available from its beginning to its end. The tool's own packets do not count.
+    pub truth_bps: Option<u64>,
+    /// (value - truth) / truth.
+    pub error: Option<f64>,
+    /// Probes that left.
+    pub packets: u64,
+    /// IP bytes of the probes.
+    pub bytes: u64,
+    /// IP bytes of questions, answers and echoes.
+    pub other_bytes: u64,
+    /// Probes that had not come when it ended.
+    pub lost_packets: u64,
+    /// The mean delay that tools added to the path's queues in the meantime, in ms. None without
+    /// an end.
+    pub added_mean_ms: Option<f64>,
+    /// The greatest such delay, in ms.
+    pub added_max_ms: f64,
+}
+
+impl Measurement {
+    /// How long it took, in seconds.
+    pub fn seconds(&self) -> Option<f64> {
+        Some(self.end_s? - self.start_s)
+    }
+
+    /// Whether the truth is within its range.
+    pub fn holds_truth(&self) -> Option<bool> {
+        Some((self.low_bps?..=self.high_bps?).contains(&self.truth_bps?))
+    }
+}
+
+impl ToolResult {
+    pub(super) fn of(simulation: &Simulation<'_>, tool: ToolId) -> Self {
+        let settings = &simulation.scenario().tools[tool.0];
+        let truth = available(simulation, tool);
+        let measured = simulation.tools()[tool.0].measured();
+        Self {
+            name: settings.name.clone(),
+            kind: settings.kind.name(),
+            measurements: measured.map(|one| measurement(&one, &truth)).collect(),
+        }
+    }
+
+    /// The median of a value over the measurements that have it.
+    pub fn median(&self, value: impl Fn(&Measurement) -> Option<f64>) -> Option<f64> {
+        median(self.measurements.iter().filter_map(value).collect())
+    }
+}
+
+/// What the path leaves for a tool over time. Measurements take many times as long as the way over
+/// the path, which is therefore left out.
+fn available(simulation: &Simulation<'_>, tool: ToolId) -> Available {
+    let route = simulation.network().route_of_tool(tool);
+    let links = route.links().map(|link| {
+        let bins = bins(simulation.scenario());
+        let left = truth::available_to(simulation, Owner::Tool(tool), link, bins);
+        let left = left.into_iter().map(Bandwidth::as_bps_f64).collect();
+        (Duration::ZERO, left)
+    });
+    Available::along(&links.collect::<Vec<_>>())
+}
+
+fn measurement(measured: &Measured, truth: &Available) -> Measurement {
+    let seconds = |at: Timestamp| rounded(at.as_secs_f64());
+    let truth = measured
+        .ended
+        .and_then(|end| truth.mean(measured.begun, end));
+    let value = measured.answer.map(|answer| answer.value.as_bps_f64());
+    let error = |value: f64, truth: f64| (truth > 0.0).then(|| rounded((value - truth) / truth));
+    let bps = |rate: Bandwidth| rate.as_bps();
+    let cost = measured.cost;
+    Measurement {
+        start_s: seconds(measured.begun),
+        end_s: measured.ended.map(seconds),
+        value_bps: measured.answer.map(|answer| bps(answer.value)),
+        low_bps: measured.answer.map(|answer| bps(answer.low)),
+        high_bps: measured.answer.map(|answer| bps(answer.high)),
+        truth_bps: truth.map(|truth| bps(Bandwidth::from_bps_f64(truth))),
+        error: value
+            .zip(truth)
+            .and_then(|(value, truth)| error(value, truth)),
+        packets: cost.packets,
+        bytes: cost.bytes,
+        other_bytes: cost.other_bytes,
+        lost_packets: cost.packets - cost.arrived,
+        added_mean_ms: measured.ended.map(|_| rounded(cost.added_mean * 1e3)),
+        added_max_ms: rounded(cost.added_most * 1e3),
+    }
+}
