@@ -1,5 +1,7 @@
 //! Runs a scenario: wires links, cross traffic and endpoints to the event list.
 
+mod tools;
+
 use crate::endpoint::{Outbox, Pair, PairError, Pool, Side, Surroundings, VirtualClock};
 use crate::engine::Agenda;
 use crate::network::{Added, Direction, FlowId, HopId, Network, Onward, Owner, Packet, ToolId};
@@ -10,7 +12,7 @@ use crate::scenario::{Flow, Scenario};
 use crate::tool::{Runner, Wishes};
 use crate::traffic::{Emission, Source};
 use imtcp_cc::quiche::Factory;
-use imtcp_cc::units::{Bandwidth, Timestamp};
+use imtcp_cc::units::Timestamp;
 use imtcp_qlog::write::{Outcome, create};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -52,7 +54,7 @@ pub struct Simulation<'s> {
     pairs: Vec<Pair>,
     clock: VirtualClock,
     tools: Vec<Runner>,
-    /// What tools add to the forward hops; empty without tools.
+    /// What tools add to the queues of the forward hops; empty without tools.
     added: Vec<Added>,
     wishes: Wishes,
     pool: Pool,
@@ -236,11 +238,7 @@ impl<'s> Simulation<'s> {
             Some(Onward::Endpoint(flow, direction, packet)) => {
                 self.deliver(flow, direction, packet);
             }
-            Some(Onward::Tool(tool, direction, packet)) => {
-                let now = self.agenda.now();
-                self.tools[tool.0].receive(now, direction, &packet, &mut self.wishes);
-                self.measure(tool);
-            }
+            Some(Onward::Tool(tool, direction, packet)) => self.probe(tool, direction, &packet),
             None => {}
         }
     }
@@ -250,41 +248,6 @@ impl<'s> Simulation<'s> {
         if let Some(at) = self.network.offer(hop, self.agenda.now(), packet) {
             self.agenda.schedule(at, Event::Finish(hop));
         }
-    }
-
-    /// Follows what tools add to the queues.
-    fn watch(&mut self, hop: HopId, packet: &Packet) {
-        if self.added.is_empty() || hop.direction == Direction::Reverse {
-            return;
-        }
-        let is_of_tool = matches!(packet.owner, Owner::Tool(_));
-        self.added[hop.link].offer(self.agenda.now(), packet.size, is_of_tool);
-        for (index, tool) in self.tools.iter_mut().enumerate() {
-            let links = self.network.route_of_tool(ToolId(index)).links();
-            tool.notice(links.map(|link| self.added[link].seconds()).sum());
-        }
-    }
-
-    /// Lets a tool act, then carries out what it wants done.
-    fn measure(&mut self, tool: ToolId) {
-        let now = self.agenda.now();
-        let route = self.network.route_of_tool(tool);
-        let capacities = route.links().map(|link| {
-            let hop = &self.scenario.links[link].forward;
-            hop.lasting_rate_at(now)
-        });
-        let capacity = capacities.min().unwrap_or(Bandwidth::ZERO);
-        let links = route.links();
-        let added = links.map(|link| self.added[link].integral(now)).sum();
-        self.tools[tool.0].wake(now, capacity, added, &mut self.wishes);
-        let mut wishes = std::mem::take(&mut self.wishes);
-        for (direction, packet) in wishes.packets.drain(..) {
-            self.offer(route.entry(direction), packet);
-        }
-        for at in wishes.wakes.drain(..) {
-            self.agenda.schedule(at, Event::Measure(tool));
-        }
-        self.wishes = wishes;
     }
 
     fn deliver(&mut self, flow: FlowId, direction: Direction, packet: Packet) {

@@ -89,6 +89,11 @@ pub trait Tool: Debug + Send {
 
     /// What the measurement came to; `None` before its end, and if it failed.
     fn answer(&self) -> Option<Answer>;
+
+    /// How many answers it has told: more than one if it follows the path.
+    fn told(&self) -> u64 {
+        u64::from(self.answer().is_some())
+    }
 }
 
 /// What a tool is told beforehand.

@@ -275,10 +275,20 @@ fn number(value: f64, digits: usize) -> String {
 
 /// Each step's settling over the seeds.
 fn settle(scores: Vec<&Score>) -> String {
-    let steps = scores.first().map_or(0, |scores| scores.settle_s.len());
+    settled(
+        &scores
+            .iter()
+            .map(|scores| &scores.settle_s[..])
+            .collect::<Vec<_>>(),
+    )
+}
+
+/// Each step's settling over the runs.
+pub(super) fn settled(runs: &[&[Option<f64>]]) -> String {
+    let steps = runs.first().map_or(0, |settle_s| settle_s.len());
     let step = |index: usize| {
-        let settled = scores.iter().map(|scores| {
-            let settled = scores.settle_s.get(index).copied().flatten();
+        let settled = runs.iter().map(|settle_s| {
+            let settled = settle_s.get(index).copied().flatten();
             Some(settled.unwrap_or(f64::INFINITY))
         });
         cell(settled.collect(), 2)

@@ -1,6 +1,6 @@
 //! What tools measured, as a table.
 
-use super::summary::cell;
+use super::summary::{cell, settled};
 use imtcp_sim::result::{Measurement, RunResult};
 
 /// A row for each tool. Its measurements of all runs are counted alike.
@@ -18,6 +18,7 @@ pub(super) fn table(results: &[RunResult]) -> comfy_table::Table {
         "other KB",
         "added ms",
         "at most ms",
+        "settle s",
     ];
     let mut table = super::table(header);
     for (index, tool) in results[0].tools.iter().enumerate() {
@@ -50,7 +51,14 @@ pub(super) fn table(results: &[RunResult]) -> comfy_table::Table {
             across(|one| one.end_s.map(|_| one.other_bytes as f64 / 1e3), 1),
             across(|one| one.added_mean_ms, 3),
             across(|one| one.end_s.map(|_| one.added_max_ms), 2),
+            settled(&runs_settled(results, index)),
         ]);
     }
     table
+}
+
+/// What each run of a tool says of settling.
+fn runs_settled(results: &[RunResult], tool: usize) -> Vec<&[Option<f64>]> {
+    let runs = results.iter().map(|run| &run.tools[tool].settle_s[..]);
+    runs.collect()
 }

@@ -128,7 +128,30 @@ fn tools(csv: &mut Csv, result: &RunResult) -> Result<(), csv::Error> {
     ])?;
     for tool in &result.tools {
         for measurement in &tool.measurements {
-            csv.serialize((&tool.name, tool.kind, measurement))?;
+            csv.serialize((
+                (
+                    &tool.name,
+                    tool.kind,
+                    measurement.start_s,
+                    measurement.end_s,
+                ),
+                (
+                    measurement.value_bps,
+                    measurement.low_bps,
+                    measurement.high_bps,
+                ),
+                (measurement.truth_bps, measurement.error),
+                (
+                    measurement.packets,
+                    measurement.bytes,
+                    measurement.other_bytes,
+                ),
+                (
+                    measurement.lost_packets,
+                    measurement.added_mean_ms,
+                    measurement.added_max_ms,
+                ),
+            ))?;
         }
     }
     Ok(())

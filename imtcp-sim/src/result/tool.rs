@@ -1,13 +1,17 @@
 //! What tools measured, and what it took.
 
+use super::flow::written;
 use super::{bins, rounded, truth};
-use crate::network::{Owner, ToolId};
+use crate::network::{Direction, Owner, ToolId};
+use crate::scenario::{Scenario, Tool};
+use crate::score::{Reference, Sample, score};
 use crate::simulation::Simulation;
 use crate::statistics::median;
 use crate::tool::Measured;
 use crate::truth::Available;
 use imtcp_cc::units::{Bandwidth, Timestamp};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// A tool's outcome.
@@ -17,6 +21,11 @@ pub struct ToolResult {
     pub name: String,
     /// Which tool.
     pub kind: &'static str,
+    /// When the truth changed by design, in seconds; `settle_s` has one entry for each.
+    pub steps_s: Vec<f64>,
+    /// Seconds from each step until its answers are near the new truth and stay there; `None` where
+    /// that never happens.
+    pub settle_s: Vec<Option<f64>>,
     /// Its measurements, in order of time. The last one may not have come to its end.
     pub measurements: Vec<Measurement>,
 }
@@ -70,16 +79,69 @@ impl ToolResult {
         let settings = &simulation.scenario().tools[tool.0];
         let truth = available(simulation, tool);
         let measured = simulation.tools()[tool.0].measured();
+        let measured: Vec<Measured> = measured.collect();
+        let samples: Vec<Sample> = measured.iter().filter_map(sample).collect();
+        let steps = steps(simulation.scenario(), settings);
+        let scored = score(&samples, &reference(simulation, settings, &truth, &steps));
         Self {
             name: settings.name.clone(),
             kind: settings.kind.name(),
-            measurements: measured.map(|one| measurement(&one, &truth)).collect(),
+            steps_s: steps.iter().map(|at| rounded(at.as_secs_f64())).collect(),
+            settle_s: written(scored).settle_s,
+            measurements: measured
+                .iter()
+                .map(|one| measurement(one, &truth))
+                .collect(),
         }
     }
 
     /// The median of a value over the measurements that have it.
     pub fn median(&self, value: impl Fn(&Measurement) -> Option<f64>) -> Option<f64> {
         median(self.measurements.iter().filter_map(value).collect())
+    }
+}
+
+/// An answer as the scores see it.
+fn sample(measured: &Measured) -> Option<Sample> {
+    let (at, answer) = (measured.ended?, measured.answer?);
+    Some(Sample {
+        at,
+        available_bps: answer.value.as_bps_f64(),
+        low_bps: answer.low.as_bps_f64(),
+        high_bps: answer.high.as_bps_f64(),
+        window: at.saturating_since(measured.begun),
+    })
+}
+
+/// The instants at which links of the tool's path, or cross traffic on them, change by design.
+fn steps(scenario: &Scenario, tool: &Tool) -> Vec<Timestamp> {
+    let links = tool
+        .route
+        .links()
+        .map(|link| &scenario.links[link].forward.rate);
+    let traffic = scenario.traffic.iter().filter(|traffic| {
+        let hop = traffic.hop;
+        hop.direction == Direction::Forward && tool.route.links().any(|link| link == hop.link)
+    });
+    let rates = links.chain(traffic.map(|traffic| &traffic.source.rate));
+    let changes = rates.flat_map(|rate| rate.steps().iter().map(|step| step.at));
+    let in_life = |at: &Timestamp| *at > tool.start && *at < scenario.end();
+    let changes: BTreeSet<Timestamp> = changes.filter(in_life).collect();
+    changes.into_iter().collect()
+}
+
+fn reference(
+    simulation: &Simulation<'_>,
+    tool: &Tool,
+    truth: &Available,
+    steps: &[Timestamp],
+) -> Reference {
+    Reference {
+        truth: truth.clone(),
+        life: (tool.start, simulation.scenario().end()),
+        steps: steps.to_vec(),
+        seen_after: Duration::ZERO,
+        least_truth_bps: 0.0,
     }
 }
 

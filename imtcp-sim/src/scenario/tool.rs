@@ -30,6 +30,8 @@ pub struct Tool {
     pub times: Times,
     /// The time from the end of a measurement to the beginning of the next.
     pub pause: Duration,
+    /// Whether a measurement goes on and tells one answer after the other.
+    pub follow: bool,
     /// Whether the far end sends each probe back, in place of a receiver that tells when it came.
     pub echo: bool,
     /// The capacity that the tool is told; `None` for that of the narrowest link.
@@ -63,6 +65,18 @@ fn read(name: String, mut section: Section<'_>, links: &[Link]) -> Result<Tool, 
         Some(entry) => entry.boolean()?,
         None => kind.echoes(),
     };
+    let follow = match section.optional("follow") {
+        Some(entry) => {
+            let follow = entry.boolean()?;
+            if follow && !kind.follows() {
+                let problem = format!("a measurement of `{}` ends with its answer", kind.name());
+                let remedy = "write times = \"unbounded\" in place of `follow`";
+                return Err(entry.reject(Complaint::new(problem, remedy)));
+            }
+            follow
+        }
+        None => false,
+    };
     let capacity = match section.optional("capacity") {
         Some(entry) if !kind.needs_capacity() => {
             let problem = format!("`{}` measures without knowing the capacity", kind.name());
@@ -80,6 +94,7 @@ fn read(name: String, mut section: Section<'_>, links: &[Link]) -> Result<Tool, 
         stop,
         times,
         pause,
+        follow,
         echo,
         capacity,
     })
@@ -96,4 +111,62 @@ fn times(section: &mut Section<'_>) -> Result<Times, ScenarioError> {
         return entry.choice(&[("unbounded", Times::Unbounded)]);
     }
     Ok(Times::Count(entry.count(1..=MOST)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    const PATH: &str = "name = \"a\"\ntitle = \"a\"\nduration = \"9 s\"\n[[link]]\n\
+        name = \"bottleneck\"\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"9 KB\"\n";
+
+    #[test]
+    fn a_tool_has_its_keys_and_says_what_is_wrong_with_them() {
+        let with_tool = |keys: &str| {
+            let text = format!("{PATH}[[tool]]\nname = \"t\"\n{keys}\n");
+            Scenario::parse("tool.toml", &text, &[])
+        };
+        let keys = "kind = \"spruce\"\nstart = \"1 s\"\ntimes = \"unbounded\"\npause = \"2 s\"\n\
+                    capacity = \"9 Mbit/s\"\necho = true";
+        let tool = with_tool(keys).expect("it is right").tools.remove(0);
+        assert_eq!((tool.times, tool.echo), (Times::Unbounded, true));
+        assert_eq!(tool.capacity, Some(Bandwidth::from_mbps(9)));
+        assert_eq!((tool.pause, tool.route.last), (Duration::from_secs(2), 0));
+        for (keys, expected) in [
+            ("", "tool.t: `kind` is missing; add kind = \"pathload\""),
+            (
+                "kind = \"pathlode\"",
+                "tool.t.kind: unknown value `pathlode`; did you mean `pathload`?",
+            ),
+            (
+                "kind = \"igi\"\ntimes = 0",
+                "tool.t.times: 0 is out of range; write a whole number, 1 to 100000",
+            ),
+            (
+                "kind = \"igi\"\ntimes = \"forever\"",
+                "tool.t.times: unknown value `forever`; known: unbounded",
+            ),
+            (
+                "kind = \"pathload\"\ncapacity = \"9 Mbit/s\"",
+                "`pathload` measures without knowing the capacity; leave `capacity` out",
+            ),
+            (
+                "kind = \"pathload\"\nfollow = true",
+                "a measurement of `pathload` ends with its answer; write times = \"unbounded\" in \
+                 place of `follow`",
+            ),
+            (
+                "kind = \"igi\"\npause = \"2\"",
+                "tool.t.pause: `2` has no unit; write a number and its unit, such as \"90 ms\"",
+            ),
+            (
+                "kind = \"igi\"\nto = \"there\"",
+                "tool.t.to: unknown link `there`; known: bottleneck",
+            ),
+        ] {
+            let error = with_tool(keys).expect_err(keys).to_string();
+            assert!(error.contains(expected), "{keys}: {error}");
+        }
+    }
 }

@@ -78,6 +78,8 @@ struct Running {
     cost: Outcome,
     /// The integral of the added delay when it began.
     added_before: f64,
+    /// Answers that are written down, of a tool that follows the path.
+    told_before: u64,
 }
 
 impl Runner {
@@ -180,7 +182,7 @@ impl Runner {
         self.begun += 1;
         self.next = None;
         self.running = Some(Running {
-            tool: self.settings.kind.build(&settings),
+            tool: self.settings.kind.build(&settings, self.settings.follow),
             begun: now,
             received: Vec::new(),
             question: None,
@@ -188,6 +190,7 @@ impl Runner {
             questions: 0,
             cost: Outcome::default(),
             added_before: added,
+            told_before: 0,
         });
     }
 
@@ -195,7 +198,12 @@ impl Runner {
         let (id, measurement) = (self.id, self.begun);
         while let Some(running) = &mut self.running {
             running.ask_again(id, measurement, now, out);
-            match running.tool.step(now) {
+            let step = running.tool.step(now);
+            if self.settings.follow && running.tool.told() > running.told_before {
+                running.told_before = running.tool.told();
+                self.measured.push(running.take(now, added));
+            }
+            match step {
                 Step::Send { number, size } => {
                     running.cost.packets += 1;
                     running.cost.bytes += size.get();
@@ -214,16 +222,7 @@ impl Runner {
         let Some(mut running) = self.running.take() else {
             return;
         };
-        let seconds = now.saturating_since(running.begun).as_secs_f64();
-        if seconds > 0.0 {
-            running.cost.added_mean = (added - running.added_before) / seconds;
-        }
-        self.measured.push(Measured {
-            begun: running.begun,
-            ended: Some(now),
-            answer: running.tool.answer(),
-            cost: running.cost,
-        });
+        self.measured.push(running.take(now, added));
         let more = match self.settings.times {
             Times::Count(count) => self.begun < count,
             Times::Unbounded => true,
@@ -242,6 +241,22 @@ impl Runner {
 }
 
 impl Running {
+    /// The measurement as it is now; the next one begins.
+    fn take(&mut self, now: Timestamp, added: f64) -> Measured {
+        let mut cost = std::mem::take(&mut self.cost);
+        let seconds = now.saturating_since(self.begun).as_secs_f64();
+        if seconds > 0.0 {
+            cost.added_mean = (added - self.added_before) / seconds;
+        }
+        self.added_before = added;
+        Measured {
+            begun: std::mem::replace(&mut self.begun, now),
+            ended: Some(now),
+            answer: self.tool.answer(),
+            cost,
+        }
+    }
+
     fn ask(&mut self, id: ToolId, measurement: u32, now: Timestamp, out: &mut Wishes) {
         self.questions += 1;
         self.question = Some((self.questions, now + ASK_AGAIN));
