@@ -68,9 +68,11 @@ impl Measurement {
         Some(self.end_s? - self.start_s)
     }
 
-    /// Whether the truth is within its range.
+    /// Whether the truth is within its range. None where the tool tells no range.
     pub fn holds_truth(&self) -> Option<bool> {
-        Some((self.low_bps?..=self.high_bps?).contains(&self.truth_bps?))
+        let (low, high) = (self.low_bps?, self.high_bps?);
+        let holds = (low..=high).contains(&self.truth_bps?);
+        (low < high).then_some(holds)
     }
 }
 
