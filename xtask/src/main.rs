@@ -20,6 +20,7 @@ mod netem;
 mod public_api;
 mod quiche_tests;
 mod real_path;
+mod referee;
 mod rivals;
 mod series;
 mod soak;
@@ -64,6 +65,7 @@ enum Chore {
     #[command(hide = true)]
     DelayProbe(neighbours::ProbeArguments),
     PublicApi(public_api::Arguments),
+    Referee(referee::Arguments),
     Rivals(rivals::Arguments),
     Soak(soak::Arguments),
     Title(title::Arguments),
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         Chore::Neighbours(arguments) => neighbours::run(&arguments),
         Chore::DelayProbe(arguments) => neighbours::probe(&arguments),
         Chore::PublicApi(arguments) => public_api::run(&arguments),
+        Chore::Referee(arguments) => referee::run(&arguments),
         Chore::Rivals(arguments) => rivals::run(&arguments),
         Chore::Soak(arguments) => soak::run(&arguments),
         Chore::Title(arguments) => title::run(&arguments),

@@ -1,0 +1,165 @@
+//! Runs the simulator on the paths.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use super::Score;
+use super::reading::{Run, score};
+use crate::workspace;
+
+/// How to call the simulator, and where its files go.
+pub struct Simulator<'f> {
+    program: Option<PathBuf>,
+    folder: &'f Path,
+}
+
+#[derive(Deserialize)]
+struct Surveyed {
+    tally: Tally,
+}
+
+#[derive(Deserialize)]
+struct Tally {
+    columns: Vec<Column>,
+}
+
+#[derive(Deserialize)]
+struct Column {
+    reader: String,
+    scores: Vec<Inline>,
+}
+
+/// What the survey says of a reader on a path.
+#[derive(Clone, Copy, Deserialize)]
+struct Inline {
+    error_p50: Option<f64>,
+    error_p90: Option<f64>,
+    bias: Option<f64>,
+    valued: f64,
+    coverage: Option<f64>,
+    lag_s: Option<f64>,
+}
+
+impl<'f> Simulator<'f> {
+    pub fn new(program: Option<PathBuf>, folder: &'f Path) -> Self {
+        Self { program, folder }
+    }
+
+    /// Everybody who reads the packets of the source. The path's file is written as well.
+    pub fn inline(&self, class: &str, seed: u32) -> Result<Vec<Score>> {
+        let path = format!("{class}-{seed}");
+        let json = self.folder.join(format!("{path}-inline.json"));
+        let seeds = format!("{seed}..{seed}");
+        let mut command = self.command();
+        command.args([
+            "survey",
+            "--estimates",
+            "--observers",
+            class,
+            "--seeds",
+            &seeds,
+        ]);
+        command
+            .arg("--out")
+            .arg(self.folder)
+            .arg("--json")
+            .arg(&json);
+        // It fails where a bar of the survey is missed, which says nothing here.
+        let _ = fs::remove_file(&json);
+        call(&mut command)?;
+        let surveyed: Vec<Surveyed> = read(&json)?;
+        let Some(surveyed) = surveyed.into_iter().next() else {
+            bail!("{}: the survey has no class {class}", json.display());
+        };
+        let scores = surveyed.tally.columns.into_iter().filter_map(|column| {
+            let inline = *column.scores.first()?;
+            Some(Score {
+                path: path.clone(),
+                reader: column.reader,
+                error_p50: inline.error_p50,
+                error_p90: inline.error_p90,
+                bias: inline.bias,
+                told: inline.valued,
+                // Values without a range are given one by the survey.
+                coverage: inline.coverage,
+                lag_s: inline.lag_s,
+                extra_bps: 0.0,
+            })
+        });
+        Ok(scores.collect())
+    }
+
+    /// A tool on the path, in place of the source.
+    pub fn tool(&self, path: &str, kind: &str) -> Result<Score> {
+        let file = self.folder.join(format!("{path}.toml"));
+        let text =
+            fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
+        let tool = format!(
+            "\n[[tool]]\nname = \"referee\"\nkind = \"{kind}\"\ntimes = \"unbounded\"\n\
+             pause = \"0 s\"\n"
+        );
+        let file = self.folder.join(format!("{path}-{kind}.toml"));
+        workspace::write(&file, &(text + &tool))?;
+        let json = self.folder.join(format!("{path}-{kind}.json"));
+        let mut command = self.command();
+        command
+            .arg("run")
+            .arg(&file)
+            .args(["--set", "flow.main.count=0", "--qlog", "none"]);
+        command
+            .arg("--out")
+            .arg(self.folder.join("runs"))
+            .arg("--json")
+            .arg(&json);
+        let _ = fs::remove_file(&json);
+        call(&mut command)?;
+        let runs: Vec<Run> = read(&json)?;
+        let Some(run) = runs.first() else {
+            bail!("{}: no run is in it", json.display());
+        };
+        let scored = score(run).with_context(|| format!("scoring {}", json.display()))?;
+        Ok(Score {
+            path: path.to_owned(),
+            reader: kind.to_owned(),
+            ..scored
+        })
+    }
+
+    fn command(&self) -> Command {
+        if let Some(program) = &self.program {
+            return Command::new(program);
+        }
+        let mut command = workspace::cargo(&super::root());
+        command.args([
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "imtcp-sim",
+            "--",
+        ]);
+        command
+    }
+}
+
+/// Runs a command. Whether it has done its work, its file says.
+fn call(command: &mut Command) -> Result<()> {
+    let silent = command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let output = silent
+        .output()
+        .with_context(|| format!("starting {command:?}"))?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    match output.status.success() || complaint.contains("bars are missed") {
+        true => Ok(()),
+        false => bail!("{command:?} failed: {complaint}"),
+    }
+}
+
+fn read<T: for<'d> Deserialize<'d>>(file: &Path) -> Result<T> {
+    let text = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("understanding {}", file.display()))
+}
