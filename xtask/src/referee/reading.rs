@@ -140,14 +140,16 @@ fn lag(steps_s: &[f64], errors: &[(f64, f64)]) -> Option<f64> {
     lags.max_by(f64::total_cmp)
 }
 
-/// A quantile by the nearest rank.
+/// A quantile; between two values it is as far as its rank is.
 pub fn quantile(mut values: Vec<f64>, share: f64) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
-    let rank = (share * (values.len().checked_sub(1)? as f64)).round();
+    let rank = share * values.len().checked_sub(1)? as f64;
     #[expect(clippy::cast_possible_truncation, reason = "a rank is small")]
     #[expect(clippy::cast_sign_loss, reason = "a rank is not negative")]
-    let index = rank as usize;
-    values.get(index).copied()
+    let below = rank as usize;
+    let low = *values.get(below)?;
+    let high = values.get(below + 1).copied().unwrap_or(low);
+    Some(low + (high - low) * (rank - below as f64))
 }
 
 #[cfg(test)]
@@ -200,6 +202,14 @@ mod tests {
         );
         assert!((score.extra_bps - 500.0).abs() < 1e-9, "{score:?}");
         assert!(score.error_p90 == Some(50.0 / 160.0), "{score:?}");
+    }
+
+    #[test]
+    fn a_quantile_lies_between_its_neighbours() {
+        let values = vec![4.0, 1.0, 3.0, 2.0];
+        assert_eq!(quantile(values.clone(), 0.5), Some(2.5));
+        assert_eq!(quantile(values, 1.0), Some(4.0));
+        assert_eq!(quantile(Vec::new(), 0.5), None);
     }
 
     #[test]

@@ -17,6 +17,9 @@ pub struct Simulator<'f> {
     folder: &'f Path,
 }
 
+/// The inline readers that tell ranges.
+const TELL_RANGES: [&str; 2] = ["statistical", "classic"];
+
 #[derive(Deserialize)]
 struct Surveyed {
     tally: Tally,
@@ -77,6 +80,8 @@ impl<'f> Simulator<'f> {
         };
         let scores = surveyed.tally.columns.into_iter().filter_map(|column| {
             let inline = *column.scores.first()?;
+            // The survey gives all others a range of its own.
+            let tells_ranges = TELL_RANGES.contains(&column.reader.as_str());
             Some(Score {
                 path: path.clone(),
                 reader: column.reader,
@@ -84,8 +89,7 @@ impl<'f> Simulator<'f> {
                 error_p90: inline.error_p90,
                 bias: inline.bias,
                 told: inline.valued,
-                // Values without a range are given one by the survey.
-                coverage: inline.coverage,
+                coverage: inline.coverage.filter(|_| tells_ranges),
                 lag_s: inline.lag_s,
                 extra_bps: 0.0,
             })
