@@ -2,7 +2,7 @@
 
 use imtcp_cc::units::{Bandwidth, Timestamp};
 use imtcp_sim::network::{Direction, Discipline, FlowId, HopSettings, QueueLimit};
-use imtcp_sim::scenario::{Link, Nominal, Scenario};
+use imtcp_sim::scenario::{Link, Nominal, Scenario, Times};
 use imtcp_sim::traffic::Pattern;
 use std::fmt::Write;
 
@@ -15,10 +15,36 @@ pub fn print(scenario: &Scenario) {
     if !scenario.traffic.is_empty() {
         println!("Cross traffic\n{}\n", traffic(scenario));
     }
+    if !scenario.tools.is_empty() {
+        println!("Tools\n{}\n", tools(scenario));
+    }
     if !scenario.flows.is_empty() {
         println!("Flows\n{}\n", flows(scenario));
         println!("Nominal available bandwidth\n{}", available(scenario));
     }
+}
+
+fn tools(scenario: &Scenario) -> comfy_table::Table {
+    let mut table = super::table(["tool", "kind", "over", "from", "measurements"]);
+    for tool in &scenario.tools {
+        let links = tool
+            .route
+            .links()
+            .map(|link| scenario.links[link].name.as_str());
+        let count = match tool.times {
+            _ if tool.follow => "one that goes on".to_owned(),
+            Times::Count(count) => count.to_string(),
+            Times::Unbounded => "as many as there is time for".to_owned(),
+        };
+        table.add_row([
+            tool.name.clone(),
+            tool.kind.name().to_owned(),
+            links.collect::<Vec<_>>().join(", "),
+            format!("{} s", tool.start.as_secs_f64()),
+            count,
+        ]);
+    }
+    table
 }
 
 fn path(scenario: &Scenario) -> String {
