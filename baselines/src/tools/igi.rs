@@ -170,8 +170,8 @@ mod tests {
 
     #[test]
     fn the_formulas_by_hand() {
-        // 750 bytes at 10 Mbit/s are 600 us. Gaps of 700 us, of which two have grown to 900 us: they
-        // hold 300 us of others each. The others have shrunk to 600 us.
+        // 750 bytes at 10 Mbit/s are 600 us. Gaps of 700 us, of which two have grown to 900 us:
+        // they hold 300 us of others each. The others have shrunk to 600 us.
         let gaps = Gaps {
             left_us: vec![700; 4],
             came_us: vec![900, 600, 900, 600],
@@ -214,8 +214,8 @@ mod tests {
     #[test]
     fn beside_constant_traffic_the_train_is_a_tenth_too_fast_and_igi_misses_gaps_that_shrank() {
         // A gap of g leaves as 300 us + g / 2. It is within a tenth of g from 14/8 of 300 us on,
-        // and is 562 us then: PTR reads 10.7 Mbit/s. These are gaps of 500 and of 600 us; IGI counts
-        // the 300 us of others in the latter alone, 62 % of all: 20 (1 - 0.62 * 300 / 562).
+        // and is 562 us then: PTR reads 10.7 Mbit/s. These are gaps of 500 and of 600 us; IGI
+        // counts the 300 us of others in the latter alone, 62 % of all: 20 (1 - 0.62 * 300 / 562).
         for (reading, expected) in [(Reading::Ptr, 10.7), (Reading::Igi, 13.3)] {
             let capacity = Bandwidth::from_mbps(20);
             let mut link = Link::new(20.0).with_cross_traffic(10.0, 250);

@@ -2,9 +2,9 @@
 //!
 //! | Name | Tells | Source |
 //! |---|---|---|
-//! | `pathload` | a range: rates below it fit, rates above it do not | Jain and Dovrolis, 2002 and 2003 |
+//! | `pathload` | a range: rates below it fit, above it they do not | Jain and Dovrolis, 2003 |
 //! | `igi` | capacity less what the gaps of a train hold of others | Hu and Steenkiste, 2003 |
-//! | `ptr` | the rate of a train that is as fast as it can be without a queue | Hu and Steenkiste, 2003 |
+//! | `ptr` | the rate of the fastest train that makes no queue | Hu and Steenkiste, 2003 |
 //! | `spruce` | capacity less what entered between the packets of pairs | Strauss et al., 2003 |
 //! | `pathchirp` | the rate at which delays within a chirp begin to grow | Ribeiro et al., 2003 |
 //!

@@ -5,8 +5,8 @@ use crate::result::{EstimatePoint, FlowResult, RunResult};
 use std::path::{Path, PathBuf};
 
 /// Writes `<scenario>-seed<N>-truth.csv`, and `...-<flow>-estimates.csv` and `...-<flow>-state.csv`
-/// for every flow, and `...-<flow>-observed.csv` for those that were watched. Where there are tools,
-/// `...-tools.csv` has their measurements.
+/// for every flow, and `...-<flow>-observed.csv` for those that were watched. Where there are
+/// tools, `...-tools.csv` has their measurements.
 ///
 /// # Errors
 /// A file cannot be written.

@@ -14,10 +14,10 @@ use simulator::Simulator;
 
 /// Scores whoever tells a number on twelve paths with a source that is slower than the path.
 ///
-/// This project's estimators, the delivery rate, BBRv2 and the estimators of the literature read the
-/// source's own packets. Tools measure the same path without the source, one measurement after the
-/// other. The paths are the first three of four classes of the estimate survey whose flow is such a
-/// source, by seed. It takes some minutes.
+/// This project's estimators, the delivery rate, BBRv2 and the estimators of the literature read
+/// the source's own packets. Tools measure the same path without the source, one measurement after
+/// the other. The paths are the first three of four classes of the estimate survey whose flow is
+/// such a source, by seed. It takes some minutes.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Folder for the paths, for what was read there, and for referee.csv with every path.
