@@ -173,8 +173,8 @@ impl Config {
         self.window
     }
 
-    /// What every connection wants of its path from its start; [`crate::promise::Promise::set_mode`]
-    /// changes it while the connection runs. [`Mode::Standard`] unless set.
+    /// What every connection wants of its path from its start. It changes while the connection runs
+    /// by [`crate::promise::Promise::set_mode`]. [`Mode::Standard`] unless set.
     pub fn mode(&self) -> Mode {
         self.mode
     }

@@ -20,6 +20,13 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
     }
 }
 
+/// Jain's index: 1 if all have the same, 1 / n if one has everything.
+pub fn jain(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let add = |(n, sum, squares), value| (n + 1.0, sum + value, squares + value * value);
+    let (n, sum, squares): (f64, f64, f64) = values.fold((0.0, 0.0, 0.0), add);
+    (squares > 0.0).then(|| sum * sum / (n * squares))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,5 +41,12 @@ mod tests {
         assert_eq!(median(vec![4.0, 1.0, 3.0]), Some(3.0));
         assert_eq!(median(vec![4.0, 1.0, 3.0, 2.0]), Some(2.5));
         assert_eq!(median(Vec::new()), None);
+    }
+
+    #[test]
+    fn jains_index_is_one_if_all_have_the_same() {
+        assert_eq!(jain([3.0; 10].into_iter()), Some(1.0));
+        assert_eq!(jain([8.0, 0.0, 0.0, 0.0].into_iter()), Some(0.25));
+        assert_eq!(jain([0.0; 2].into_iter()), None);
     }
 }

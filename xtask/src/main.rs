@@ -11,6 +11,7 @@ mod demo_video;
 mod determinism;
 mod doctor;
 mod downstream;
+mod figures;
 mod fleet_test;
 mod fuzz;
 mod harm;
@@ -54,6 +55,7 @@ enum Chore {
     #[command(hide = true)]
     PathEmulator(real_path::EmulatorArguments),
     Determinism(determinism::Arguments),
+    Figures(figures::Arguments),
     FleetTest(fleet_test::Arguments),
     Fuzz(fuzz::Arguments),
     Harm(harm::Arguments),
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Chore::RealPath(arguments) => real_path::run(&arguments),
         Chore::PathEmulator(arguments) => real_path::emulate(&arguments),
         Chore::Determinism(arguments) => determinism::run(&arguments),
+        Chore::Figures(arguments) => figures::run(&arguments),
         Chore::FleetTest(arguments) => fleet_test::run(&arguments),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Harm(arguments) => harm::run(&arguments),

@@ -181,8 +181,8 @@ impl Promise {
         requirement_from_words(self.shared.mailbox.read()?)
     }
 
-    /// Sets what the connection wants of its path, from the next acknowledgement on. While a rate is
-    /// required, the mode rests; it comes back when the requirement is withdrawn.
+    /// Sets what the connection wants of its path, from the next acknowledgement on. While a rate
+    /// is required, the mode rests; it comes back when the requirement is withdrawn.
     ///
     /// # Errors
     /// The mode's parameter is out of its range. The mode before stays.

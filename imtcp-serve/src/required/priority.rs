@@ -1,5 +1,5 @@
-//! HTTP priorities (RFC 9218): the urgency of background tasks, and the parameter `r`, the rate above
-//! which a client has no use for more, as drafted in draft-chatzis-httpbis-required-rate-00.
+//! HTTP priorities (RFC 9218): the urgency of background tasks, and the parameter `r`, the rate
+//! above which a client has no use for more (draft-chatzis-httpbis-required-rate-00).
 //!
 //! The draft is young. Its unit is taken to be that of CMCD, kbit/s, and [`BITS`] is the place to
 //! change if it becomes another.

@@ -2,13 +2,16 @@
 
 mod bulk;
 mod datagrams;
+mod pages;
 mod periodic;
 mod player;
 
+use crate::random::Random;
 use crate::scenario::Application;
 use bulk::Bulk;
 use datagrams::Datagrams;
 use imtcp_cc::units::Timestamp;
+use pages::Pages;
 use periodic::Periodic;
 use player::Player;
 
@@ -34,11 +37,13 @@ enum Kind {
     Bulk(Bulk),
     Periodic(Periodic),
     Player(Player),
+    Pages(Pages),
     Datagrams(Datagrams),
 }
 
 impl Driver {
-    pub(crate) fn new(application: Application) -> Self {
+    /// What it draws comes from `random`.
+    pub(crate) fn new(application: Application, random: Random) -> Self {
         Self(match application {
             Application::Bulk { size, send_buffer } => Kind::Bulk(Bulk::new(size, send_buffer)),
             Application::Periodic {
@@ -52,6 +57,7 @@ impl Driver {
                 period,
                 buffer,
             } => Kind::Player(Player::new(rate, period, buffer)),
+            Application::Pages(settings) => Kind::Pages(Pages::new(settings, random)),
             Application::Datagrams { rate, size, period } => {
                 Kind::Datagrams(Datagrams::new(rate, size, period))
             }
@@ -69,6 +75,7 @@ impl Driver {
             Kind::Bulk(bulk) => bulk.drive(connection, progress),
             Kind::Periodic(periodic) => periodic.drive(now, connection),
             Kind::Player(player) => player.drive(now, connection, progress),
+            Kind::Pages(pages) => pages.drive(now, connection, progress),
             Kind::Datagrams(datagrams) => datagrams.drive(now, connection),
         }
     }
@@ -79,6 +86,7 @@ impl Driver {
             Kind::Bulk(_) => None,
             Kind::Periodic(periodic) => periodic.next(),
             Kind::Player(player) => player.next(),
+            Kind::Pages(pages) => pages.next(),
             Kind::Datagrams(datagrams) => datagrams.next(),
         }
     }
@@ -90,6 +98,7 @@ impl Driver {
             Kind::Bulk(bulk) => bulk.made(),
             Kind::Periodic(periodic) => periodic.made(),
             Kind::Player(player) => player.made(),
+            Kind::Pages(pages) => pages.made(),
             Kind::Datagrams(datagrams) => datagrams.made(),
         }
     }
@@ -98,6 +107,7 @@ impl Driver {
     pub(crate) fn bursts(&self) -> &[(Timestamp, u64)] {
         match &self.0 {
             Kind::Periodic(periodic) => periodic.bursts(),
+            Kind::Pages(pages) => pages.bursts(),
             Kind::Bulk(_) | Kind::Player(_) | Kind::Datagrams(_) => &[],
         }
     }
@@ -106,7 +116,7 @@ impl Driver {
     pub(crate) fn size(&self) -> Option<u64> {
         match &self.0 {
             Kind::Bulk(bulk) => bulk.size(),
-            Kind::Periodic(_) | Kind::Player(_) | Kind::Datagrams(_) => None,
+            Kind::Periodic(_) | Kind::Player(_) | Kind::Pages(_) | Kind::Datagrams(_) => None,
         }
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn table(results: &[RunResult]) -> comfy_table::Table {
             across(|one| Some(one.error?.abs() * 100.0), 1),
             across(|one| Some(one.error? * 100.0), 1),
             share(Measurement::holds_truth),
-            across(Measurement::seconds, 2),
+            across(|measured| measured.took_s, 2),
             across(|one| one.end_s.map(|_| one.bytes as f64 / 1e3), 1),
             across(|one| one.end_s.map(|_| one.other_bytes as f64 / 1e3), 1),
             across(|one| one.added_mean_ms, 3),

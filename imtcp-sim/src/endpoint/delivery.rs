@@ -43,17 +43,16 @@ impl Delivery {
         Some(later.checked_sub(1).map_or(0, |last| course[last].1))
     }
 
-    /// The quantile `at` (0 to 1) of the seconds from making a burst until all of it was read, by
-    /// nearest rank. Each burst comes with the bytes of all bursts up to it. What was not read is
-    /// left out.
-    pub(super) fn delay_quantile(&self, bursts: &[(Timestamp, u64)], at: f64) -> Option<f64> {
+    /// The seconds from making each burst until all of it was read, ascending. Each burst comes
+    /// with the bytes of all bursts up to it. What was not read is left out.
+    pub(super) fn delays(&self, bursts: &[(Timestamp, u64)]) -> Vec<f64> {
         let delay = |(made, bytes): &(Timestamp, u64)| {
             let read = self.time_of(*bytes)?;
             Some(read.saturating_since(*made).as_secs_f64())
         };
         let mut delays: Vec<f64> = bursts.iter().filter_map(delay).collect();
         delays.sort_unstable_by(f64::total_cmp);
-        quantile_of_sorted(&delays, at)
+        delays
     }
 
     /// When this many bytes had been read; `None` if that has not come, or where the course was not

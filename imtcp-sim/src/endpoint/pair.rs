@@ -65,6 +65,8 @@ impl Pair {
             .map_err(|error| PairError::of(flow, Stack::Quiche, error))?;
         let random =
             |side: &str| Random::for_component(seed, &format!("host.{}.{side}", flow.name));
+        let application = format!("flow.{}.application", flow.name);
+        let application = Random::for_component(seed, &application);
         Ok(Self {
             id,
             server_config,
@@ -75,9 +77,11 @@ impl Pair {
             client: None,
             client_host: Host::new(flow.receiver.host, random("client")),
             paced_by_caller: flow.controller == Controller::Bbr2,
-            application: Driver::new(flow.application),
+            application: Driver::new(flow.application, application),
             delivery: match (flow.imtcp.promise(), flow.application) {
-                (Some(_), _) | (_, Application::Periodic { .. }) => Delivery::with_course(),
+                (Some(_), _) | (_, Application::Periodic { .. } | Application::Pages(_)) => {
+                    Delivery::with_course()
+                }
                 _ => Delivery::default(),
             },
             tap,
@@ -364,10 +368,10 @@ impl Pair {
         }
     }
 
-    /// The quantile `at` (0 to 1) of the seconds from making a burst until the client had read all
-    /// of it; `None` where the application makes none, or none has come.
-    pub fn burst_delay(&self, at: f64) -> Option<f64> {
-        self.delivery.delay_quantile(self.application.bursts(), at)
+    /// The seconds from making each burst until the client had read all of it, ascending; bursts
+    /// that have not come are left out.
+    pub fn burst_delays(&self) -> Vec<f64> {
+        self.delivery.delays(self.application.bursts())
     }
 
     /// When one side needs service: its connection, or its application.

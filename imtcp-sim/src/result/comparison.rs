@@ -1,9 +1,9 @@
 //! The columns of a sweep: a value of each run, and what the runs of a cell come to.
 
-use super::{FlowResult, RivalShare, RunResult};
+use super::{FlowResult, RivalShare, RunResult, learnt};
 use crate::scenario::{Baseline, Column, Sweep, Value};
 use crate::score::{Crossings, Reading, crossings, found, shares_of_truth};
-use crate::statistics::{median, quantile_of_sorted};
+use crate::statistics::{jain, median, quantile_of_sorted};
 use std::time::Duration;
 
 /// One run of one cell.
@@ -191,13 +191,6 @@ fn of_rivals(
     Some(of(rivals.filter_map(share).collect())? * 100.0)
 }
 
-/// Jain's index: 1 if all have the same, 1 / n if one has everything.
-fn jain(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let add = |(n, sum, squares), value| (n + 1.0, sum + value, squares + value * value);
-    let (n, sum, squares): (f64, f64, f64) = values.fold((0.0, 0.0, 0.0), add);
-    (squares > 0.0).then(|| sum * sum / (n * squares))
-}
-
 fn mean_of(values: Vec<f64>) -> Option<f64> {
     mean(values.into_iter())
 }
@@ -216,25 +209,8 @@ fn overshoot_p95(flow: &FlowResult) -> Option<f64> {
     Some((quantile_of_sorted(&ratios, 0.95)? - 1.0) * 100.0)
 }
 
-/// The estimates of a flow that measures. Of other flows, what quiche says of the path.
 fn readings(flow: &FlowResult) -> Vec<Reading> {
-    if flow.estimates.is_empty() {
-        let told = flow.snapshots.iter().filter_map(|snapshot| {
-            Some(Reading {
-                at: snapshot.at,
-                rate_bps: snapshot.told_bps.filter(|bps| *bps > 0)? as f64,
-            })
-        });
-        return told.collect();
-    }
-    let estimates = flow.estimates.iter();
-    let reading = |estimate: &super::EstimatePoint| Reading {
-        at: imtcp_cc::units::Timestamp::from_origin(std::time::Duration::from_secs_f64(
-            estimate.t_s,
-        )),
-        rate_bps: estimate.available_bps as f64,
-    };
-    estimates.map(reading).collect()
+    learnt::readings(&flow.estimates, &flow.snapshots)
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -245,16 +221,4 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 fn sum(values: impl Iterator<Item = f64>) -> Option<f64> {
     let values: Vec<f64> = values.collect();
     (!values.is_empty()).then(|| values.iter().sum())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn jains_index_is_one_if_all_have_the_same() {
-        assert_eq!(jain([3.0; 10].into_iter()), Some(1.0));
-        assert_eq!(jain([8.0, 0.0, 0.0, 0.0].into_iter()), Some(0.25));
-        assert_eq!(jain([0.0; 2].into_iter()), None);
-    }
 }

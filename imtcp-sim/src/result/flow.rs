@@ -1,15 +1,18 @@
 //! What a flow achieved and what it learnt.
 
+use super::learnt::{Flagged, Pauses, Read};
 use super::measuring::Measuring;
 use super::observed::{self, Observed};
 use super::promise::PromiseResult;
-use super::{rounded, truth};
+use super::{learnt, rounded, truth, usage};
 use crate::endpoint::{Pair, Said};
 use crate::network::FlowId;
 use crate::record::Snapshot;
 use crate::scenario::Nominal;
 use crate::score::{Floor, LEAST_SHARE, Reference, Sample, Score, score};
 use crate::simulation::Simulation;
+use crate::statistics::quantile_of_sorted;
+use crate::survey::estimate;
 use imtcp_cc::EstimatorKind;
 use imtcp_cc::event::Event;
 use imtcp_cc::units::Timestamp;
@@ -47,6 +50,19 @@ pub struct FlowResult {
     pub score_classic: Score,
     /// When the truth changed by design, in seconds; `settle_s` has one entry for each.
     pub steps_s: Vec<f64>,
+    /// The default estimator read at every tenth of a second, and held against the truth of the
+    /// second around: the scoring of `imtcp-sim survey --estimates`. Nothing where there is no
+    /// estimate.
+    pub grid: Option<estimate::Score>,
+    /// What its readings of the path come to; nothing where there is none.
+    pub read: Option<Read>,
+    /// The share of the default estimator's series that has each flag.
+    pub flagged: Flagged,
+    /// The times between what the default estimator says; nothing where it said nothing.
+    pub pauses: Option<Pauses>,
+    /// What the flow carried of what its path left for it, over its life: on the link of which it
+    /// left least.
+    pub share_of_left: Option<f64>,
     /// What the measuring did; nothing for controllers that do not measure.
     pub measuring: Option<Measuring>,
     /// What became of what its application requires; nothing where it requires nothing.
@@ -133,6 +149,8 @@ impl FlowResult {
             series(&events, EstimatorKind::Classic),
         );
         let steps = reference.steps.iter();
+        let estimates: Vec<EstimatePoint> = statistical.iter().map(point).collect();
+        let snapshots = simulation.record().of(flow.0).to_vec();
         Self {
             name: settings.name.clone(),
             group: settings.group.clone(),
@@ -145,9 +163,17 @@ impl FlowResult {
             rtt_ms: round_trips(pair),
             score: written(score(&samples(&statistical), &reference)),
             score_classic: written(score(&samples(&classic), &reference)),
-            estimates: statistical.iter().map(point).collect(),
             estimates_classic: classic.iter().map(point).collect(),
             steps_s: steps.map(|at| rounded(at.as_secs_f64())).collect(),
+            grid: learnt::grid(simulation, flow, &events, &reference),
+            read: match learnt::measures(&events) {
+                true => Read::of(&estimates, &[], &reference),
+                false => Read::of(&[], &snapshots, &reference),
+            },
+            estimates,
+            flagged: Flagged::of(&statistical),
+            pauses: Pauses::of(&events, &reference, round_trips(pair)),
+            share_of_left: usage::share_of_left(simulation, flow, reference.life),
             measuring: Measuring::of(&events),
             promise: PromiseResult::of(simulation, flow, &events),
             observed: observed::of(simulation.record().observed(flow.0), &events, &reference),
@@ -156,10 +182,11 @@ impl FlowResult {
                 .delivery()
                 .completed
                 .map(|at| rounded(at.as_secs_f64())),
-            burst_delay_p95_ms: pair.burst_delay(0.95).map(|delay| rounded(delay * 1e3)),
+            burst_delay_p95_ms: quantile_of_sorted(&pair.burst_delays(), 0.95)
+                .map(|delay| rounded(delay * 1e3)),
             ended: ended(pair, settings.stop),
             reference,
-            snapshots: simulation.record().of(flow.0).to_vec(),
+            snapshots,
             events,
         }
     }
@@ -232,7 +259,7 @@ fn ended(pair: &Pair, stop: Option<Timestamp>) -> Option<String> {
 }
 
 /// An estimate with its time in virtual time.
-type Timed = (Timestamp, imtcp_cc::Estimate);
+pub(super) type Timed = (Timestamp, imtcp_cc::Estimate);
 
 fn series(events: &[Said], wanted: EstimatorKind) -> Vec<Timed> {
     let estimate = |said: &Said| match said.event {

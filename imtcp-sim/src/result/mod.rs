@@ -3,6 +3,8 @@
 
 mod comparison;
 mod flow;
+mod group;
+mod learnt;
 mod measuring;
 mod observed;
 mod promise;
@@ -10,9 +12,12 @@ mod rivals;
 mod sweep;
 mod tool;
 mod truth;
+mod usage;
 
 pub use comparison::{Compared, ComparedCell, ComparedRun};
 pub use flow::{EstimatePoint, FlowResult, RoundTrips};
+pub use group::{Group, Times};
+pub use learnt::{Flagged, Pauses, Read};
 pub use measuring::{Measuring, Waits};
 pub use observed::{Observed, ReadingPoint};
 pub use promise::{BesideRivals, PromiseResult, Reported, SlotPoint, Slots};
@@ -21,9 +26,11 @@ pub use sweep::{SweepRow, SweepRun};
 pub use tool::{Measurement, ToolResult};
 pub use truth::{TruthRow, available_on};
 pub(crate) use truth::{bins, capacity, forward, users};
+pub use usage::LinkUse;
 
 use crate::network::{Counters, Direction, FlowId, HopId, ToolId};
 use crate::simulation::Simulation;
+use crate::statistics::jain;
 use serde::Serialize;
 
 /// One run: a scenario with a seed.
@@ -42,6 +49,12 @@ pub struct RunResult {
     /// The tools, in the scenario's order; nothing where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolResult>,
+    /// Jain's index of the goodput of all flows, 0 to 1.
+    pub jain: Option<f64>,
+    /// Flows that are alike, together; one that is like no other is a group by itself.
+    pub groups: Vec<Group>,
+    /// How full the links were.
+    pub usage: Vec<LinkUse>,
     /// How long forward cross traffic took across the links that carry some.
     pub cross_delays: Vec<CrossDelay>,
     /// What became of the packets on each link.
@@ -78,17 +91,21 @@ impl RunResult {
     pub fn of(simulation: &Simulation<'_>) -> Self {
         let scenario = simulation.scenario();
         let flows = 0..scenario.flows.len();
+        let flows: Vec<FlowResult> = flows
+            .map(|flow| FlowResult::of(simulation, FlowId(flow)))
+            .collect();
         Self {
             scenario: scenario.name.clone(),
             seed: simulation.seed(),
             sim_seconds: scenario.duration.as_secs_f64(),
             truth: truth::rows(simulation),
-            flows: flows
-                .map(|flow| FlowResult::of(simulation, FlowId(flow)))
-                .collect(),
             tools: (0..scenario.tools.len())
                 .map(|tool| ToolResult::of(simulation, ToolId(tool)))
                 .collect(),
+            jain: jain(flows.iter().map(|flow| flow.goodput_bps as f64)).map(rounded),
+            groups: Group::of(simulation, &flows),
+            usage: LinkUse::of(simulation),
+            flows,
             cross_delays: cross_delays(simulation),
             links: links(simulation),
         }

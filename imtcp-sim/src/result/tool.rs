@@ -37,6 +37,8 @@ pub struct Measurement {
     pub start_s: f64,
     /// When it ended. None if the run ended first.
     pub end_s: Option<f64>,
+    /// How long it took, in seconds. None if the run ended first.
+    pub took_s: Option<f64>,
     /// What it says is available. None if it says nothing.
     pub value_bps: Option<u64>,
     /// The lower end of its range; the value, where the tool tells no range.
@@ -63,11 +65,6 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// How long it took, in seconds.
-    pub fn seconds(&self) -> Option<f64> {
-        Some(self.end_s? - self.start_s)
-    }
-
     /// Whether the truth is within its range. None where the tool tells no range.
     pub fn holds_truth(&self) -> Option<bool> {
         let (low, high) = (self.low_bps?, self.high_bps?);
@@ -172,6 +169,9 @@ fn measurement(measured: &Measured, truth: &Available) -> Measurement {
     Measurement {
         start_s: seconds(measured.begun),
         end_s: measured.ended.map(seconds),
+        took_s: measured
+            .ended
+            .map(|end| rounded(end.saturating_since(measured.begun).as_secs_f64())),
         value_bps: measured.answer.map(|answer| bps(answer.value)),
         low_bps: measured.answer.map(|answer| bps(answer.low)),
         high_bps: measured.answer.map(|answer| bps(answer.high)),

@@ -41,6 +41,8 @@ pub enum Application {
         /// The most that is fetched and not watched, in time of watching; at least a chunk.
         buffer: Duration,
     },
+    /// Pages that somebody loads, one after the other.
+    Pages(PageSettings),
     /// QUIC DATAGRAM frames, evenly spaced or in bursts, never sent again.
     Datagrams {
         /// Mean rate.
@@ -50,6 +52,40 @@ pub enum Application {
         /// From one burst to the next; none for even spacing.
         period: Option<Duration>,
     },
+}
+
+/// Pages, and the time between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageSettings {
+    /// How long a page is read before the next one is asked for, on average.
+    pub think: Duration,
+    /// Objects of a page.
+    pub objects: u32,
+    /// Mean size of an object.
+    pub object: Bytes,
+    /// Pareto shape of the sizes of objects.
+    pub shape: Shape,
+}
+
+/// A Pareto distribution's shape, above 1, in whole thousandths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    thousandths: u32,
+}
+
+impl Shape {
+    /// The nearest one. What is not above 1 becomes the least that is.
+    pub fn of(shape: f64) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "bounded before")]
+        #[expect(clippy::cast_sign_loss, reason = "bounded before")]
+        let thousandths = libm::round(shape.clamp(1.001, 1000.0) * 1e3) as u32;
+        Self { thousandths }
+    }
+
+    /// As a number.
+    pub fn value(self) -> f64 {
+        f64::from(self.thousandths) / 1e3
+    }
 }
 
 /// Larger frames among others: those that do not build on the frames before them.
@@ -106,6 +142,11 @@ impl fmt::Display for Application {
                 f,
                 "{rate} of video, fetched in chunks of {period:?} up to {buffer:?} ahead"
             ),
+            Self::Pages(pages) => write!(
+                f,
+                "pages of {} x {}, each read for {:?} on average",
+                pages.objects, pages.object, pages.think
+            ),
             Self::Datagrams { rate, size, period } => {
                 write!(f, "{rate} of datagrams")?;
                 if let Some(size) = size {
@@ -126,6 +167,7 @@ enum Kind {
     Frames,
     Chunks,
     Player,
+    Pages,
     Datagrams,
 }
 
@@ -134,6 +176,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("frames", Kind::Frames),
     ("chunks", Kind::Chunks),
     ("player", Kind::Player),
+    ("pages", Kind::Pages),
     ("datagrams", Kind::Datagrams),
 ];
 
@@ -192,6 +235,7 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
                 buffer,
             }
         }
+        Kind::Pages => Application::Pages(pages(&mut section)?),
         Kind::Datagrams => Application::Datagrams {
             rate: rate(&mut section)?,
             size: bytes(&mut section, "size")?,
@@ -204,6 +248,22 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
     };
     section.finish()?;
     Ok(application)
+}
+
+/// The paper's pages are the default ([IM] 4.3: eight objects of 12 KB on average, shape 1.2).
+fn pages(section: &mut Section<'_>) -> Result<PageSettings, ScenarioError> {
+    let think = section.required("think", "\"2 s\"")?;
+    let objects = section.optional("objects");
+    let object = section.optional("object");
+    let shape = section.optional("shape");
+    Ok(PageSettings {
+        think: think.quantity(quantity::span_above_zero)?,
+        objects: objects.map_or(Ok(8), |entry| entry.count(1..=10_000))?,
+        object: object.map_or(Ok(Bytes::new(12_000)), |entry| {
+            entry.quantity(quantity::size)
+        })?,
+        shape: Shape::of(shape.map_or(Ok(1.2), |entry| entry.number(1.01..=100.0))?),
+    })
 }
 
 /// `keyframes = { every = 60, times = 5 }`.

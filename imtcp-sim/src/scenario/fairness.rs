@@ -111,6 +111,11 @@ fn wanted(scenario: &Scenario, id: FlowId) -> f64 {
         }),
         // The player takes all that it gets until its buffer is full.
         Application::Player { .. } => f64::INFINITY,
+        // So much on an empty path, where pages take no time.
+        Application::Pages(pages) => {
+            let page = pages.object.as_bits_f64() * f64::from(pages.objects);
+            page / pages.think.as_secs_f64()
+        }
         Application::Periodic { rate, .. } | Application::Datagrams { rate, .. } => {
             rate.as_bps_f64()
         }

@@ -26,7 +26,7 @@ mod sweep;
 mod tool;
 mod traffic;
 
-pub use application::{Application, Keyframes, Pause};
+pub use application::{Application, Keyframes, PageSettings, Pause, Shape};
 pub use column::{Column, Value};
 pub use description::Description;
 pub use error::ScenarioError;

@@ -21,7 +21,7 @@ use serde::Serialize;
 use std::time::Duration;
 
 /// What the scores leave out at the beginning of a flow.
-const START: Duration = Duration::from_secs(2);
+pub(crate) const START: Duration = Duration::from_secs(2);
 /// The longest part of the settling after a step that the scores leave out.
 const LONGEST_PARDON: Duration = Duration::from_secs(1);
 

@@ -15,6 +15,7 @@ mod truth;
 
 pub use grid::{Instant, Reading, STEP};
 pub use measures::{Measure, percent};
+pub(crate) use run::scored;
 pub use run::{Read, Reader, Surveyed, run};
 pub use score::{Score, score};
 pub use tally::{Column, Tally};

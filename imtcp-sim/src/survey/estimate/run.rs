@@ -3,6 +3,7 @@
 use super::super::compare::Failure;
 use super::super::path::{Facts, Path};
 use super::grid::{Instant, Reading, Says, oracle, read};
+use super::score::{Score, score};
 use super::truth::Truth;
 use crate::endpoint::Said;
 use crate::network::FlowId;
@@ -178,23 +179,7 @@ impl Observed {
     }
 
     fn said_by(&self, wanted: EstimatorKind) -> Vec<Says> {
-        let says = |said: &Said| match said.event {
-            Event::EstimateUpdated {
-                estimator,
-                estimate,
-            } if estimator == wanted => {
-                let reading = Reading {
-                    value_bps: estimate.available.as_bps_f64(),
-                    interval_bps: Some([estimate.low, estimate.high].map(|it| it.as_bps_f64())),
-                    made_s: said.virtual_time(estimate.at).as_secs_f64(),
-                    lower_bound: estimate.flags.lower_bound,
-                };
-                Some((said.now, Some(reading)))
-            }
-            Event::EstimateWithdrawn { estimator } if estimator == wanted => Some((said.now, None)),
-            _ => None,
-        };
-        self.said.iter().filter_map(says).collect()
+        said_by(&self.said, wanted)
     }
 
     fn observed(&self, wanted: Observer) -> Vec<Says> {
@@ -230,4 +215,42 @@ impl Observed {
         };
         self.snapshots.iter().map(says).collect()
     }
+}
+
+/// What an estimator says from each instant on.
+fn said_by(said: &[Said], wanted: EstimatorKind) -> Vec<Says> {
+    let says = |said: &Said| match said.event {
+        Event::EstimateUpdated {
+            estimator,
+            estimate,
+        } if estimator == wanted => {
+            let reading = Reading {
+                value_bps: estimate.available.as_bps_f64(),
+                interval_bps: Some([estimate.low, estimate.high].map(|it| it.as_bps_f64())),
+                made_s: said.virtual_time(estimate.at).as_secs_f64(),
+                lower_bound: estimate.flags.lower_bound,
+            };
+            Some((said.now, Some(reading)))
+        }
+        Event::EstimateWithdrawn { estimator } if estimator == wanted => Some((said.now, None)),
+        _ => None,
+    };
+    said.iter().filter_map(says).collect()
+}
+
+/// How good the default estimator of a flow was, from the flow's start to its end, where nobody
+/// drew the path. `steps` are those of the truth, as they happen on the links.
+pub(crate) fn scored(
+    simulation: &Simulation<'_>,
+    flow: FlowId,
+    said: &[Said],
+    life: (Timestamp, Timestamp),
+    steps: &[Timestamp],
+) -> Score {
+    let truth = Truth::of(simulation, flow);
+    let seen_after = truth.seen_after();
+    let changes = steps.iter().map(|step| (*step + seen_after).as_secs_f64());
+    let says = said_by(said, EstimatorKind::Statistical);
+    let instants = read(&says, &truth, life);
+    score(&instants, [0.0; 2], &changes.collect::<Vec<_>>())
 }

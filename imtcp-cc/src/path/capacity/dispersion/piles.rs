@@ -155,8 +155,8 @@ impl Piles {
 }
 
 /// Whether a pile is more than chance. The other dispersions around it, spread evenly over the
-/// logarithms of their lengths, bring so many together over the width of a pile; their number varies
-/// like that of a Poisson process.
+/// logarithms of their lengths, bring so many together over the width of a pile. Their number
+/// varies like that of a Poisson process.
 fn stands_out(sorted: &[f64], pile: &Range<usize>) -> bool {
     let least = sorted[pile.start];
     let from = sorted.partition_point(|other| *other < least / AROUND);

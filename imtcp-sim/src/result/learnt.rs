@@ -1,0 +1,169 @@
+//! How what a flow learnt of its path would have served an application.
+
+use super::flow::{EstimatePoint, RoundTrips, Timed};
+use super::rounded;
+use crate::endpoint::Said;
+use crate::network::FlowId;
+use crate::record::Snapshot;
+use crate::score::{Reading, Reference, START, found, shares_of_truth};
+use crate::simulation::Simulation;
+use crate::statistics::{median, quantile_of_sorted};
+use crate::survey::estimate;
+use imtcp_cc::EstimatorKind;
+use imtcp_cc::event::Event;
+use imtcp_cc::units::Timestamp;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// For each flag that an estimate had the share of the estimates that had it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Flagged(pub BTreeMap<&'static str, f64>);
+
+/// Quantiles of the times between what an estimator said, lower bounds included, in round trips of
+/// the median length. The flow's first 2 s are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Pauses {
+    /// The median.
+    pub p50_rtts: f64,
+    /// The 95th percentile.
+    pub p95_rtts: f64,
+    /// The longest, up to the flow's end.
+    pub longest_rtts: f64,
+}
+
+/// What a flow's readings of its path come to: the estimates of a flow that measures, or else what
+/// quiche says of the path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Read {
+    /// The median, in bit/s.
+    pub median_bps: u64,
+    /// The highest, in bit/s.
+    pub highest_bps: u64,
+    /// The median of reading / truth.
+    pub of_truth: Option<f64>,
+    /// Seconds from the start and from each step until all readings are within 20 % of the truth's
+    /// mean, and stay there until the next step; null for never.
+    pub found_s: Vec<Option<f64>>,
+}
+
+impl Read {
+    pub(super) fn of(
+        estimates: &[EstimatePoint],
+        snapshots: &[Snapshot],
+        reference: &Reference,
+    ) -> Option<Self> {
+        let readings = readings(estimates, snapshots);
+        let mut rates: Vec<f64> = readings.iter().map(|reading| reading.rate_bps).collect();
+        rates.sort_unstable_by(f64::total_cmp);
+        let bps = |rate: f64| imtcp_cc::units::Bandwidth::from_bps_f64(rate).as_bps();
+        let found = found(&readings, reference).into_iter();
+        Some(Self {
+            highest_bps: bps(*rates.last()?),
+            median_bps: bps(median(rates)?),
+            of_truth: median(shares_of_truth(&readings, reference)).map(rounded),
+            found_s: found
+                .map(|it| it.map(|it| rounded(it.as_secs_f64())))
+                .collect(),
+        })
+    }
+}
+
+/// The estimates of a flow that measures. Of other flows, what quiche says of the path.
+pub(super) fn readings(estimates: &[EstimatePoint], snapshots: &[Snapshot]) -> Vec<Reading> {
+    if estimates.is_empty() {
+        let told = snapshots.iter().filter_map(|snapshot| {
+            Some(Reading {
+                at: snapshot.at,
+                rate_bps: snapshot.told_bps.filter(|bps| *bps > 0)? as f64,
+            })
+        });
+        return told.collect();
+    }
+    let reading = |estimate: &EstimatePoint| Reading {
+        at: Timestamp::from_origin(Duration::from_secs_f64(estimate.t_s)),
+        rate_bps: estimate.available_bps as f64,
+    };
+    estimates.iter().map(reading).collect()
+}
+
+impl Flagged {
+    pub(super) fn of(series: &[Timed]) -> Self {
+        let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
+        for name in series
+            .iter()
+            .flat_map(|(_, estimate)| estimate.flags.names())
+        {
+            *counts.entry(name).or_default() += 1;
+        }
+        let all = series.len() as f64;
+        let share = |(name, count)| (name, rounded(count as f64 / all));
+        Self(counts.into_iter().map(share).collect())
+    }
+}
+
+impl Pauses {
+    pub(super) fn of(
+        events: &[Said],
+        reference: &Reference,
+        round_trips: Option<RoundTrips>,
+    ) -> Option<Self> {
+        let (begin, end) = (reference.life.0 + START, reference.life.1);
+        let said = events.iter().filter(|said| says_something(said));
+        let times = said.map(|said| said.now);
+        let times: Vec<Timestamp> = times.filter(|at| (begin..end).contains(at)).collect();
+        let first = times.first()?;
+        let pauses = times.iter().chain([&end]).scan(*first, |before, at| {
+            let pause = at.saturating_since(*before);
+            *before = *at;
+            Some(pause.as_secs_f64())
+        });
+        let mut pauses: Vec<f64> = pauses.skip(1).collect();
+        pauses.sort_unstable_by(f64::total_cmp);
+        let round_trip = round_trips?.p50_ms / 1e3;
+        let at = |at| Some(rounded(quantile_of_sorted(&pauses, at)? / round_trip));
+        Some(Self {
+            p50_rtts: at(0.5)?,
+            p95_rtts: at(0.95)?,
+            longest_rtts: at(1.0)?,
+        })
+    }
+}
+
+fn says_something(said: &Said) -> bool {
+    let Event::EstimateUpdated { estimator, .. } = said.event else {
+        return false;
+    };
+    estimator == EstimatorKind::Statistical
+}
+
+/// Whether the flow says anything of its path itself, be it lower bounds alone.
+pub(super) fn measures(events: &[Said]) -> bool {
+    events.iter().any(says_something)
+}
+
+/// The default estimator's score on a grid of time; nothing where it said nothing.
+pub(super) fn grid(
+    simulation: &Simulation<'_>,
+    flow: FlowId,
+    events: &[Said],
+    reference: &Reference,
+) -> Option<estimate::Score> {
+    if !measures(events) {
+        return None;
+    }
+    let (life, steps) = (reference.life, &reference.steps);
+    let score = estimate::scored(simulation, flow, events, life, steps);
+    Some(estimate::Score {
+        error_p50: score.error_p50.map(rounded),
+        error_p90: score.error_p90.map(rounded),
+        bias: score.bias.map(rounded),
+        reach: rounded(score.reach),
+        valued: rounded(score.valued),
+        coverage: score.coverage.map(rounded),
+        interval_score: score.interval_score.map(rounded),
+        false_confidence: rounded(score.false_confidence),
+        lag_s: score.lag_s.map(rounded),
+    })
+}

@@ -1,0 +1,186 @@
+//! Rows from their text to the page, without a simulator: what it would write is made up here.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::outcome::Outcome;
+use super::report;
+use super::row::Row;
+use super::store::{Run, Store};
+use super::{has_scenario, plan};
+use crate::workspace;
+
+const ROW: &str = r#"
+    id = "Z1"
+    title = "a <made-up> row"
+    published = "4 and 9"
+    bar = "5 or less, and half of the rival's"
+    scenario = "a1"
+    [[axis]]
+    name = "n"
+    points = [{ name = "3", set = ["flow.main.imtcp.stream_packets=3"] }, { name = "5" }]
+    [[axis]]
+    name = "carrier"
+    points = [{ name = "imtcp" }, { name = "reno", set = ["flow.main.controller=reno"] }]
+    [[measure]]
+    name = "error"
+    unit = "%"
+    value = "flows.main.score.mare"
+    times = 100
+    [[measure.bar]]
+    where = { carrier = "imtcp", n = "5" }
+    at_most = 5
+    published = "4"
+    [[measure.bar]]
+    where = { carrier = "imtcp" }
+    against = { carrier = "reno" }
+    at_most_times = 0.5
+"#;
+
+fn problem(text: &str) -> String {
+    let error = Row::parse(text).expect_err("it is refused");
+    format!("{error:#}")
+}
+
+#[test]
+fn every_row_reads_and_names_scenarios_that_are_there() {
+    let rows = Row::all(&workspace::root().join("xtask/figures")).expect("rows");
+    assert!(rows.len() >= 30, "only {} rows", rows.len());
+    for row in &rows {
+        for case in row.cases().iter().filter(|case| case.not_built.is_none()) {
+            assert!(
+                has_scenario(&case.scenario),
+                "{}: `{}`",
+                row.id,
+                case.scenario
+            );
+        }
+    }
+}
+
+#[test]
+fn a_row_that_names_what_it_has_not_is_refused_with_the_name() {
+    let point = ROW.replace(
+        "against = { carrier = \"reno\" }",
+        "against = { carrier = \"cubic\" }",
+    );
+    assert!(problem(&point).contains("axis `carrier` has no point `cubic`"));
+    let axis = ROW.replace(
+        "where = { carrier = \"imtcp\", n = \"5\" }",
+        "where = { m = \"5\" }",
+    );
+    assert!(problem(&axis).contains("no axis `m`; known: n, carrier"));
+    let key = ROW.replace("times = 100", "tims = 100");
+    assert!(problem(&key).contains("tims"));
+    let scenario = ROW.replace("scenario = \"a1\"", "");
+    assert!(problem(&scenario).contains("has no scenario"));
+    let alone = ROW.replace("against = { carrier = \"reno\" }", "");
+    assert!(problem(&alone).contains("belong together"));
+}
+
+#[test]
+fn a_row_whose_file_has_another_name_is_refused_with_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("z2.toml"), ROW).expect("written");
+    let error = format!("{:#}", Row::all(folder.path()).expect_err("refused"));
+    assert!(
+        error.contains("z2.toml") && error.contains("z1.toml"),
+        "{error}"
+    );
+}
+
+#[test]
+fn cases_are_all_combinations_and_the_first_seed_of_all_comes_first() {
+    let row = Row::parse(ROW).expect("a row");
+    let labels: Vec<String> = row.cases().iter().map(super::case::Case::label).collect();
+    assert_eq!(labels, ["3, imtcp", "3, reno", "5, imtcp", "5, reno"]);
+    let cases = row.cases();
+    // Another row with the same settings: nothing is run twice.
+    let rows = [(row.clone(), cases.clone()), (row, cases)];
+    let seeds: Vec<u64> = plan(&rows, &[1, 2]).iter().map(|run| run.seed).collect();
+    assert_eq!(seeds, [1, 1, 1, 1, 2, 2, 2, 2]);
+}
+
+/// The row with results: for each of its cases the error with each seed.
+fn outcome(folder: &Path, errors: [[f64; 2]; 4]) -> (Outcome, Store) {
+    let simulator = folder.join("imtcp-sim");
+    fs::write(&simulator, "a simulator").expect("written");
+    let store = Store::of(folder, &simulator).expect("a store");
+    let row = Row::parse(ROW).expect("a row");
+    for (case, errors) in row.cases().iter().zip(errors) {
+        for (seed, error) in (1..).zip(errors) {
+            let result = json!([{ "scenario": "a1", "flows": [
+                { "name": "main", "score": { "mare": error } },
+            ]}]);
+            let json = folder.join("result.json");
+            fs::write(&json, result.to_string()).expect("written");
+            store
+                .keep(&Run::of(case, seed), &json, folder, 1.0)
+                .expect("kept");
+        }
+    }
+    let cases = row.cases();
+    let outcome = Outcome::of(row, cases, &[1, 2], &store, &Default::default());
+    (outcome, store)
+}
+
+#[test]
+fn a_missed_bar_stands_at_the_top_with_its_number_and_its_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let errors = [[0.02, 0.02], [0.3, 0.3], [0.08, 0.1], [0.12, 0.12]];
+    let (outcome, store) = outcome(folder.path(), errors);
+    assert!(!outcome.is_met());
+    // 2 is half of 30 and less; 9 is above 5, and above half of 12.
+    assert_eq!(outcome.met(), (1, 3));
+    let page = report::write(&[outcome], &store, folder.path()).expect("a page");
+    let page = fs::read_to_string(page).expect("written");
+    let missed = page.split("Rows</h2>").next().expect("the top");
+    assert_eq!(
+        missed.matches("class=\"t missed\">missed").count(),
+        2,
+        "{missed}"
+    );
+    let line = "<td class=t>5, imtcp</td><td class=t>error, %</td><td>4</td><td>9.0</td>\
+                <td>≤ 5.0</td><td class=\"t missed\">missed</td>";
+    assert!(missed.contains(line), "{missed}");
+    assert!(page.contains("a &lt;made-up&gt; row"), "the title is text");
+    assert!(!page.contains("http"), "nothing comes from elsewhere");
+    let csv = fs::read_to_string(folder.path().join("figures.csv")).expect("a table");
+    let line = "Z1,\"5, imtcp\",error,%,4,2,9,8,10,,5,missed";
+    assert!(csv.contains(line), "{csv}");
+}
+
+#[test]
+fn what_is_met_says_so_and_what_was_not_run_counts_as_missed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let errors = [[0.02, 0.02], [0.3, 0.3], [0.04, 0.04], [0.12, 0.12]];
+    let (met, store) = outcome(folder.path(), errors);
+    assert!(met.is_met());
+    let unheard = [3, 4];
+    let cases = met.row.cases();
+    let empty = Outcome::of(met.row, cases, &unheard, &store, &Default::default());
+    assert!(!empty.is_met());
+    let page = report::write(&[empty], &store, folder.path()).expect("a page");
+    let page = fs::read_to_string(page).expect("written");
+    assert!(page.contains("class=\"t open\">not run"), "{page}");
+}
+
+#[test]
+fn a_row_that_is_not_built_needs_no_measure_and_is_missed() {
+    let text =
+        "id = \"Z2\"\ntitle = \"t\"\npublished = \"p\"\nbar = \"b\"\nnot_built = \"no mode\"";
+    let row = Row::parse(text).expect("a row");
+    let folder = tempfile::tempdir().expect("a folder");
+    let simulator = folder.path().join("imtcp-sim");
+    fs::write(&simulator, "a simulator").expect("written");
+    let store = Store::of(folder.path(), &simulator).expect("a store");
+    let cases = row.cases();
+    assert!(
+        plan(&[(row.clone(), cases.clone())], &[1]).is_empty(),
+        "nothing to run"
+    );
+    let outcome = Outcome::of(row, cases, &[1], &store, &Default::default());
+    assert!(!outcome.is_met());
+}

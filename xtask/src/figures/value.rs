@@ -1,0 +1,158 @@
+//! A number in the simulator's JSON, named by its place: `flows.main.score.mare`.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::case::filled;
+
+/// Where a number stands. Parts are separated by points. In an array a part is the `name` or the
+/// `link` of an element, its index, or `*` for all elements. Behind all elements, or behind an
+/// array of numbers, `max`, `min`, `mean`, `median` or `count` makes one number of them. A null
+/// in an array of numbers is something that never happened: it is infinite. `or-never` says the
+/// same of a null that stands alone.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(transparent)]
+pub struct Reading(String);
+
+impl Reading {
+    /// The number; none where there is no such thing. `{axis}` is replaced by the point's word.
+    pub fn of(&self, run: &Value, words: &[(String, String)]) -> Option<f64> {
+        let path = filled(&self.0, words);
+        let mut found = vec![run];
+        let mut parts = path.split('.').peekable();
+        while let Some(part) = parts.next() {
+            if parts.peek().is_none()
+                && let Some(number) = reduced(&found, part)
+            {
+                return Some(number);
+            }
+            found = found
+                .into_iter()
+                .flat_map(|value| below(value, part))
+                .collect();
+        }
+        match found[..] {
+            [one] => one.as_f64(),
+            _ => None,
+        }
+    }
+}
+
+/// What a part names in a value.
+fn below<'v>(value: &'v Value, part: &str) -> Vec<&'v Value> {
+    match value {
+        Value::Object(fields) => fields.get(part).into_iter().collect(),
+        Value::Array(all) if part == "*" => all.iter().collect(),
+        Value::Array(all) => {
+            let is_named =
+                |element: &&Value| ["name", "link"].iter().any(|key| element[*key] == *part);
+            let indexed = || part.parse().ok().and_then(|index: usize| all.get(index));
+            all.iter()
+                .find(is_named)
+                .or_else(indexed)
+                .into_iter()
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// One number of many; none if the part is no such word.
+fn reduced(found: &[&Value], word: &str) -> Option<f64> {
+    if word == "or-never" {
+        return match found {
+            [Value::Null] => Some(f64::INFINITY),
+            [one] => one.as_f64(),
+            _ => None,
+        };
+    }
+    let of = match word {
+        "max" => |numbers: &[f64]| numbers.iter().copied().reduce(f64::max),
+        "min" => |numbers: &[f64]| numbers.iter().copied().reduce(f64::min),
+        "mean" => |numbers: &[f64]| {
+            let sum: f64 = numbers.iter().sum();
+            (!numbers.is_empty()).then(|| sum / numbers.len() as f64)
+        },
+        "median" => |numbers: &[f64]| median(numbers.to_vec()),
+        "count" => |numbers: &[f64]| Some(numbers.len() as f64),
+        _ => return None,
+    };
+    // An object may have a field of that name.
+    if let [Value::Object(_)] = found {
+        return None;
+    }
+    let of_array = |value: &Value| match value {
+        Value::Null => Some(f64::INFINITY),
+        _ => value.as_f64(),
+    };
+    let numbers: Vec<f64> = match found {
+        [Value::Array(all)] => all.iter().filter_map(of_array).collect(),
+        _ => found.iter().filter_map(|value| value.as_f64()).collect(),
+    };
+    of(&numbers)
+}
+
+/// The median: the mean of the middle two where their number is even.
+pub fn median(mut numbers: Vec<f64>) -> Option<f64> {
+    numbers.sort_unstable_by(f64::total_cmp);
+    let middle = numbers.len() / 2;
+    match numbers.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(numbers[middle]),
+        _ => Some((numbers[middle - 1] + numbers[middle]) / 2.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(path: &str) -> Option<f64> {
+        let run = json!({
+            "flows": [
+                { "name": "main", "score": { "mare": 0.04, "settle_s": [0.5, null, 0.7] },
+                  "observed": [{ "name": "hoe", "score": { "mare": 0.3 } }] },
+                { "name": "other", "score": { "mare": 0.08, "settle_s": [] } },
+            ],
+            "usage": [{ "link": "bottleneck", "used": 0.9, "full_after_s": null }],
+            "groups": [{ "name": "page", "burst_s": { "mean": 2.5, "count": 3 } }],
+        });
+        let points = [("reader".to_owned(), "hoe".to_owned())];
+        Reading(path.to_owned()).of(&run, &points)
+    }
+
+    #[test]
+    fn elements_of_arrays_are_named_by_their_names_links_or_numbers() {
+        assert_eq!(read("flows.main.score.mare"), Some(0.04));
+        assert_eq!(read("flows.1.score.mare"), Some(0.08));
+        assert_eq!(read("usage.bottleneck.used"), Some(0.9));
+        assert_eq!(read("flows.main.observed.{reader}.score.mare"), Some(0.3));
+    }
+
+    #[test]
+    fn many_numbers_become_one_and_what_never_happened_is_infinite() {
+        assert_eq!(read("flows.*.score.mare.mean"), Some(0.06));
+        assert_eq!(read("flows.main.score.settle_s.max"), Some(f64::INFINITY));
+        assert_eq!(read("flows.main.score.settle_s.min"), Some(0.5));
+        assert_eq!(read("usage.bottleneck.full_after_s"), None);
+        let never = "usage.bottleneck.full_after_s.or-never";
+        assert_eq!(read(never), Some(f64::INFINITY));
+        assert_eq!(
+            read("groups.page.burst_s.mean"),
+            Some(2.5),
+            "a field of that name"
+        );
+    }
+
+    #[test]
+    fn what_is_not_there_is_none() {
+        for path in [
+            "flows.nobody.score.mare",
+            "flows.main.score",
+            "flows.other.score.settle_s.max",
+        ] {
+            assert_eq!(read(path), None, "{path}");
+        }
+    }
+}
