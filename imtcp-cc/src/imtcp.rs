@@ -233,7 +233,7 @@ impl ImTcp {
             self.scheduler.on_sent(now, packet, size, &known);
             let log = &mut self.log;
             let emit = &mut |event| log.emit(now, event);
-            self.measuring.on_sent(now, emit);
+            self.measuring.on_sent(now, packet.number, emit);
             self.promise.on_sent(now, packet.released, emit);
         } else if packet.released {
             self.measuring.on_first_flight(now, packet.number, size);
@@ -253,6 +253,7 @@ impl ImTcp {
         if self.log.take_judged() {
             self.log_streams(now, false);
         }
+        self.measuring.on_acked(acked, self.path.view());
         let log = &mut self.log;
         let emit = &mut |event| log.emit(now, event);
         let (path, findings) = (self.path.view(), self.measuring.findings());

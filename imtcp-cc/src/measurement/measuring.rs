@@ -3,6 +3,7 @@
 use super::bootstrap::Bootstrap;
 use super::classic::ClassicEstimator;
 use super::delivered::Delivered;
+use super::policed::Policed;
 use super::range::SearchRange;
 use super::record::{Arrival, MeasurementRecord, PacketRecord};
 use super::reports::{Reports, Silence};
@@ -15,7 +16,7 @@ use crate::event::{Emit, Event};
 use crate::path::ack::{Echo, EchoQuality, EchoTiming};
 use crate::path::{CapacityState, Heard, PathView};
 use crate::saved::SavedPath;
-use crate::transport::AckInfo;
+use crate::transport::{AckInfo, Acked};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
@@ -57,6 +58,7 @@ pub(crate) struct Measuring {
     /// Whether a measurement runs and its echoes are awaited.
     is_running: bool,
     delivered: Delivered,
+    policed: Policed,
     reports: Reports,
     start: StartReading,
     /// Whether the window grows in its first slow start.
@@ -74,6 +76,7 @@ impl Measuring {
             record: MeasurementRecord::new(settings.sub_ranges, settings.stream_packets),
             is_running: false,
             delivered: Delivered::default(),
+            policed: Policed::default(),
             reports: Reports::new(settings.driver),
             start: StartReading::default(),
             grows: false,
@@ -134,7 +137,8 @@ impl Measuring {
     }
 
     /// A packet left. If there was no estimate for long, the last one is withdrawn.
-    pub(crate) fn on_sent(&mut self, now: Timestamp, emit: Emit<'_>) {
+    pub(crate) fn on_sent(&mut self, now: Timestamp, number: u64, emit: Emit<'_>) {
+        self.policed.on_sent(now, number);
         if self.reports.on_sent(now) {
             self.withdraw(now, emit);
         }
@@ -195,6 +199,12 @@ impl Measuring {
         may_stop
     }
 
+    /// Takes the packets that an acknowledgement covers.
+    pub(crate) fn on_acked(&mut self, acked: &Acked<'_>, view: &PathView) {
+        self.policed
+            .on_acked(acked, |payload| view.on_wire(payload));
+    }
+
     fn on_echo(&mut self, echo: &Echo, emit: Emit<'_>) -> bool {
         if let Some(cprobe) = self.bootstrap.on_echo(echo) {
             self.classic.on_first_train(cprobe);
@@ -235,6 +245,7 @@ impl Measuring {
 
     /// A packet was declared lost. Its echo is not awaited any more.
     pub(crate) fn on_lost(&mut self, now: Timestamp, number: u64) {
+        self.policed.on_lost(number);
         let arrival = Arrival {
             at: now,
             quality: EchoQuality::Lost,
@@ -307,6 +318,7 @@ impl Measuring {
                 Some(rate) => estimate.at_least(rate.min(capacity.unwrap_or(rate))),
                 None => estimate,
             };
+            let estimate = self.policed.bounded(now, estimate);
             self.tell(now, EstimatorKind::Statistical, estimate, emit);
         } else if self.reports.is_silent() {
             self.tell_bound(now, emit);

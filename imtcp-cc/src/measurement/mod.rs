@@ -17,6 +17,7 @@ mod last_values;
 mod measuring;
 pub(crate) mod pairs;
 pub(crate) mod plan;
+mod policed;
 pub(crate) mod range;
 pub(crate) mod record;
 mod reports;

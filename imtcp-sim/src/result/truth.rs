@@ -70,7 +70,7 @@ pub(super) fn available(simulation: &Simulation<'_>, flow: FlowId) -> Available 
     Available::along(&links.collect::<Vec<_>>())
 }
 
-/// What each of the first bins leaves for a flow on a link: see [`available_to`].
+/// What each of the first bins leaves for a flow on a link (`available_to`).
 pub fn available_on(
     simulation: &Simulation<'_>,
     flow: FlowId,

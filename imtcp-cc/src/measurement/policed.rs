@@ -1,0 +1,315 @@
+//! Policers: they drop what exceeds a rate, and queue nothing.
+//!
+//! Gaps show the line of a policer, and say that all of it is free. Losses say otherwise. They have
+//! two marks together: packets are lost only in round trips of a high rate, as they are not by
+//! chance, and what gets through in these has not waited, as it has in a queue that is full.
+//!
+//! When a policer drops, its bucket is empty. So from one such moment to another as much has got
+//! through as it lets through in that time, unless the bucket was full in between.
+
+use crate::estimate::{Estimate, Flags};
+use crate::transport::Acked;
+use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The number of round trips in memory.
+const ROUNDS: usize = 256;
+
+/// The fewest packets of a round. Of fewer the rate is a matter of where the round begins.
+const FEWEST_PACKETS: u32 = 8;
+
+/// The longest time that a round counts. A bucket of megabytes takes tens of seconds to be emptied
+/// by a window that grows slowly.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// The fewest rounds with losses that make a policer.
+const FEWEST_LOSSY: usize = 4;
+
+/// The share of the rounds with losses in which nothing waited.
+const WITHOUT_QUEUE: f64 = 0.75;
+
+/// So long a packet may wait where there is no queue: hosts and lines are late by as much. On long
+/// paths it is this part of a round trip, which no queue of any use is shorter than.
+const LEAST_WAIT: Duration = Duration::from_millis(1);
+const WAIT_DIVISOR: u32 = 16;
+
+/// Rounds at less than this share of the policer's rate are slow ones, if the round before was one
+/// too. A policer drops none of their packets.
+const SLOW: f64 = 0.9;
+
+/// The losses that chance would put into the slow rounds, and the share of them that they have at
+/// most. With five expected losses and none seen, chance is refuted with e^-5, less than 1 %.
+const EXPECTED: f64 = 5.0;
+const SLOW_SHARE: f64 = 0.2;
+
+/// An estimate that is this many times what gets through is refuted. Between the losses of a
+/// sawtooth without a queue, what gets through is as little as three quarters of what is available.
+const REFUTED: f64 = 1.5;
+
+/// The interval reaches by these shares of the rate down and up. While a small bucket is full, less
+/// is sent than it would let through: a sawtooth of CUBIC, of 0.7 to 1, carries 0.85 on average.
+const BELOW: f64 = 0.05;
+const ABOVE: f64 = 0.15;
+
+/// Packets that left within a round trip, and what became of them.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    first: u64,
+    start: Timestamp,
+    end: Timestamp,
+    sent: u32,
+    lost: u32,
+    /// What was acknowledged, in bytes on the wire.
+    acked: Bytes,
+    acked_packets: u32,
+    /// The longest time above the least round trip.
+    wait: Duration,
+}
+
+impl Round {
+    fn is_settled(&self) -> bool {
+        self.lost + self.acked_packets >= self.sent
+    }
+
+    /// What was sent, in bits per second.
+    fn offered(&self) -> f64 {
+        let span = self.end.saturating_since(self.start).as_secs_f64();
+        let share = f64::from(self.sent) / f64::from(self.acked_packets.max(1));
+        self.acked.as_bits_f64() * share / span.max(1e-6)
+    }
+}
+
+/// Watches rounds for the marks of a policer.
+#[derive(Debug, Default)]
+pub(super) struct Policed {
+    rounds: VecDeque<Round>,
+    round_trip: Duration,
+}
+
+impl Policed {
+    /// A packet left.
+    pub(super) fn on_sent(&mut self, now: Timestamp, number: u64) {
+        let is_over = |round: &Round| {
+            round.sent >= FEWEST_PACKETS
+                && now.saturating_since(round.start) >= self.round_trip
+                && !self.round_trip.is_zero()
+        };
+        if let Some(round) = self.rounds.back_mut().filter(|round| !is_over(round)) {
+            round.sent += 1;
+            round.end = round.end.max(now);
+            return;
+        }
+        if let Some(last) = self.rounds.back_mut() {
+            last.end = now;
+        }
+        if self.rounds.len() == ROUNDS {
+            self.rounds.pop_front();
+        }
+        if self.rounds.is_empty() {
+            // All at once, so that nothing is allocated later.
+            self.rounds.reserve_exact(ROUNDS);
+        }
+        self.rounds.push_back(Round {
+            first: number,
+            start: now,
+            end: now,
+            sent: 1,
+            lost: 0,
+            acked: Bytes::ZERO,
+            acked_packets: 0,
+            wait: Duration::ZERO,
+        });
+    }
+
+    /// Packets were acknowledged. `on_wire` is the size of a datagram with its headers.
+    pub(super) fn on_acked(&mut self, acked: &Acked<'_>, on_wire: impl Fn(Bytes) -> Bytes) {
+        let rtt = &acked.info.rtt;
+        self.round_trip = rtt.smoothed;
+        for packet in acked.packets {
+            let trip = acked.now.saturating_since(packet.sent);
+            let waited = trip.saturating_sub(acked.info.ack_delay + rtt.min);
+            if let Some(round) = self.round_of(packet.number) {
+                round.acked += on_wire(packet.size);
+                round.acked_packets += 1;
+                round.wait = round.wait.max(waited);
+            }
+        }
+    }
+
+    /// A packet was declared lost. Only then anything new can be found.
+    pub(super) fn on_lost(&mut self, number: u64) {
+        if let Some(round) = self.round_of(number) {
+            round.lost += 1;
+        }
+    }
+
+    fn round_of(&mut self, number: u64) -> Option<&mut Round> {
+        let behind = self.rounds.partition_point(|round| round.first <= number);
+        self.rounds.get_mut(behind.checked_sub(1)?)
+    }
+
+    /// The estimate, or what the policer lets through if that refutes it. Of a source that sends
+    /// less than its window allows, what gets through is what it had to send.
+    pub(super) fn bounded(&mut self, now: Timestamp, estimate: Estimate) -> Estimate {
+        if estimate.flags.application_limited {
+            return estimate;
+        }
+        let Some((rate, since)) = self.look(now) else {
+            return estimate;
+        };
+        if estimate.available.as_bps_f64() < REFUTED * rate {
+            return estimate;
+        }
+        let scaled = |factor: f64| Bandwidth::from_bps_f64(factor * rate);
+        Estimate {
+            available: scaled(1.0),
+            low: scaled(1.0 - BELOW),
+            high: scaled(1.0 + ABOVE),
+            window: now.saturating_since(since),
+            flags: Flags {
+                policed: true,
+                ..estimate.flags
+            },
+            ..estimate
+        }
+    }
+
+    /// The rate after the bucket, in bits per second, and the time of the first loss that shows it.
+    fn look(&mut self, now: Timestamp) -> Option<(f64, Timestamp)> {
+        let is_old = |round: &Round| now.saturating_since(round.start) > KEPT;
+        while self.rounds.front().is_some_and(is_old) {
+            self.rounds.pop_front();
+        }
+        let longest = LEAST_WAIT.max(self.round_trip / WAIT_DIVISOR);
+        let is_lossy = |round: &&Round| round.is_settled() && round.lost > 0;
+        let lossy = self.rounds.iter().filter(is_lossy);
+        let (mut count, mut unqueued) = (0_usize, 0_usize);
+        for round in lossy {
+            count += 1;
+            unqueued += usize::from(round.wait <= longest);
+        }
+        if count < FEWEST_LOSSY || (unqueued as f64) < WITHOUT_QUEUE * count as f64 {
+            return None;
+        }
+        let first = self.rounds.iter().position(|round| is_lossy(&round))?;
+        let last = self.rounds.iter().rposition(|round| is_lossy(&round))?;
+        let between = self.rounds.range(first + 1..=last);
+        let bits: f64 = between.map(|round| round.acked.as_bits_f64()).sum();
+        let since = self.rounds.get(first)?.end;
+        let span = self.rounds.get(last)?.end.saturating_since(since);
+        let rate = bits / span.as_secs_f64().max(1e-6);
+        (last > first && self.spares_slow_rounds(rate)).then_some((rate, since))
+    }
+
+    /// Whether rounds below `rate` have far fewer losses than chance would give them.
+    fn spares_slow_rounds(&self, rate: f64) -> bool {
+        let (mut slow, mut fast) = ((0.0, 0.0), (0.0, 0.0));
+        let mut was_slow = false;
+        for round in self.rounds.iter().filter(|round| round.is_settled()) {
+            let is_slow = round.offered() < SLOW * rate;
+            let side = if is_slow && was_slow {
+                &mut slow
+            } else {
+                &mut fast
+            };
+            side.0 += f64::from(round.sent);
+            side.1 += f64::from(round.lost);
+            was_slow = is_slow;
+        }
+        let expected = slow.0 * fast.1 / fast.0.max(1.0);
+        expected >= EXPECTED && slow.1 <= SLOW_SHARE * expected
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::{AckInfo, AckedPacket, RoundTrip};
+
+    const TRIP: Duration = Duration::from_millis(30);
+    const DATAGRAM: Bytes = Bytes::new(1250);
+
+    /// Rounds of a sawtooth, 70 to 110 packets of 1250 bytes in 30 ms. `fate` says whether a packet
+    /// gets through and how long it waits, by the round's packets and its place among them.
+    fn sawtooth(fate: impl Fn(u64, u64) -> Option<Duration>) -> Option<(f64, Timestamp)> {
+        let mut policed = Policed::default();
+        let mut number = 0;
+        for round in 0..200_u64 {
+            let packets = 70 + 2 * (round % 20);
+            let start = Timestamp::from_origin(TRIP * u32::try_from(round).expect("small"));
+            let numbers = number..number + packets;
+            number = numbers.end;
+            for (place, number) in numbers.clone().enumerate() {
+                let share = place as f64 / packets as f64;
+                policed.on_sent(start + TRIP.mul_f64(share), number);
+            }
+            for (place, number) in numbers.enumerate() {
+                let sent = start + TRIP.mul_f64(place as f64 / packets as f64);
+                match fate(packets, place as u64) {
+                    Some(wait) => acknowledge(&mut policed, number, sent, wait),
+                    None => policed.on_lost(number),
+                }
+            }
+        }
+        policed.look(Timestamp::from_origin(TRIP * 200))
+    }
+
+    fn acknowledge(policed: &mut Policed, number: u64, sent: Timestamp, wait: Duration) {
+        let rtt = RoundTrip {
+            latest: TRIP + wait,
+            min: TRIP,
+            smoothed: TRIP,
+            variation: Duration::ZERO,
+        };
+        let info = AckInfo {
+            largest: number,
+            ack_delay: Duration::ZERO,
+            rtt,
+            bytes_in_flight: DATAGRAM,
+        };
+        let packet = AckedPacket {
+            number,
+            size: DATAGRAM,
+            sent,
+            received: None,
+        };
+        let acked = Acked {
+            now: sent + TRIP + wait,
+            info,
+            packets: &[packet],
+        };
+        policed.on_acked(&acked, |payload| payload);
+    }
+
+    #[test]
+    fn what_is_beyond_a_rate_and_did_not_wait_was_dropped_by_a_policer() {
+        // The policer lets 100 packets through in 30 ms, 33.3 Mbit/s, and its bucket is small.
+        let found = sawtooth(|_, place| (place < 100).then_some(Duration::ZERO));
+        let (rate, _) = found.expect("a policer");
+        // What gets through from loss to loss, 70 to 100 packets, carries 90 % of that.
+        assert!((0.85..=1.02).contains(&(rate / 33.3e6)), "{rate}");
+    }
+
+    #[test]
+    fn losses_at_any_rate_are_chance() {
+        assert_eq!(
+            sawtooth(|_, place| (place != 40).then_some(Duration::ZERO)),
+            None
+        );
+    }
+
+    #[test]
+    fn what_waited_before_others_were_lost_was_in_a_queue() {
+        let queued = |packets: u64, place: u64| {
+            let wait = TRIP.mul_f64(packets.saturating_sub(85) as f64 / 85.0);
+            (place < 100).then_some(wait)
+        };
+        assert_eq!(sawtooth(queued), None);
+    }
+
+    #[test]
+    fn nothing_lost_is_no_policer() {
+        assert_eq!(sawtooth(|_, _| Some(Duration::ZERO)), None);
+    }
+}
