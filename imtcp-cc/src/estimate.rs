@@ -85,8 +85,8 @@ pub struct Flags {
     /// `available` is what the path gives a flow whose packets wait, however fast it sends: its
     /// share, where a queue serves flows in turn.
     pub share: bool,
-    /// A policer drops what exceeds a rate, and queues nothing. `available` is this rate, which holds
-    /// once the policer's bucket is empty. For a moment more gets through.
+    /// A policer drops what exceeds a rate, and queues nothing. `available` is this rate, which
+    /// holds once the policer's bucket is empty. For a moment more gets through.
     pub policed: bool,
     /// Nothing is known but what was just delivered. At least `low` is available, `available` says
     /// no more than that, and `high` is [`Bandwidth::MAX`].
