@@ -95,3 +95,16 @@ fn a_parameter_out_of_its_range_leaves_the_mode_as_it_was() {
     let text = "mode is 0; it must be 1 to 1000";
     assert_eq!(error.expect_err("too small").to_string(), text);
 }
+
+#[test]
+fn a_peer_that_lies_about_delays_cannot_crash_a_mode_or_stall_it() {
+    for mode in [Mode::BACKGROUND, Mode::FULL_SPEED] {
+        let recorder = Arc::new(Recorder::default());
+        let config = Config::builder().mode(mode).build().expect("valid");
+        let mut run = run_with(config, &recorder);
+        run.says = Some(|_, _| (Duration::MAX, None));
+        let rate = rate_over(&mut run, 5, 10);
+        // Who says that nothing ever waits hides its queue, and gets no more than the link.
+        assert!((0.05..=40.0).contains(&rate), "{mode}: {rate}");
+    }
+}

@@ -128,7 +128,7 @@ impl Policed {
         self.round_trip = rtt.smoothed;
         for packet in acked.packets {
             let trip = acked.now.saturating_since(packet.sent);
-            let waited = trip.saturating_sub(acked.info.ack_delay + rtt.min);
+            let waited = trip.saturating_sub(acked.info.ack_delay.saturating_add(rtt.min));
             if let Some(round) = self.round_of(packet.number) {
                 round.acked += on_wire(packet.size);
                 round.acked_packets += 1;

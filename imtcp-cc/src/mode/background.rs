@@ -26,6 +26,10 @@ const RISE: f64 = 1.5;
 /// leave.
 const FALL: f64 = 0.25;
 
+/// While nothing is known of what is available, the rate rises up to so many times what was just
+/// delivered.
+const USED: f64 = 2.0;
+
 /// The least rate, as a share of the capacity. A path can be measured with so little.
 const LEAST_SHARE: f64 = 0.01;
 
@@ -44,6 +48,8 @@ pub(super) struct Round {
     pub(super) capacity: Option<f64>,
     /// The rate that was delivered over the time that the estimate covers.
     pub(super) own: f64,
+    /// The rate that was delivered in this round trip.
+    pub(super) delivered: f64,
 }
 
 impl Round {
@@ -119,9 +125,9 @@ impl Background {
         self.has_fallen = gives_way && !self.has_fallen;
         let most = round.goal(share).filter(|_| !gives_way);
         let rate = factor * self.rate;
-        self.rate = rate
-            .min(most.unwrap_or(f64::INFINITY))
-            .max(round.least_rate());
+        // Where nothing is known, a rate that is not used says nothing, and does not rise.
+        let used = self.rate.max(USED * round.delivered);
+        self.rate = rate.min(most.unwrap_or(used)).max(round.least_rate());
     }
 }
 
@@ -139,6 +145,7 @@ mod tests {
             is_elastic: false,
             capacity: Some(2000.0),
             own: 500.0,
+            delivered: 800.0,
         }
     }
 
@@ -207,6 +214,12 @@ mod tests {
         let queue = Duration::from_millis(3);
         for expected in [375.0, 375.0, 93.75, 93.75, 25.0] {
             background.on_round(0.95, &Round { queue, ..round });
+            assert_eq!(background.rate(), expected);
+        }
+        // A rate that nobody uses does not rise.
+        for expected in [37.5, 40.0, 40.0] {
+            let delivered = 20.0;
+            background.on_round(0.95, &Round { delivered, ..round });
             assert_eq!(background.rate(), expected);
         }
     }

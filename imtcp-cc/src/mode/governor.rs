@@ -36,6 +36,15 @@ struct Running {
     since: Timestamp,
     least: Duration,
     samples: u32,
+    /// The packets that were acknowledged.
+    packets: f64,
+}
+
+/// A round that is over: its least round trip, and the packets per second that got through.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    least: Duration,
+    delivered: f64,
 }
 
 /// Follows the mode in force.
@@ -116,8 +125,8 @@ impl Governor {
     fn give_way(&mut self, share: f64, known: &Known) -> Steering {
         let rate = known.window / known.smoothed_rtt.as_secs_f64().max(1e-6);
         let mut background = self.background.unwrap_or_else(|| Background::new(rate));
-        if let Some(least) = self.end_of_round(known) {
-            background.on_round(share, &known.round(least, self.own));
+        if let Some(ended) = self.end_of_round(known) {
+            background.on_round(share, &known.round(ended, self.own));
         }
         self.background = Some(background);
         let rate = background.rate();
@@ -131,12 +140,13 @@ impl Governor {
         }
     }
 
-    /// The least round trip of the round that ends with this acknowledgement, if one ends.
-    fn end_of_round(&mut self, known: &Known) -> Option<Duration> {
+    /// The round that ends with this acknowledgement, if one ends.
+    fn end_of_round(&mut self, known: &Known) -> Option<Ended> {
         let fresh = Running {
             since: known.now,
             least: known.latest_rtt,
             samples: 1,
+            packets: 0.0,
         };
         let Some(round) = &mut self.round else {
             self.round = Some(fresh);
@@ -144,14 +154,19 @@ impl Governor {
         };
         let passed = known.now.saturating_since(round.since);
         if passed >= known.smoothed_rtt
-            && (round.samples >= ROUND_SAMPLES || passed >= known.smoothed_rtt * LONGEST_ROUND)
+            && (round.samples >= ROUND_SAMPLES
+                || passed >= known.smoothed_rtt.saturating_mul(LONGEST_ROUND))
         {
-            let least = round.least;
+            let ended = Ended {
+                least: round.least,
+                delivered: (round.packets + known.packets) / passed.as_secs_f64().max(1e-6),
+            };
             self.round = Some(fresh);
-            return Some(least);
+            return Some(ended);
         }
         round.least = round.least.min(known.latest_rtt);
         round.samples = round.samples.saturating_add(1);
+        round.packets += known.packets;
         None
     }
 
@@ -208,7 +223,11 @@ impl Known {
         let rtt = &acked.info.rtt;
         let is_fresh = |estimate: &Estimate| {
             !estimate.flags.lower_bound
-                && estimate.age(acked.now) <= (estimate.window * STALE_WINDOWS).max(OWN_RATE_OVER)
+                && estimate.age(acked.now)
+                    <= estimate
+                        .window
+                        .saturating_mul(STALE_WINDOWS)
+                        .max(OWN_RATE_OVER)
         };
         Self {
             now: acked.now,
@@ -229,9 +248,9 @@ impl Known {
         rate.as_bps_f64() / self.on_wire_bits
     }
 
-    fn round(&self, least: Duration, own: f64) -> Round {
+    fn round(&self, ended: Ended, own: f64) -> Round {
         Round {
-            queue: least.saturating_sub(self.least_rtt),
+            queue: ended.least.saturating_sub(self.least_rtt),
             least_rtt: self.least_rtt,
             smoothed_rtt: self.smoothed_rtt,
             available: self
@@ -240,6 +259,7 @@ impl Known {
             is_elastic: self.estimate.is_some_and(|estimate| estimate.flags.elastic),
             capacity: self.capacity.map(|capacity| self.packets_of(capacity)),
             own,
+            delivered: ended.delivered,
         }
     }
 }
