@@ -24,13 +24,6 @@ const SHADOW_RATIO: usize = 3;
 /// The pile of the present capacity stays valid while it has this part of what makes a pile.
 const OUTLIVED_DIVISOR: f64 = 4.0;
 
-/// What is around a pile: dispersions up to this many times as long or as short.
-const AROUND: f64 = 1.2;
-
-/// A pile has so many standard deviations, and half of a first pile, more than chance brings
-/// together.
-const CHANCES: f64 = 2.0;
-
 /// The width of a pile in standard deviations of the hosts' lateness.
 const PILE_DEVIATIONS: f64 = 3.0;
 
@@ -88,9 +81,6 @@ impl Piles {
         let start = sorted.windows(fewest).position(is_pile)?;
         let first = start..start + self.length(&sorted[start..]);
         let pile = self.dominant_near(sorted, first);
-        if self.width <= PILE_WIDTH && !stands_out(sorted, &pile) {
-            return None;
-        }
         let found = Bandwidth::from_bps_f64(8.0e9 / median(&sorted[pile]));
         let stays = present.filter(|present| {
             *present > found && self.is_left(sorted, *present, needed / OUTLIVED_DIVISOR)
@@ -154,18 +144,6 @@ impl Piles {
     }
 }
 
-/// Whether a pile is more than chance. The other dispersions around it, spread evenly over the
-/// logarithms of their lengths, bring so many together over the width of a pile. Their number
-/// varies like that of a Poisson process.
-fn stands_out(sorted: &[f64], pile: &Range<usize>) -> bool {
-    let least = sorted[pile.start];
-    let from = sorted.partition_point(|other| *other < least / AROUND);
-    let to = sorted.partition_point(|other| *other <= least * AROUND);
-    let others = (to - from).saturating_sub(pile.len()) as f64;
-    let chance = others * libm::log(PILE_WIDTH) / (2.0 * libm::log(AROUND));
-    pile.len() as f64 >= chance + CHANCES * libm::sqrt(chance) + FEWEST as f64 / 2.0
-}
-
 fn median(pile: &[f64]) -> f64 {
     pile[pile.len() / 2]
 }
@@ -208,21 +186,6 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_together_by_chance_is_no_pile() {
-        // Two hosts that are late by times of their own leave no length more often than others:
-        // 400 dispersions from a third to three times 800 ns per byte.
-        let chance = (0..400).map(|at| 267.0 * libm::pow(9.0, f64::from(at) / 400.0));
-        let mut sorted: Vec<f64> = chance.collect();
-        let piles = Piles::new(Duration::ZERO, 1e-3);
-        assert_eq!(piles.capacity(&sorted, None), None);
-        // With a tenth of them at the capacity the pile stands out.
-        sorted.extend(std::iter::repeat_n(800.0, 40));
-        sorted.sort_by(f64::total_cmp);
-        let found = piles.capacity(&sorted, None).expect("a pile");
-        assert!((found.as_bps_f64() / 1e7 - 1.0).abs() < 0.02, "{found}");
-    }
-
-    #[test]
     fn where_hosts_are_late_the_middle_of_the_pile_counts() {
         // A packet of 1250 bytes at 10 Mbit/s takes a millisecond, 800 ns per byte. Its echoes are
         // spread by a fifth to either side.
@@ -233,7 +196,7 @@ mod tests {
         sorted.sort_by(f64::total_cmp);
         let sharp = Piles::new(Duration::ZERO, 1e-3)
             .capacity(&sorted, None)
-            .unwrap_or(Bandwidth::MAX);
+            .unwrap();
         assert!(sharp > Bandwidth::from_mbps(11), "{sharp}");
         let late = Duration::from_micros(80);
         let found = Piles::new(late, 1e-3).capacity(&sorted, None).unwrap();
