@@ -86,6 +86,17 @@ pub(crate) struct Slope {
     pub(crate) is_floor: bool,
 }
 
+impl Slope {
+    /// A computed growth, rounded towards zero; saturates.
+    #[expect(clippy::cast_possible_truncation, reason = "saturation is wanted")]
+    pub(crate) fn of(bytes_per_round_trip: f64, is_floor: bool) -> Self {
+        Self {
+            bytes_per_round_trip: bytes_per_round_trip as i64,
+            is_floor,
+        }
+    }
+}
+
 /// The response to a congestion event in proportion to what a promise needs (MulTCP). N flows
 /// lose 1 / N of what one flow loses, because an event meets one of them.
 #[derive(Clone, Copy, Debug, PartialEq)]

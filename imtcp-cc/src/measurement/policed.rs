@@ -85,6 +85,15 @@ impl Round {
 pub(super) struct Policed {
     rounds: VecDeque<Round>,
     round_trip: Duration,
+    /// What the rounds showed when the last one of them began.
+    found: Option<Found>,
+}
+
+/// The rate after the bucket, in bits per second, and the time of the first loss that shows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Found {
+    rate: f64,
+    since: Timestamp,
 }
 
 impl Policed {
@@ -120,6 +129,7 @@ impl Policed {
             acked_packets: 0,
             wait: Duration::ZERO,
         });
+        self.found = self.look(now);
     }
 
     /// Packets were acknowledged. `on_wire` is the size of a datagram with its headers.
@@ -137,7 +147,7 @@ impl Policed {
         }
     }
 
-    /// A packet was declared lost. Only then anything new can be found.
+    /// A packet was declared lost.
     pub(super) fn on_lost(&mut self, number: u64) {
         if let Some(round) = self.round_of(number) {
             round.lost += 1;
@@ -145,20 +155,19 @@ impl Policed {
     }
 
     fn round_of(&mut self, number: u64) -> Option<&mut Round> {
-        let behind = self.rounds.partition_point(|round| round.first <= number);
-        self.rounds.get_mut(behind.checked_sub(1)?)
+        // What is acknowledged or lost left in one of the last rounds.
+        let mut newest_first = self.rounds.iter_mut().rev();
+        newest_first.find(|round| round.first <= number)
     }
 
     /// The estimate, or what the policer lets through if that refutes it. Of a source that sends
     /// less than its window allows, what gets through is what it had to send.
-    pub(super) fn bounded(&mut self, now: Timestamp, estimate: Estimate) -> Estimate {
-        if estimate.flags.application_limited {
-            return estimate;
-        }
-        let Some((rate, since)) = self.look(now) else {
+    pub(super) fn bounded(&self, now: Timestamp, estimate: Estimate) -> Estimate {
+        let Some(Found { rate, since }) = self.found else {
             return estimate;
         };
-        if estimate.available.as_bps_f64() < REFUTED * rate {
+        let is_limited = estimate.flags.application_limited;
+        if is_limited || estimate.available.as_bps_f64() < REFUTED * rate {
             return estimate;
         }
         let scaled = |factor: f64| Bandwidth::from_bps_f64(factor * rate);
@@ -175,8 +184,7 @@ impl Policed {
         }
     }
 
-    /// The rate after the bucket, in bits per second, and the time of the first loss that shows it.
-    fn look(&mut self, now: Timestamp) -> Option<(f64, Timestamp)> {
+    fn look(&mut self, now: Timestamp) -> Option<Found> {
         let is_old = |round: &Round| now.saturating_since(round.start) > KEPT;
         while self.rounds.front().is_some_and(is_old) {
             self.rounds.pop_front();
@@ -199,7 +207,8 @@ impl Policed {
         let since = self.rounds.get(first)?.end;
         let span = self.rounds.get(last)?.end.saturating_since(since);
         let rate = bits / span.as_secs_f64().max(1e-6);
-        (last > first && self.spares_slow_rounds(rate)).then_some((rate, since))
+        let is_policer = last > first && self.spares_slow_rounds(rate);
+        is_policer.then_some(Found { rate, since })
     }
 
     /// Whether rounds below `rate` have far fewer losses than chance would give them.
@@ -232,7 +241,7 @@ mod tests {
 
     /// Rounds of a sawtooth, 70 to 110 packets of 1250 bytes in 30 ms. `fate` says whether a packet
     /// gets through and how long it waits, by the round's packets and its place among them.
-    fn sawtooth(fate: impl Fn(u64, u64) -> Option<Duration>) -> Option<(f64, Timestamp)> {
+    fn sawtooth(fate: impl Fn(u64, u64) -> Option<Duration>) -> Option<f64> {
         let mut policed = Policed::default();
         let mut number = 0;
         for round in 0..200_u64 {
@@ -252,7 +261,8 @@ mod tests {
                 }
             }
         }
-        policed.look(Timestamp::from_origin(TRIP * 200))
+        let end = Timestamp::from_origin(TRIP * 200);
+        policed.look(end).map(|found| found.rate)
     }
 
     fn acknowledge(policed: &mut Policed, number: u64, sent: Timestamp, wait: Duration) {
@@ -286,7 +296,7 @@ mod tests {
     fn what_is_beyond_a_rate_and_did_not_wait_was_dropped_by_a_policer() {
         // The policer lets 100 packets through in 30 ms, 33.3 Mbit/s, and its bucket is small.
         let found = sawtooth(|_, place| (place < 100).then_some(Duration::ZERO));
-        let (rate, _) = found.expect("a policer");
+        let rate = found.expect("a policer");
         // What gets through from loss to loss, 70 to 100 packets, carries 90 % of that.
         assert!((0.85..=1.02).contains(&(rate / 33.3e6)), "{rate}");
     }

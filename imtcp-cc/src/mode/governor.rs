@@ -177,10 +177,10 @@ impl Governor {
         let pipe = known.packets_of(estimate.available) * known.least_rtt.as_secs_f64();
         let order = match known.phase {
             Phase::SlowStart => WindowOrder::Free,
-            Phase::CongestionAvoidance | Phase::Recovery => WindowOrder::Along(Slope {
-                bytes_per_round_trip: whole(growth(h, known.window, pipe) * known.datagram),
-                is_floor: true,
-            }),
+            Phase::CongestionAvoidance | Phase::Recovery => {
+                let bytes = growth(h, known.window, pipe) * known.datagram;
+                WindowOrder::Along(Slope::of(bytes, true))
+            }
         };
         // What fits into the path without a queue was no cause of a loss.
         let vouched = known.packets_of(estimate.low) * known.least_rtt.as_secs_f64();
@@ -262,10 +262,4 @@ impl Known {
             delivered: ended.delivered,
         }
     }
-}
-
-/// Rounds towards zero; saturates.
-#[expect(clippy::cast_possible_truncation, reason = "saturation is wanted")]
-fn whole(bytes: f64) -> i64 {
-    bytes as i64
 }

@@ -74,8 +74,14 @@ impl Driver {
         match &mut self.0 {
             Kind::Bulk(bulk) => bulk.drive(connection, progress),
             Kind::Periodic(periodic) => periodic.drive(now, connection),
-            Kind::Player(player) => player.drive(now, connection, progress),
-            Kind::Pages(pages) => pages.drive(now, connection, progress),
+            Kind::Player(player) => {
+                let bytes = player.ask(now, progress.acknowledged);
+                player.took(write(connection, bytes, false));
+            }
+            Kind::Pages(pages) => {
+                let bytes = pages.ask(now, progress.acknowledged);
+                pages.took(write(connection, bytes, false));
+            }
             Kind::Datagrams(datagrams) => datagrams.drive(now, connection),
         }
     }
@@ -127,6 +133,9 @@ static DATA: [u8; 65_536] = [0; 65_536];
 /// Writes up to `bytes` on the stream; returns how many the connection took. An error means that
 /// it takes none now.
 fn write(connection: &mut quiche::Connection, bytes: u64, end: bool) -> u64 {
+    if bytes == 0 && !end {
+        return 0;
+    }
     let mut written = 0;
     loop {
         let left = bytes - written;

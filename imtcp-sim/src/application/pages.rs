@@ -1,6 +1,5 @@
 //! Somebody who loads page after page, and reads each for a while.
 
-use super::Progress;
 use crate::random::Random;
 use crate::scenario::PageSettings;
 use imtcp_cc::units::Timestamp;
@@ -47,7 +46,7 @@ impl Pages {
     }
 
     /// How much is to be written now.
-    fn ask(&mut self, now: Timestamp, acknowledged: u64) -> u64 {
+    pub(super) fn ask(&mut self, now: Timestamp, acknowledged: u64) -> u64 {
         if self.backlog > 0 || acknowledged < self.made {
             return self.backlog;
         }
@@ -84,16 +83,9 @@ impl Pages {
         (0..objects).map(|_| object(&mut self.random)).sum()
     }
 
-    pub(super) fn drive(
-        &mut self,
-        now: Timestamp,
-        connection: &mut quiche::Connection,
-        progress: Progress,
-    ) {
-        let bytes = self.ask(now, progress.acknowledged);
-        if bytes > 0 {
-            self.backlog -= super::write(connection, bytes, false);
-        }
+    /// The connection took so many bytes.
+    pub(super) fn took(&mut self, bytes: u64) {
+        self.backlog -= bytes;
     }
 }
 
@@ -125,7 +117,7 @@ mod tests {
     /// The connection takes all at once.
     fn asked(pages: &mut Pages, seconds: f64, acknowledged: u64) -> u64 {
         let bytes = pages.ask(at(seconds), acknowledged);
-        pages.backlog = 0;
+        pages.took(bytes);
         bytes
     }
 

@@ -1,6 +1,5 @@
 //! A stored video that is fetched chunk after chunk, as far as the player's buffer has room.
 
-use super::Progress;
 use imtcp_cc::units::{Bandwidth, Timestamp};
 use std::time::Duration;
 
@@ -50,7 +49,7 @@ impl Player {
     }
 
     /// How much is to be written now.
-    fn ask(&mut self, now: Timestamp, acknowledged: u64) -> u64 {
+    pub(super) fn ask(&mut self, now: Timestamp, acknowledged: u64) -> u64 {
         self.ahead = self.ahead.saturating_sub(now.saturating_since(self.seen));
         self.seen = now;
         self.next = None;
@@ -71,16 +70,9 @@ impl Player {
         self.backlog
     }
 
-    pub(super) fn drive(
-        &mut self,
-        now: Timestamp,
-        connection: &mut quiche::Connection,
-        progress: Progress,
-    ) {
-        let bytes = self.ask(now, progress.acknowledged);
-        if bytes > 0 {
-            self.backlog -= super::write(connection, bytes, false);
-        }
+    /// The connection took so many bytes.
+    pub(super) fn took(&mut self, bytes: u64) {
+        self.backlog -= bytes;
     }
 }
 
@@ -101,7 +93,7 @@ mod tests {
     /// The connection takes all at once.
     fn asked(player: &mut Player, seconds: f64, acknowledged: u64) -> u64 {
         let bytes = player.ask(at(seconds), acknowledged);
-        player.backlog = 0;
+        player.took(bytes);
         bytes
     }
 

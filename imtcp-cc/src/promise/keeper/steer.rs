@@ -162,10 +162,8 @@ impl Keeper {
             let k_max = SPARE * k_max(aim.window / SPARE);
             steering::exactly(wanted, k_max, aim.window, &enough)
         };
-        WindowOrder::Along(Slope {
-            bytes_per_round_trip: whole(self.slope * path.datagram.as_f64().max(1.0)),
-            is_floor: competes,
-        })
+        let bytes = self.slope * path.datagram.as_f64().max(1.0);
+        WindowOrder::Along(Slope::of(bytes, competes))
     }
 
     /// How the window answers congestion: in proportion to what the control slot needs.
@@ -232,10 +230,4 @@ impl Keeper {
 /// target.
 pub(super) fn needed(target: f64, bw: f64) -> f64 {
     NEEDED * pace(target, bw).max(bw)
-}
-
-/// Rounds towards zero; saturates.
-#[expect(clippy::cast_possible_truncation, reason = "saturation is wanted")]
-fn whole(bytes: f64) -> i64 {
-    bytes as i64
 }
