@@ -290,6 +290,7 @@ impl ImTcp {
     pub fn on_loss(&mut self, now: Timestamp, info: &LossInfo, lost: impl Iterator<Item = u64>) {
         for number in lost {
             self.measuring.on_lost(now, number);
+            self.promise.on_lost();
             self.mode.on_lost();
             self.window.on_lost(number);
         }

@@ -45,6 +45,7 @@ pub mod event;
 mod imtcp;
 mod input;
 mod log;
+mod loss_share;
 mod measurement;
 mod mode;
 mod path;

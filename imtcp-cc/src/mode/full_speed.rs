@@ -17,37 +17,16 @@ pub(super) fn growth(h: f64, window: f64, pipe: f64) -> f64 {
 
 /// The share of packets that may be lost before losses are taken for congestion, whatever the
 /// measurement says. It is BBRv2's (BBRLossThresh of draft-cardwell-iccrg-bbr-congestion-control).
-const MOST_LOSS: f64 = 0.02;
+pub(super) const MOST_LOSS: f64 = 0.02;
 
 /// The number of packets over which the share of losses is an average.
-const LOSS_PACKETS: f64 = 1000.0;
+pub(super) const LOSS_PACKETS: f64 = 1000.0;
 
 /// N of a loss that is taken for chance: what fits into the path without a queue was no cause of
 /// the loss, so none of it is given up. With 16, as a promise may have it, a transfer over
 /// 50 Mbit/s and 100 ms has 33 Mbit/s at a loss of 1 %, because several of its packets are lost in
 /// each round trip.
 pub(super) const CHANCE_WEIGHT: f64 = f64::INFINITY;
-
-/// The share of packets that were lost lately.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LossShare {
-    share: f64,
-}
-
-impl LossShare {
-    pub(super) fn on_acked(&mut self, packets: f64) {
-        self.share *= (-packets / LOSS_PACKETS).exp();
-    }
-
-    pub(super) fn on_lost(&mut self) {
-        self.share += (1.0 - self.share) / LOSS_PACKETS;
-    }
-
-    /// Whether so much is lost that the path must be congested.
-    pub(super) fn is_too_much(&self) -> bool {
-        self.share > MOST_LOSS
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -63,19 +42,5 @@ mod tests {
         // h = 1 is Reno, and so is a path of which nothing is known.
         assert_eq!(growth(1.0, 0.0, 400.0), 1.0);
         assert_eq!(growth(100.0, 10.0, 0.0), 1.0);
-    }
-
-    #[test]
-    fn losses_of_one_per_cent_are_chance_and_of_four_are_not() {
-        for (every, is_too_much) in [(100_u32, false), (25, true)] {
-            let mut losses = LossShare::default();
-            for packet in 1..=10_000 {
-                match packet % every {
-                    0 => losses.on_lost(),
-                    _ => losses.on_acked(1.0),
-                }
-            }
-            assert_eq!(losses.is_too_much(), is_too_much, "one of {every}");
-        }
     }
 }

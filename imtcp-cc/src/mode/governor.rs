@@ -2,9 +2,10 @@
 
 use super::Mode;
 use super::background::{Background, Round};
-use super::full_speed::{CHANCE_WEIGHT, LossShare, growth};
+use super::full_speed::{CHANCE_WEIGHT, LOSS_PACKETS, MOST_LOSS, growth};
 use crate::control::{Phase, Proportion, Slope, Steering, WindowOrder, WindowView};
 use crate::estimate::Estimate;
+use crate::loss_share::LossShare;
 use crate::measurement::Findings;
 use crate::path::PathView;
 use crate::transport::Acked;
@@ -65,7 +66,7 @@ impl Governor {
             mode,
             background: None,
             round: None,
-            losses: LossShare::default(),
+            losses: LossShare::over(LOSS_PACKETS),
             own: 0.0,
             own_at: None,
         }
@@ -184,7 +185,7 @@ impl Governor {
         };
         // What fits into the path without a queue was no cause of a loss.
         let vouched = known.packets_of(estimate.low) * known.least_rtt.as_secs_f64();
-        let is_chance = !self.losses.is_too_much() && !estimate.flags.elastic;
+        let is_chance = self.losses.get() <= MOST_LOSS && !estimate.flags.elastic;
         Steering {
             order,
             proportion: is_chance.then(|| Proportion {

@@ -13,17 +13,19 @@ use super::exit::Exit;
 use super::handle::Promise;
 use super::history::History;
 use super::law::PromiseLaw;
-use super::requirement::{Demand, Requirement};
+use super::margin::Margin;
+use super::requirement::Requirement;
 use super::seat::PromiseSeat;
 use super::share::{Bounds, Share};
 use super::slot_length::{SlotLength, SlotLengthRule};
-use super::slots::{ControlSlot, EvaluationSlot, Shortfalls};
+use super::slots::{ControlSlot, EvaluationSlot};
 use super::status::Status;
 use super::steering::Standing;
 use super::weight::Weight;
 use crate::control::{Phase, Steering, Window, WindowView};
 use crate::estimate::Estimate;
 use crate::event::{Emit, Event};
+use crate::loss_share::LossShare;
 use crate::measurement::Findings;
 use crate::mode::Mode;
 use crate::path::{PathInfo, PathView};
@@ -32,32 +34,15 @@ use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// The least margin by which the control aims above the requirement. Usually the margin is the
-/// share that the last round trip has of the slot.
-const LEAST_MARGIN: f64 = 0.02;
-
-/// The last round trip of a slot, in round trips. It cannot be corrected any more: a loss in it
-/// holds back the data behind it until the packet comes again, which takes a round trip and the
-/// time until the loss is known (9/8 of one, RFC 9002, section 6.1.2).
-const LAST_ROUND_TRIP: f64 = 1.25;
-
-/// A further margin, in multiples of the shortfall of control slots. What the last control slot
-/// lacks is never made up for. Two and a half times the root mean square of the shortfalls covers
-/// nearly all of it.
-const MARGIN_SIGMAS: f64 = 2.5;
-
-/// The number of packets that are added to the margin of a source that wants no more. It gets the
-/// rate at which it is paced, in whole packets, which are gathered at least to pairs. So this many
-/// packets may end up in the slot before or after.
-const WHOLE_PACKETS: f64 = 2.0;
-
-/// The largest margin as a whole: a promise takes no more than it must. docs/ALGORITHM.md says
-/// what a lower bound costs on a crowded path.
-const MOST_MARGIN: f64 = 0.25;
-
 /// The age at which an estimate no longer counts, in its own averaging windows. It must also be
 /// older than an evaluation slot.
 const STALE_WINDOWS: u32 = 2;
+
+/// The number of packets over which the share of losses is an average.
+const LOSS_PACKETS: f64 = 200.0;
+
+/// The largest share of losses that is sent on top.
+const MOST_LOSS: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeeperSettings {
@@ -121,11 +106,12 @@ pub(crate) struct Keeper {
     control: Option<ControlSlot>,
     length: SlotLength,
     weight: Weight,
+    losses: LossShare,
     exit: Exit,
     /// Whether the control slots met their targets. It is carried from one evaluation slot into
     /// the next.
     standing: Standing,
-    shortfalls: Shortfalls,
+    margin: Margin,
     /// k, the slope of the window in packets per round trip. It is used while it cannot be
     /// computed anew.
     slope: f64,
@@ -172,9 +158,10 @@ impl Keeper {
             control: None,
             length: SlotLength::new(settings.rule),
             weight: Weight::new(settings.window, settings.weight),
+            losses: LossShare::over(LOSS_PACKETS),
             exit: Exit::default(),
             standing: Standing::OnTarget,
-            shortfalls: Shortfalls::default(),
+            margin: Margin::default(),
             slope: 1.0,
             index: 0,
             status: Status::Idle,
@@ -268,6 +255,11 @@ impl Keeper {
         self.waiting_since = None;
     }
 
+    /// A packet was lost.
+    pub(crate) fn on_lost(&mut self) {
+        self.losses.on_lost();
+    }
+
     /// The window was reduced.
     pub(crate) fn on_congestion(&mut self) {
         self.length.on_congestion();
@@ -299,6 +291,7 @@ impl Keeper {
         self.credit(path, goodput);
         let packets = goodput.as_f64() / self.goodput_of(path).as_f64();
         self.weight.on_packets(packets);
+        self.losses.on_acked(packets);
         if path.now >= self.next_look {
             self.look(path, emit);
         }
@@ -389,21 +382,21 @@ impl Keeper {
 
     /// The rate at which the control aims, in packets per second.
     fn required_packets(&self, path: &PathState, requirement: &Requirement) -> f64 {
-        let per = requirement.per().as_secs_f64();
-        let spare = MARGIN_SIGMAS * self.shortfalls.root_mean_square();
-        let last = LAST_ROUND_TRIP * path.smoothed.as_secs_f64() / per;
-        let least = last.max(LEAST_MARGIN);
         let bw = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
         if self.settings.law == PromiseLaw::Paper {
             return bw;
         }
-        let spare = match requirement.wanted() {
-            Demand::AtLeast => spare,
-            // Beyond the rate it would take from others for nothing. So it gets at most as much
-            // again as the last round trip needs.
-            Demand::Exactly => spare.min(last) + WHOLE_PACKETS / (bw * per),
-        };
-        (1.0 + (least + spare).min(MOST_MARGIN)) * bw
+        let per = requirement.per().as_secs_f64();
+        let (round_trip, packets) = (path.smoothed.as_secs_f64() / per, bw * per);
+        (1.0 + self.margin.of(requirement.wanted(), round_trip, packets)) * bw
+    }
+
+    /// How many packets are sent for each one that gets through.
+    fn sent_for_each(&self) -> f64 {
+        match self.settings.law {
+            PromiseLaw::Paper => 1.0,
+            PromiseLaw::Proportional => 1.0 / (1.0 - self.losses.get().min(MOST_LOSS)),
+        }
     }
 
     fn fresh_estimate(&self, path: &PathState) -> Option<Estimate> {

@@ -39,6 +39,7 @@ mod keeper;
 mod law;
 mod ledger;
 mod loss_intervals;
+mod margin;
 mod readers;
 mod requirement;
 mod running;

@@ -150,33 +150,6 @@ pub(super) fn rounds_up(span: Duration, srtt: Duration) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// The share of an evaluation slot by which control slots fall short of their targets. It is a
-/// root mean square in which old slots lose weight. What the last control slot lacks is never made
-/// up for, so the aim needs this much to spare.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Shortfalls {
-    square: f64,
-    weight: f64,
-}
-
-impl Shortfalls {
-    /// About thirty control slots count.
-    const MEMORY: f64 = 29.0 / 30.0;
-
-    /// Adds a control slot of `lasted` that lacked this much, in packets per second, of `bw` over
-    /// `per`.
-    pub(super) fn add(&mut self, lacking: f64, lasted: Duration, bw: f64, per: Duration) {
-        let whole = (bw * per.as_secs_f64()).max(1e-9);
-        let share = lacking.max(0.0) * lasted.as_secs_f64() / whole;
-        self.square = Self::MEMORY * self.square + share * share;
-        self.weight = Self::MEMORY * self.weight + 1.0;
-    }
-
-    pub(super) fn root_mean_square(&self) -> f64 {
-        libm::sqrt(self.square / self.weight.max(1.0))
-    }
-}
-
 /// e: the number of round trips in an evaluation slot, at least two.
 pub(super) fn evaluation_rounds(per: Duration, srtt: Duration) -> u32 {
     rounds(per, srtt).max(FEWEST_ROUND_TRIPS)
@@ -209,6 +182,7 @@ mod tests {
         let lasted = 16 * RTT;
         assert_eq!(slot.end(), Timestamp::from_origin(lasted));
         assert_eq!(slot.round(Timestamp::from_origin(RTT * 7 + RTT / 2)), 7);
+        assert_eq!(rounds_up(RTT * 7 + RTT / 3, RTT), 8);
         assert!((slot.due() - 1600.0).abs() < 1e-9);
         slot.achieved = 1440.0;
         slot.wanting = lasted;
@@ -235,22 +209,6 @@ mod tests {
         // One that ends early, with its evaluation slot, lacks what was due by then.
         slot.wanting = RTT;
         assert!((slot.lacking(RTT, 1000.0) * 0.1 - 100.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn shortfalls_are_shares_of_the_evaluation_slot() {
-        let mut shortfalls = Shortfalls::default();
-        assert_eq!(shortfalls.root_mean_square(), 0.0);
-        // 200 packets/s for 100 ms are 20 of 2000, a hundredth; twice as much and none: sqrt(5 /
-        // 3).
-        for lacking in [200.0, 400.0, -900.0] {
-            shortfalls.add(lacking, RTT, 1000.0, Duration::from_secs(2));
-        }
-        let weighted = (1.0 * (29.0f64 / 30.0).powi(2) + 4.0 * 29.0 / 30.0)
-            / (1.0 + 29.0 / 30.0 + (29.0f64 / 30.0).powi(2));
-        assert!((shortfalls.root_mean_square() - 0.01 * weighted.sqrt()).abs() < 1e-12);
-        assert_eq!(rounds_up(RTT * 7 + RTT / 3, RTT), 8);
-        assert_eq!(rounds(RTT * 7 + RTT / 3, RTT), 7);
     }
 
     #[test]

@@ -150,7 +150,9 @@ impl Keeper {
             self.length.on_slot(lacking <= 0.0, whole);
             let bw = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
             if control.steered {
-                self.shortfalls.add(lacking, lasted, bw, requirement.per());
+                let whole = bw * requirement.per().as_secs_f64();
+                self.margin
+                    .on_control_slot(lacking * lasted.as_secs_f64() / whole.max(1e-9));
             }
         }
         if control.wanting + control.srtt >= lasted {
@@ -200,7 +202,10 @@ impl Keeper {
             let slot = self.evaluation.unwrap_or(slot);
             let outcome = slot.outcome(requirement, path.smoothed);
             self.learn(outcome);
-            let is_far = slot.achieved.as_f64() < 0.9 * EvaluationSlot::due(requirement).as_f64();
+            let due = EvaluationSlot::due(requirement).as_f64();
+            self.margin
+                .on_slot(outcome, slot.achieved.as_f64() / due.max(1.0));
+            let is_far = slot.achieved.as_f64() < 0.9 * due;
             let is_hopeless =
                 outcome == Outcome::Missed && is_far && self.is_at_bound(path, requirement);
             let counts = self.share.holds() || self.exit.is_resting() || outcome.is_kept();

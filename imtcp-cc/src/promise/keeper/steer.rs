@@ -40,6 +40,8 @@ struct Aim {
     srtt: f64,
     wants_no_more: bool,
     is_crowded: bool,
+    /// How many packets are sent for each one that gets through.
+    sent_for_each: f64,
     rates: Option<PathRates>,
 }
 
@@ -62,17 +64,18 @@ impl Aim {
     /// The rate at which a source that wants no more is paced. If it is pressed, its window bounds
     /// it.
     fn pace(&self) -> f64 {
-        if self.is_pressed() {
-            self.target * SPARE / CROWDED_SPARE
+        let spare = if self.is_pressed() {
+            SPARE / CROWDED_SPARE
         } else {
-            self.target
-        }
+            1.0
+        };
+        self.target * spare * self.sent_for_each
     }
 
     /// The window that is enough for a source that wants no more.
     fn enough(&self, length: u32) -> Enough {
         let rate = if self.is_crowded {
-            self.target
+            self.target * self.sent_for_each
         } else {
             self.bw
         };
@@ -129,6 +132,7 @@ impl Keeper {
             is_crowded: self
                 .last_congestion
                 .is_some_and(|at| path.now.saturating_since(at) < requirement.per()),
+            sent_for_each: self.sent_for_each(),
             rates: self.path_rates(path),
         }
     }

@@ -1,0 +1,56 @@
+//! The share of packets that were lost lately.
+
+/// An average over packets; what is older counts less.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LossShare {
+    share: f64,
+    packets: f64,
+}
+
+impl LossShare {
+    /// Averages over so many packets.
+    pub(crate) const fn over(packets: f64) -> Self {
+        Self {
+            share: 0.0,
+            packets,
+        }
+    }
+
+    /// So many packets got through.
+    pub(crate) fn on_acked(&mut self, packets: f64) {
+        self.share *= libm::exp(-packets / self.packets);
+    }
+
+    /// A packet was lost.
+    pub(crate) fn on_lost(&mut self) {
+        self.share += (1.0 - self.share) / self.packets;
+    }
+
+    /// The share, from 0 to 1.
+    pub(crate) fn get(&self) -> f64 {
+        self.share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_follows_what_is_lost_of_the_last_packets() {
+        let mut losses = LossShare::over(100.0);
+        let mut pass = |lost: u32, of: u32| {
+            for packet in 1..=1000 {
+                match packet % of < lost {
+                    true => losses.on_lost(),
+                    false => losses.on_acked(1.0),
+                }
+            }
+            losses.get()
+        };
+        let shares = [pass(0, 10), pass(1, 10), pass(3, 10), pass(1, 100)];
+        for (share, expected) in shares.into_iter().zip([0.0, 0.1, 0.3, 0.01]) {
+            assert!((share - expected).abs() < 0.006, "{share}, not {expected}");
+        }
+    }
+}
