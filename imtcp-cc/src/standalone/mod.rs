@@ -175,6 +175,7 @@ impl Measurement {
                 Running::Search(search) => search.open(),
             };
             self.batch = Batch::new(now, 0, probes);
+            self.check_bytes();
         }
         let timeout = self.settings.reply_timeout;
         self.lost += u64::from(self.batch.expire(now, &self.trips, timeout));
@@ -229,9 +230,11 @@ impl Measurement {
             Running::Search(s) => (s.estimate(), s.capacity(), s.measurements()),
         };
         let (mean_wait, longest_wait) = self.trips.waits();
+        // Replies to a limited number a second speak of the limit, those before it may have, too.
+        let is_limited = matches!(self.ended, Some(Ended::RateLimited { .. }));
         Report {
-            estimate,
-            capacity,
+            estimate: estimate.filter(|_| !is_limited),
+            capacity: capacity.filter(|_| !is_limited),
             bytes_sent: self.sent.1,
             packets_sent: self.sent.0,
             replies: self.replies,

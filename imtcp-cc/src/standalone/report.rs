@@ -63,8 +63,9 @@ impl fmt::Display for Ended {
 /// The result so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report {
-    /// The available bandwidth with its 95 % interval. `None` until there is one. With
-    /// [`super::Method::Search`] the interval is the next search range.
+    /// The available bandwidth with its 95 % interval. `None` until there is one, and where replies
+    /// were limited ([`Ended::RateLimited`]). With [`super::Method::Search`] the interval is the
+    /// next search range.
     pub estimate: Option<Estimate>,
     /// The capacity of the tight link, in bits of IP packets per second. `None` until it is known;
     /// [`super::Method::Search`] has the rate of its first train here.

@@ -29,7 +29,25 @@ fn a_limit_of_replies_is_recognised() {
             off <= per_second * 0.35 + 3.0,
             "{per_second} a second: {found}"
         );
+        assert_eq!((report.estimate, report.capacity), (None, None));
     }
+}
+
+#[test]
+fn what_was_read_before_a_limit_was_found_is_no_value() {
+    // The first group of trains passes whole, and the next one meets the limit.
+    let mut path = Path::new(50.0, 20.0).with(Cross::Poisson(25e6, 1000.0), 1);
+    path.limiter = Some(Limiter {
+        per_second: 20.0,
+        burst: 150.0,
+    });
+    let report = path.run(Settings::default());
+    assert!(
+        matches!(report.ended, Some(Ended::RateLimited { .. })),
+        "{report:?}"
+    );
+    assert!(report.measurements > 0, "{report:?}");
+    assert_eq!((report.estimate, report.capacity), (None, None));
 }
 
 #[test]
@@ -101,6 +119,34 @@ fn a_path_faster_than_this_side_has_a_lower_bound_alone() {
 }
 
 #[test]
+fn a_lower_bound_counts_what_acknowledgements_of_several_packets_tell() {
+    // A path of 8 Gbit/s. Of each burst only the last packet's time is known.
+    let mut measurement = Measurement::new(Settings::default()).expect("defaults");
+    let (mut now, mut burst) = (Timestamp::ZERO, Vec::new());
+    loop {
+        match measurement.step(now) {
+            Step::Send { id, .. } => burst.push(id),
+            Step::WaitUntil(_) => {
+                let behind = burst.len() as u64 - 1;
+                let last = burst.pop().expect("it waits for replies");
+                now = now + Duration::from_millis(1) + Duration::from_micros(behind);
+                for id in burst.drain(..) {
+                    measurement.on_arrived(id, now);
+                }
+                measurement.on_reply(last, now);
+            }
+            Step::Done => break,
+        }
+    }
+    let report = measurement.report(now);
+    assert_eq!(report.ended, Some(Ended::SenderTooSlow), "{report:?}");
+    let bound = report.estimate.expect("a bound").available.as_bps_f64();
+    // 63 packets in 63 us, and the 2 us by which the shortest round trip was one of three packets.
+    let expected = 63.0 * 8_000.0 / 61e-6;
+    assert!((bound / expected - 1.0).abs() < 0.01, "{report:?}");
+}
+
+#[test]
 fn what_is_back_counts_when_the_measurement_is_stopped() {
     let mut measurement = Measurement::new(Settings::default()).expect("defaults");
     let report = |m: &Measurement| m.report(Timestamp::from_nanos(1_000_000_000));
@@ -153,6 +199,16 @@ fn the_bytes_end_the_measurement_before_they_are_passed() {
     assert_eq!(report.ended, Some(Ended::Bytes), "{report:?}");
     assert!(report.bytes_sent <= Bytes::new(150_000), "{report:?}");
     assert!(report.estimate.is_some());
+}
+
+#[test]
+fn without_bytes_for_the_first_burst_nothing_leaves() {
+    let report = Path::new(20.0, 20.0).run(Settings {
+        most_bytes: Some(Bytes::new(2_999)),
+        ..within_a_second()
+    });
+    assert_eq!(report.ended, Some(Ended::Bytes), "{report:?}");
+    assert_eq!(report.bytes_sent, Bytes::ZERO);
 }
 
 #[test]

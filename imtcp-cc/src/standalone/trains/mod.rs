@@ -168,7 +168,7 @@ impl Trains {
         if back * 2 < shape.burst {
             return Next::paused(self.burst());
         }
-        self.at_least_the_send_rate(batch);
+        self.at_least_the_send_rate(batch, base);
         if self.settings.continuous {
             return Next::paused(self.burst());
         }
@@ -176,21 +176,18 @@ impl Trains {
     }
 
     /// The longest burst came through as fast as it was sent.
-    fn at_least_the_send_rate(&mut self, batch: &Batch) {
-        let packets = batch.packets();
-        let back: Vec<_> = packets.iter().filter_map(|p| p.timed_arrival()).collect();
-        let (Some(first), Some(last)) = (back.first(), back.last()) else {
+    fn at_least_the_send_rate(&mut self, batch: &Batch, base: Duration) {
+        let Some(passed) = sample::passed(batch.packets(), base) else {
             return;
         };
-        let span = last.saturating_since(*first).max(self.settings.clock_error);
-        let bits = self.settings.packet.times(back.len() as u64 - 1);
-        let Some(rate) = Bandwidth::from_bytes_over(bits, span) else {
+        let span = passed.span.max(self.settings.clock_error);
+        let Some(rate) = Bandwidth::from_bytes_over(passed.bytes, span) else {
             return;
         };
         self.too_fast = true;
         self.measurements = self.measurements.saturating_add(1);
         self.estimate = Some(Estimate {
-            at: *last,
+            at: passed.at,
             available: rate,
             low: rate.scaled(0.5),
             high: Bandwidth::MAX,
@@ -374,7 +371,9 @@ impl Trains {
 }
 
 fn nanos(seconds: f64) -> u64 {
-    u64::try_from(Duration::from_secs_f64(seconds.max(0.0)).as_nanos()).unwrap_or(u64::MAX)
+    // Equations that hardly differ may come to any number.
+    let span = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A number of packets, rounded down.

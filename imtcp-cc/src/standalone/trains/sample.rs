@@ -2,7 +2,7 @@
 
 use crate::measurement::record::PacketRecord;
 use crate::path::ack::EchoQuality;
-use crate::units::Timestamp;
+use crate::units::{Bytes, Timestamp};
 use std::time::Duration;
 
 /// A packet waits if it is later than the fastest one by more than this share of the time that the
@@ -169,6 +169,34 @@ pub(super) fn read(
         tail,
         free: seen[start].index,
         at: last.unwrap_or_default(),
+    })
+}
+
+/// A burst that found no queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Passed {
+    /// The bytes that arrived behind its first packet.
+    pub bytes: Bytes,
+    /// The longest time in which they can have come.
+    pub span: Duration,
+    /// When the last reply came.
+    pub at: Timestamp,
+}
+
+/// What of a burst has passed, and how fast at least. Its first packet cannot have been back before
+/// the shortest round trip, `base`, was over. What arrived at an unknown time, as acknowledgements
+/// of several packets tell, was there by the last reply. `None` if nothing came behind the first.
+pub(super) fn passed(packets: &[PacketRecord], base: Duration) -> Option<Passed> {
+    let last = *seen(packets).last()?;
+    let arrived = packets.get(1..=last.index)?.iter();
+    let arrived = arrived.filter(|packet| packet.has_arrived());
+    let bytes = arrived.fold(Bytes::ZERO, |sum, packet| sum + packet.size);
+    let at = own_time(packets.get(last.index)?)?;
+    let since = at.saturating_since(packets.first()?.sent);
+    (bytes > Bytes::ZERO).then(|| Passed {
+        bytes,
+        span: since.saturating_sub(base),
+        at,
     })
 }
 
