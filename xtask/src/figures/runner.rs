@@ -169,11 +169,7 @@ impl Runner<'_> {
             .output()
             .with_context(|| format!("starting {}", self.simulator.display()))?;
         if !output.status.success() {
-            let errors = String::from_utf8_lossy(&output.stderr);
-            bail!(
-                "{}",
-                errors.lines().last().unwrap_or("it failed without a word")
-            );
+            bail!("{}", complaint(&String::from_utf8_lossy(&output.stderr)));
         }
         let seconds = begun.elapsed().as_secs_f64();
         self.store.keep(run, &json, &scratch, seconds)?;
@@ -195,6 +191,22 @@ impl Progress {
     }
 }
 
+/// What a program said before it failed: the last line, or what a panic begins with and says.
+fn complaint(errors: &str) -> String {
+    let lines: Vec<&str> = errors.lines().collect();
+    let panic = lines.iter().position(|line| line.contains(" panicked at "));
+    match (panic, lines.last()) {
+        (Some(at), _) => lines[at..]
+            .iter()
+            .take(2)
+            .copied()
+            .collect::<Vec<_>>()
+            .join(" "),
+        (None, Some(last)) => (*last).to_owned(),
+        (None, None) => "it failed without a word".to_owned(),
+    }
+}
+
 fn locked(progress: &Mutex<Progress>) -> std::sync::MutexGuard<'_, Progress> {
     progress
         .lock()
@@ -204,6 +216,16 @@ fn locked(progress: &Mutex<Progress>) -> std::sync::MutexGuard<'_, Progress> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_panic_is_told_by_its_place_and_its_words() {
+        let panic = "reading a1\nthread 'main' (7) panicked at sim/lib.rs:7:5:\nno such link\n\
+                     stack backtrace:\n   0: main\nnote: Some details are omitted\n";
+        let told = "thread 'main' (7) panicked at sim/lib.rs:7:5: no such link";
+        assert_eq!(complaint(panic), told);
+        assert_eq!(complaint("reading\na1: unknown key\n"), "a1: unknown key");
+        assert_eq!(complaint(""), "it failed without a word");
+    }
 
     #[test]
     fn one_run_of_each_unknown_setting_comes_first_and_then_what_is_short() {
