@@ -68,6 +68,16 @@ impl Bar {
             "`against` and `at_least_times` or `at_most_times` belong together"
         );
         ensure!(
+            relative || self.plus == 0.0,
+            "`plus` is added to what `against` makes; write the sum in place of it"
+        );
+        let twice =
+            (self.at_least.and(self.at_least_times)).or(self.at_most.and(self.at_most_times));
+        ensure!(
+            twice.is_none(),
+            "a number and `_times` for the same end; write two bars, and each counts"
+        );
+        ensure!(
             self.has_limit() || self.published.is_some(),
             "a bar needs at_least, at_most, at_least_times, at_most_times, or published alone"
         );
@@ -91,12 +101,13 @@ impl Bar {
 }
 
 impl Limit {
-    /// Holds a number to it. A number that rounds to the limit is as good as the limit.
+    /// Holds a number to it. What never came is infinite, and misses a limit that is infinite, too.
+    /// What floats lose on the way is forgiven; what is rounded away for people is not.
     pub fn verdict(self, number: f64, digits: usize) -> Verdict {
         let slack = 0.5 * 0.1_f64.powi(i32::try_from(digits).unwrap_or(i32::MAX)) * 1e-6;
         let enough = self.least.is_none_or(|least| number >= least - slack);
         let little = self.most.is_none_or(|most| number <= most + slack);
-        match enough && little {
+        match enough && little && number.is_finite() {
             true => Verdict::Met,
             false => Verdict::Missed,
         }
@@ -129,6 +140,12 @@ mod tests {
         assert_eq!(limit.verdict(0.95, 2), Verdict::Met);
         assert_eq!(limit.verdict(f64::INFINITY, 2), Verdict::Missed);
         assert_eq!(limit.words(2), "0.95 to 1.05");
+        let others_never = Limit {
+            least: None,
+            most: Some(f64::INFINITY),
+        };
+        assert_eq!(others_never.verdict(f64::INFINITY, 2), Verdict::Missed);
+        assert_eq!(others_never.verdict(9.0, 2), Verdict::Met);
     }
 
     #[test]
@@ -148,5 +165,22 @@ mod tests {
     fn a_bar_of_others_needs_others() {
         assert!(bar("at_most_times = 0.5").check().is_err());
         assert!(bar("at_most = 5").check().is_ok());
+    }
+
+    #[test]
+    fn a_limit_that_would_go_unheard_is_refused() {
+        let against = "against = { by = \"b\" }";
+        for keys in [
+            "at_most = 5\nat_most_times = 2",
+            "at_least = 1\nat_least_times = 2",
+        ] {
+            assert!(
+                bar(&format!("{keys}\n{against}")).check().is_err(),
+                "{keys}"
+            );
+        }
+        assert!(bar("at_most = 5\nplus = 1").check().is_err());
+        let both_ends = bar(&format!("at_least = 1\nat_most_times = 2\n{against}"));
+        assert!(both_ends.check().is_ok());
     }
 }

@@ -207,12 +207,5 @@ fn summary(outcomes: &[Outcome], troubles: &Troubles) -> Result<()> {
     say!("{} of {} rows met", met.len(), outcomes.len())
 }
 
-/// Whether a file of the workspace is there, for tests of rows.
-#[cfg(test)]
-fn has_scenario(name: &str) -> bool {
-    let scenarios = workspace::root().join("imtcp-sim/scenarios");
-    scenarios.join(format!("{name}.toml")).is_file()
-}
-
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use super::bar::{Bar, Limit, Verdict};
 use super::case::{Case, Where};
 use super::row::{Measure, Middle, Row};
 use super::store::{Numbers, Run, Store};
-use super::value::median;
+use crate::testbed::median;
 
 /// A row with its numbers.
 #[derive(Debug)]
@@ -33,7 +33,9 @@ pub struct Tried {
 /// A number of a case.
 #[derive(Debug, Clone)]
 pub struct Cell {
-    /// One for each seed that has it.
+    /// The seeds that have it.
+    pub seeds: Vec<u64>,
+    /// One for each of these seeds.
     pub values: Vec<f64>,
     /// What they come to.
     pub middle: Option<f64>,
@@ -102,13 +104,16 @@ impl Outcome {
         let cells = self.cases.iter().zip(numbers);
         cells
             .map(|(tried, numbers)| {
-                let of = |(_, numbers): &(u64, Numbers)| value(measure, numbers, &tried.case.words);
-                let values: Vec<f64> = match self.row.is_at(&tried.case, &measure.place) {
-                    true => numbers.iter().filter_map(of).collect(),
-                    false => Vec::new(),
+                let of = |(seed, numbers): &(u64, Numbers)| {
+                    Some((*seed, value(measure, numbers, &tried.case.words)?))
+                };
+                let (seeds, values) = match self.row.is_at(&tried.case, &measure.place) {
+                    true => numbers.iter().filter_map(of).unzip(),
+                    false => (Vec::new(), Vec::new()),
                 };
                 Cell {
                     middle: middle(measure.seeds, &values),
+                    seeds,
                     values,
                     bars: Vec::new(),
                 }
@@ -142,11 +147,11 @@ impl Outcome {
         let limit = others.and_then(|others| bar.limit(&others));
         let limit = limit.filter(|_| bar.has_limit());
         let digits = self.row.measures[index].digits;
-        let verdict = match (limit, self.cells[index][at].middle, &self.cases[at].nothing) {
-            (_, None, Some(why)) => Verdict::Open(why.clone()),
-            (_, None, None) => Verdict::Open("no value".to_owned()),
-            (None, ..) => Verdict::Open("not all to compare with were run".to_owned()),
-            (Some(limit), Some(number), _) => limit.verdict(number, digits),
+        let number = number(&self.cases[at], &self.cells[index][at]);
+        let verdict = match (number, limit) {
+            (Err(why), _) => Verdict::Open(why),
+            (_, None) => Verdict::Open("not all to compare with have a value".to_owned()),
+            (Ok(number), Some(limit)) => limit.verdict(number, digits),
         };
         Held {
             limit,
@@ -156,7 +161,7 @@ impl Outcome {
     }
 
     /// What the others have that a case is compared with: the same case but for these points. None
-    /// if any of them was not run.
+    /// if any of them has nothing: the rest would make an easier limit.
     fn others(&self, at: usize, against: &Where, cells: &[Cell]) -> Option<Vec<f64>> {
         let here = &self.cases[at].case;
         let is_other = |case: &Case| {
@@ -167,21 +172,26 @@ impl Outcome {
             })
         };
         let cases = self.cases.iter().zip(cells);
-        let others: Vec<(&Tried, &Cell)> =
-            cases.filter(|(tried, _)| is_other(&tried.case)).collect();
-        let all_ran = others.iter().all(|(tried, _)| tried.nothing.is_none());
-        all_ran.then(|| others.iter().filter_map(|(_, cell)| cell.middle).collect())
+        let others = cases.filter(|(tried, _)| is_other(&tried.case));
+        others
+            .map(|(tried, cell)| number(tried, cell).ok())
+            .collect()
+    }
+
+    /// Each measure in each case.
+    pub fn cells(&self) -> impl Iterator<Item = (&Measure, &Tried, &Cell)> {
+        let measures = self.row.measures.iter().zip(&self.cells);
+        measures.flat_map(|(measure, cells)| {
+            let cells = self.cases.iter().zip(cells);
+            cells.map(move |(tried, cell)| (measure, tried, cell))
+        })
     }
 
     /// All bars with a limit: the measure, the case, the number, the bar.
     pub fn held(&self) -> impl Iterator<Item = (&Measure, &Tried, &Cell, &Held)> {
-        let measures = self.row.measures.iter().zip(&self.cells);
-        measures.flat_map(move |(measure, cells)| {
-            let cells = self.cases.iter().zip(cells);
-            cells.flat_map(move |(tried, cell)| {
-                let bars = cell.bars.iter().filter(|held| held.verdict.is_some());
-                bars.map(move |held| (measure, tried, cell, held))
-            })
+        self.cells().flat_map(|(measure, tried, cell)| {
+            let bars = cell.bars.iter().filter(|held| held.verdict.is_some());
+            bars.map(move |held| (measure, tried, cell, held))
         })
     }
 
@@ -212,11 +222,44 @@ impl Outcome {
     }
 }
 
+impl Cell {
+    /// The lines that it has in a table: one for each bar, and one without any.
+    pub fn lines(&self) -> &[Held] {
+        const NONE: &[Held] = &[Held {
+            limit: None,
+            published: None,
+            verdict: None,
+        }];
+        match self.bars[..] {
+            [] => NONE,
+            _ => &self.bars,
+        }
+    }
+}
+
+/// What is held to bars: the number of all seeds that were run. A seed without a value is not left
+/// out, because the others may be the lucky ones.
+fn number(tried: &Tried, cell: &Cell) -> Result<f64, String> {
+    if let Some(why) = &tried.nothing {
+        return Err(why.clone());
+    }
+    let (have, all) = (cell.values.len(), tried.seeds.len());
+    match cell.middle {
+        Some(number) if have == all => Ok(number),
+        Some(_) => Err(format!("no value with {} of {all} seeds", all - have)),
+        None => Err("no value".to_owned()),
+    }
+}
+
 fn value(measure: &Measure, numbers: &Numbers, words: &[(String, String)]) -> Option<f64> {
     let number = measure.value.of(&numbers.run, words)?;
     let number = match &measure.over {
         Some(over) => number / over.of(&numbers.run, words)?,
         None => number,
+    };
+    let number = match measure.absolute {
+        true => number.abs(),
+        false => number,
     };
     Some(number * measure.times.unwrap_or(1.0)).filter(|number| !number.is_nan())
 }

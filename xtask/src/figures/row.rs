@@ -119,6 +119,9 @@ pub struct Measure {
     pub over: Option<Reading>,
     /// By what it is multiplied.
     pub times: Option<f64>,
+    /// Whether its sign does not count, as with errors that are told with one.
+    #[serde(default)]
+    pub absolute: bool,
     /// Digits behind the point.
     #[serde(default = "one_digit")]
     pub digits: usize,
@@ -148,6 +151,16 @@ pub enum Middle {
     Mean,
     /// The highest.
     Highest,
+}
+
+impl Measure {
+    /// Its name and its unit.
+    pub fn title(&self) -> String {
+        match self.unit.as_str() {
+            "" => self.name.clone(),
+            unit => format!("{}, {unit}", self.name),
+        }
+    }
 }
 
 impl Row {

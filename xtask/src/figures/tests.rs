@@ -1,15 +1,18 @@
 //! Rows from their text to the page, without a simulator: what it would write is made up here.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use serde_json::json;
 
-use super::outcome::Outcome;
+use super::bar::Verdict;
+use super::case::Case;
+use super::outcome::{Held, Outcome};
+use super::plan;
 use super::report;
 use super::row::Row;
 use super::store::{Run, Store};
-use super::{has_scenario, plan};
 use crate::workspace;
 
 const ROW: &str = r#"
@@ -38,6 +41,11 @@ const ROW: &str = r#"
     against = { carrier = "reno" }
     at_most_times = 0.5
 "#;
+
+fn has_scenario(name: &str) -> bool {
+    let scenarios = workspace::root().join("imtcp-sim/scenarios");
+    scenarios.join(format!("{name}.toml")).is_file()
+}
 
 fn problem(text: &str) -> String {
     let error = Row::parse(text).expect_err("it is refused");
@@ -94,7 +102,7 @@ fn a_row_whose_file_has_another_name_is_refused_with_the_file() {
 #[test]
 fn cases_are_all_combinations_and_the_first_seed_of_all_comes_first() {
     let row = Row::parse(ROW).expect("a row");
-    let labels: Vec<String> = row.cases().iter().map(super::case::Case::label).collect();
+    let labels: Vec<String> = row.cases().iter().map(Case::label).collect();
     assert_eq!(labels, ["3, imtcp", "3, reno", "5, imtcp", "5, reno"]);
     let cases = row.cases();
     // Another row with the same settings: nothing is run twice.
@@ -105,11 +113,19 @@ fn cases_are_all_combinations_and_the_first_seed_of_all_comes_first() {
 
 /// The row with results: for each of its cases the error with each seed.
 fn outcome(folder: &Path, errors: [[f64; 2]; 4]) -> (Outcome, Store) {
+    let (cases, store) = kept(folder, errors.map(|errors| errors.map(Some)));
+    let row = Row::parse(ROW).expect("a row");
+    let outcome = Outcome::of(row, cases, &[1, 2], &store, &BTreeMap::new());
+    (outcome, store)
+}
+
+/// The row's cases, and the results; nothing was said where an error is none.
+fn kept(folder: &Path, errors: [[Option<f64>; 2]; 4]) -> (Vec<Case>, Store) {
     let simulator = folder.join("imtcp-sim");
     fs::write(&simulator, "a simulator").expect("written");
     let store = Store::of(folder, &simulator).expect("a store");
-    let row = Row::parse(ROW).expect("a row");
-    for (case, errors) in row.cases().iter().zip(errors) {
+    let cases = Row::parse(ROW).expect("a row").cases();
+    for (case, errors) in cases.iter().zip(errors) {
         for (seed, error) in (1..).zip(errors) {
             let result = json!([{ "scenario": "a1", "flows": [
                 { "name": "main", "score": { "mare": error } },
@@ -121,9 +137,47 @@ fn outcome(folder: &Path, errors: [[f64; 2]; 4]) -> (Outcome, Store) {
                 .expect("kept");
         }
     }
-    let cases = row.cases();
-    let outcome = Outcome::of(row, cases, &[1, 2], &store, &Default::default());
-    (outcome, store)
+    (cases, store)
+}
+
+/// What came of the bars of each case, in words.
+fn verdicts(outcome: &Outcome) -> Vec<String> {
+    let word = |held: &Held| match &held.verdict {
+        Some(Verdict::Open(why)) => why.clone(),
+        other => format!("{other:?}"),
+    };
+    outcome.held().map(|(.., held)| word(held)).collect()
+}
+
+#[test]
+fn a_seed_without_a_value_opens_a_bar_that_the_other_seed_meets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let good = |error| [Some(error), Some(error)];
+    let errors = [
+        good(0.02),
+        [Some(0.3), None],
+        [Some(0.04), None],
+        good(0.12),
+    ];
+    let (cases, store) = kept(folder.path(), errors);
+    let row = Row::parse(ROW).expect("a row");
+    let outcome = Outcome::of(row, cases, &[1, 2], &store, &BTreeMap::new());
+    let silent = "no value with 1 of 2 seeds";
+    let expected = ["not all to compare with have a value", silent, silent];
+    assert_eq!(verdicts(&outcome), expected);
+}
+
+#[test]
+fn a_setting_that_failed_with_a_seed_misses_its_bars_though_another_seed_was_good() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (good, rival) = ([Some(0.02); 2], [Some(0.3); 2]);
+    let (cases, store) = kept(folder.path(), [good, rival, good, rival]);
+    let setting = Run::of(&cases[2], 0).setting();
+    let failed = BTreeMap::from([(setting, "seed 3: no memory".to_owned())]);
+    let row = Row::parse(ROW).expect("a row");
+    let outcome = Outcome::of(row, cases, &[1, 2, 3], &store, &failed);
+    let why = "failed: seed 3: no memory";
+    assert_eq!(verdicts(&outcome), ["Some(Met)", why, why]);
 }
 
 #[test]
@@ -150,6 +204,8 @@ fn a_missed_bar_stands_at_the_top_with_its_number_and_its_limit() {
     let csv = fs::read_to_string(folder.path().join("figures.csv")).expect("a table");
     let line = "Z1,\"5, imtcp\",error,%,4,2,9,8,10,,5,missed";
     assert!(csv.contains(line), "{csv}");
+    let csv = fs::read_to_string(folder.path().join("runs.csv")).expect("a table");
+    assert!(csv.contains("Z1,\"5, imtcp\",error,%,2,10\n"), "{csv}");
 }
 
 #[test]
@@ -160,7 +216,7 @@ fn what_is_met_says_so_and_what_was_not_run_counts_as_missed() {
     assert!(met.is_met());
     let unheard = [3, 4];
     let cases = met.row.cases();
-    let empty = Outcome::of(met.row, cases, &unheard, &store, &Default::default());
+    let empty = Outcome::of(met.row, cases, &unheard, &store, &BTreeMap::new());
     assert!(!empty.is_met());
     let page = report::write(&[empty], &store, folder.path()).expect("a page");
     let page = fs::read_to_string(page).expect("written");
@@ -181,6 +237,6 @@ fn a_row_that_is_not_built_needs_no_measure_and_is_missed() {
         plan(&[(row.clone(), cases.clone())], &[1]).is_empty(),
         "nothing to run"
     );
-    let outcome = Outcome::of(row, cases, &[1], &store, &Default::default());
+    let outcome = Outcome::of(row, cases, &[1], &store, &BTreeMap::new());
     assert!(!outcome.is_met());
 }

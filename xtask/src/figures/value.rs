@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::case::filled;
+use crate::testbed::median;
 
 /// Where a number stands. Parts are separated by points. In an array a part is the `name` or the
 /// `link` of an element, its index, or `*` for all elements. Behind all elements, or behind an
@@ -73,7 +74,7 @@ fn reduced(found: &[&Value], word: &str) -> Option<f64> {
             let sum: f64 = numbers.iter().sum();
             (!numbers.is_empty()).then(|| sum / numbers.len() as f64)
         },
-        "median" => |numbers: &[f64]| median(numbers.to_vec()),
+        "median" => |numbers: &[f64]| median(numbers.iter().copied()),
         "count" => |numbers: &[f64]| Some(numbers.len() as f64),
         _ => return None,
     };
@@ -90,17 +91,6 @@ fn reduced(found: &[&Value], word: &str) -> Option<f64> {
         _ => found.iter().filter_map(|value| value.as_f64()).collect(),
     };
     of(&numbers)
-}
-
-/// The median: the mean of the middle two where their number is even.
-pub fn median(mut numbers: Vec<f64>) -> Option<f64> {
-    numbers.sort_unstable_by(f64::total_cmp);
-    let middle = numbers.len() / 2;
-    match numbers.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(numbers[middle]),
-        _ => Some((numbers[middle - 1] + numbers[middle]) / 2.0),
-    }
 }
 
 #[cfg(test)]

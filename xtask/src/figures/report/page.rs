@@ -66,7 +66,7 @@ fn misses(outcomes: &[Outcome]) -> String {
                 "<tr><td class=t><a href=\"#{id}\">{id}</a></td><td class=t>{}</td>\
                  <td class=t>{}</td><td>{}</td><td>{}</td><td>{}</td>{}</tr>",
                 escaped(&tried.case.label()),
-                escaped(&named(measure)),
+                escaped(&measure.title()),
                 escaped(held.published.as_deref().unwrap_or("")),
                 shown(cell.middle, measure.digits),
                 limit(held, measure.digits),
@@ -142,7 +142,7 @@ fn row(outcome: &Outcome, store: &Store) -> String {
             Middle::Mean => ", mean over the seeds",
             Middle::Highest => ", highest of the seeds",
         };
-        let _ = writeln!(text, "<h3>{}{middle}</h3>", escaped(&named(measure)));
+        let _ = writeln!(text, "<h3>{}{middle}</h3>", escaped(&measure.title()));
         text += &plot::of(outcome, measure, cells);
         text += &table(outcome, measure, cells);
     }
@@ -157,16 +157,7 @@ fn table(outcome: &Outcome, measure: &Measure, cells: &[Cell]) -> String {
         .to_owned();
     let at = outcome.cases.iter().zip(cells);
     for (tried, cell) in at.filter(|(tried, _)| outcome.row.is_at(&tried.case, &measure.place)) {
-        let none = Held {
-            limit: None,
-            published: None,
-            verdict: None,
-        };
-        let bars = match cell.bars[..] {
-            [] => std::slice::from_ref(&none),
-            _ => &cell.bars,
-        };
-        for held in bars {
+        for held in cell.lines() {
             text += &line(tried, measure, cell, held);
         }
     }
@@ -190,13 +181,6 @@ fn line(tried: &Tried, measure: &Measure, cell: &Cell, held: &Held) -> String {
         end(f64::max),
         limit(held, digits)
     )
-}
-
-fn named(measure: &Measure) -> String {
-    match measure.unit.as_str() {
-        "" => measure.name.clone(),
-        unit => format!("{}, {unit}", measure.name),
-    }
 }
 
 fn shown(value: Option<f64>, digits: usize) -> String {
@@ -274,7 +258,7 @@ fn command(tried: &Tried) -> String {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.=,%+/:".contains(c);
         match argument.chars().all(plain) {
             true => argument.clone(),
-            false => format!("'{argument}'"),
+            false => format!("'{}'", argument.replace('\'', "'\\''")),
         }
     };
     let arguments: Vec<String> = Run::of(&tried.case, 0)

@@ -91,13 +91,6 @@ fn begin(height: f64, what: &str) -> String {
     )
 }
 
-fn name(measure: &Measure) -> String {
-    match measure.unit.as_str() {
-        "" => measure.name.clone(),
-        unit => format!("{}, {unit}", measure.name),
-    }
-}
-
 fn strips(outcome: &Outcome, measure: &Measure, cells: &[Cell]) -> String {
     let shown: Vec<(&Cell, String)> = outcome
         .cases
@@ -122,7 +115,7 @@ fn strips(outcome: &Outcome, measure: &Measure, cells: &[Cell]) -> String {
             .collect::<Vec<_>>()
     });
     let scale = Scale::new(numbers, LEFT, WIDTH - RIGHT);
-    let mut svg = begin(height, &name(measure));
+    let mut svg = begin(height, &measure.title());
     horizontal(&mut svg, scale, height, measure);
     for (index, (cell, label)) in shown.iter().enumerate() {
         let y = TOP + LINE * (index as f64 + 0.5);
@@ -201,7 +194,7 @@ fn horizontal(svg: &mut String, scale: Scale, height: f64, measure: &Measure) {
         "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
         f64::midpoint(LEFT, WIDTH - RIGHT),
         height - 3.0,
-        escaped(&name(measure))
+        escaped(&measure.title())
     );
 }
 
@@ -249,8 +242,8 @@ fn lines(outcome: &Outcome, along: &str, measure: &Measure, cells: &[Cell]) -> S
         limits.flatten().chain(cell.middle).collect::<Vec<_>>()
     });
     let y = Scale::new(tall, TALL - 34.0, TOP + 8.0);
-    let mut svg = begin(TALL, &name(measure));
-    let words = format!("{} along {along}", name(measure));
+    let mut svg = begin(TALL, &measure.title());
+    let words = format!("{} along {along}", measure.title());
     around(&mut svg, (x, y), right, &words);
     for (index, (label, cells)) in lines.iter().enumerate() {
         line(&mut svg, (index, label), cells, (x, y), right);

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::super::bar::Verdict;
-use super::super::outcome::{Held, Outcome};
+use super::super::outcome::Outcome;
 
 /// Writes `figures.csv`, with a line for each number and bar, and `runs.csv`, with a line for each
 /// number and seed.
@@ -52,38 +52,30 @@ fn figures_of(outcomes: &[Outcome], path: &Path) -> Result<()> {
                 &verdict,
             ])?;
         }
-        for (measure, cells) in outcome.row.measures.iter().zip(&outcome.cells) {
-            for (tried, cell) in outcome.cases.iter().zip(cells) {
-                let none = Held {
-                    limit: None,
-                    published: None,
-                    verdict: None,
-                };
-                let bars = match cell.bars[..] {
-                    [] => std::slice::from_ref(&none),
-                    _ => &cell.bars,
-                };
-                let number = |number: Option<f64>| number.map_or(String::new(), |n| n.to_string());
-                for held in bars {
-                    csv.write_record([
-                        outcome.row.id.clone(),
-                        tried.case.label(),
-                        measure.name.clone(),
-                        measure.unit.clone(),
-                        held.published.clone().unwrap_or_default(),
-                        cell.values.len().to_string(),
-                        number(cell.middle),
-                        number(cell.values.iter().copied().reduce(f64::min)),
-                        number(cell.values.iter().copied().reduce(f64::max)),
-                        number(held.limit.and_then(|limit| limit.least)),
-                        number(held.limit.and_then(|limit| limit.most)),
-                        verdict(held.verdict.as_ref()),
-                    ])?;
-                }
+        for (measure, tried, cell) in outcome.cells() {
+            for held in cell.lines() {
+                csv.write_record([
+                    outcome.row.id.clone(),
+                    tried.case.label(),
+                    measure.name.clone(),
+                    measure.unit.clone(),
+                    held.published.clone().unwrap_or_default(),
+                    cell.values.len().to_string(),
+                    number(cell.middle),
+                    number(cell.values.iter().copied().reduce(f64::min)),
+                    number(cell.values.iter().copied().reduce(f64::max)),
+                    number(held.limit.and_then(|limit| limit.least)),
+                    number(held.limit.and_then(|limit| limit.most)),
+                    verdict(held.verdict.as_ref()),
+                ])?;
             }
         }
     }
     Ok(csv.flush()?)
+}
+
+fn number(number: Option<f64>) -> String {
+    number.map_or(String::new(), |number| number.to_string())
 }
 
 fn verdict(verdict: Option<&Verdict>) -> String {
@@ -97,20 +89,18 @@ fn verdict(verdict: Option<&Verdict>) -> String {
 
 fn runs_of(outcomes: &[Outcome], path: &Path) -> Result<()> {
     let mut csv = csv::Writer::from_path(path)?;
-    csv.write_record(["row", "case", "measure", "unit", "number", "value"])?;
+    csv.write_record(["row", "case", "measure", "unit", "seed", "value"])?;
     for outcome in outcomes {
-        for (measure, cells) in outcome.row.measures.iter().zip(&outcome.cells) {
-            for (tried, cell) in outcome.cases.iter().zip(cells) {
-                for (index, value) in cell.values.iter().enumerate() {
-                    csv.write_record([
-                        outcome.row.id.clone(),
-                        tried.case.label(),
-                        measure.name.clone(),
-                        measure.unit.clone(),
-                        (index + 1).to_string(),
-                        value.to_string(),
-                    ])?;
-                }
+        for (measure, tried, cell) in outcome.cells() {
+            for (seed, value) in cell.seeds.iter().zip(&cell.values) {
+                csv.write_record([
+                    outcome.row.id.clone(),
+                    tried.case.label(),
+                    measure.name.clone(),
+                    measure.unit.clone(),
+                    seed.to_string(),
+                    value.to_string(),
+                ])?;
             }
         }
     }
