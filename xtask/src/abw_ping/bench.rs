@@ -50,7 +50,7 @@ impl Way {
 }
 
 /// What `abw-ping --json` prints, as far as it is of interest here.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct Reading {
     /// Bits of IP packets per second.
     pub available_bps: Option<f64>,
@@ -131,8 +131,14 @@ impl<'a> Bench<'a> {
             way.name().replace([' ', ',', '\''], "")
         );
         let log = self.log(&name);
-        let program = self.launcher.start(self.network.server(), &log, line)?;
-        parse(&program.wait_until_it_ends(PATIENCE)?)
+        let mut program = self.launcher.start(self.network.server(), &log, line)?;
+        program.wait_for_code(PATIENCE)?;
+        let printed = program.printed();
+        // Without a value it fails, and says so in its line. What fails without a line is an error.
+        parse(&match printed.is_empty() {
+            true => program.wait_until_it_ends(PATIENCE)?,
+            false => printed,
+        })
     }
 
     fn log(&self, name: &str) -> PathBuf {

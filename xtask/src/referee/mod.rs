@@ -9,7 +9,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use crate::workspace;
 use simulator::Simulator;
 
 /// Scores whoever tells a number on twelve paths with a source that is slower than the path.
@@ -100,9 +99,4 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     say!("Every path: {}", file.display())?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The folder from which the simulator is built.
-fn root() -> PathBuf {
-    workspace::root()
 }

@@ -137,7 +137,7 @@ impl<'f> Simulator<'f> {
         if let Some(program) = &self.program {
             return Command::new(program);
         }
-        let mut command = workspace::cargo(&super::root());
+        let mut command = workspace::cargo(&workspace::root());
         command.args([
             "run",
             "--quiet",
