@@ -7,8 +7,6 @@
 use super::stream::{Arrival, Stream};
 use super::{Answer, Step, Tool};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
-#[cfg(test)]
-use std::time::Duration;
 
 /// Packets of a train.
 const PACKETS: u32 = 60;
@@ -157,16 +155,16 @@ impl Gaps {
     }
 }
 
-/// How long the slowest train takes to leave, at a capacity: for those who wait for it.
-#[cfg(test)]
-fn slowest(capacity: Bandwidth) -> Duration {
-    capacity.time_for(SIZE) * ((FIRST_EIGHTHS + MOST_TRAINS) / 8) * PACKETS
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tools::testing::{Link, mbps};
+    use std::time::Duration;
+
+    /// How long the slowest train takes to leave.
+    fn slowest(capacity: Bandwidth) -> Duration {
+        capacity.time_for(SIZE) * ((FIRST_EIGHTHS + MOST_TRAINS) / 8) * PACKETS
+    }
 
     #[test]
     fn the_formulas_by_hand() {

@@ -33,7 +33,9 @@ impl Spruce {
     pub fn new(capacity: Bandwidth, seed: u64) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let gap = capacity.time_for(LARGEST_PACKET);
+        // A twentieth of next to nothing is not zero: no pair would ever leave.
         let own = HIGHEST_RATE.min(capacity.scaled(SHARE));
+        let own = own.max(Bandwidth::from_bps(1));
         let mean = own.time_for(LARGEST_PACKET.times(2));
         let mut offsets = Vec::new();
         let mut at = Duration::ZERO;
@@ -131,5 +133,14 @@ mod tests {
         let _ = told(&mut link, 2);
         let seconds = link.now.as_secs_f64();
         assert!((17.0..31.0).contains(&seconds), "{seconds} s");
+    }
+
+    #[test]
+    fn a_link_of_hardly_any_capacity_is_measured_for_ever_and_breaks_nothing() {
+        let mut tool = Spruce::new(Bandwidth::from_bps(1), 1);
+        assert!(matches!(tool.step(Timestamp::ZERO), Step::Send { .. }));
+        // 12 000 bits at 1 bit/s.
+        let next = Timestamp::ZERO + Duration::from_secs(12_000);
+        assert_eq!(tool.step(Timestamp::ZERO), Step::WaitUntil(next));
     }
 }
