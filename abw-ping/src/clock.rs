@@ -3,6 +3,7 @@
 use imtcp_cc::units::Timestamp;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::socket::{ControlMessageOwned, RecvMsg};
 use nix::sys::time::TimeSpec;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -89,6 +90,14 @@ impl Clock {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// When the kernel received a message, if it says so.
+pub fn stamp<A>(message: &RecvMsg<'_, '_, A>) -> Option<TimeSpec> {
+    message.cmsgs().ok()?.find_map(|part| match part {
+        ControlMessageOwned::ScmTimestampns(stamp) => Some(stamp),
+        _ => None,
+    })
 }
 
 fn earlier(at: Timestamp, span: Duration) -> Timestamp {

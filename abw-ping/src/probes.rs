@@ -5,6 +5,10 @@ use imtcp_cc::units::{Bytes, Timestamp};
 
 use crate::clock::Clock;
 
+/// So many messages are taken in before the measurement has its turn: a flood of them stops
+/// neither its clock nor Ctrl-C.
+pub const MOST_AT_ONCE: usize = 1000;
+
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
@@ -42,7 +46,7 @@ pub trait Probes {
     /// The system's.
     fn wait(&mut self, until: Timestamp, clock: &Clock) -> Result<()>;
 
-    /// Takes in what came.
+    /// Takes in what came, up to [`MOST_AT_ONCE`] messages.
     ///
     /// # Errors
     /// The peer cannot be reached.

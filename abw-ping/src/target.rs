@@ -10,6 +10,9 @@ pub fn split(target: &str) -> Result<(&str, u16)> {
     let Some((host, port)) = parts.filter(|(host, _)| !host.is_empty()) else {
         bail!("`{target}` names no port; --quic wants HOST:PORT, such as example.org:443");
     };
+    if host.contains(':') && !host.starts_with('[') {
+        bail!("`{target}`: an IPv6 address stands in brackets, as in [2001:db8::1]:443");
+    }
     let port = port.parse();
     let port = port.with_context(|| format!("the port of `{target}` is no number up to 65535"))?;
     let host = host
@@ -83,6 +86,7 @@ mod tests {
             ":443",
             "example.org:https",
             "example.org:70000",
+            "2001:db8::1",
         ] {
             let error = split(bad).expect_err(bad);
             assert!(format!("{error:#}").contains(bad), "{error:#}");

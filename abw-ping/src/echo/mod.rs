@@ -7,7 +7,7 @@ mod packet;
 mod socket;
 
 use crate::clock::Clock;
-use crate::probes::{Probes, Sent, Word};
+use crate::probes::{MOST_AT_ONCE, Probes, Sent, Word};
 use anyhow::{Context, Result, bail};
 use imtcp_cc::units::{Bytes, Timestamp};
 use nix::errno::Errno;
@@ -59,8 +59,8 @@ impl Echo {
         self.socket.kind().name()
     }
 
-    /// Errors that say that no packet gets there. Before the first reply they end the measurement;
-    /// afterwards they may be of a moment.
+    /// Errors that say that no packet gets there. What is forbidden ends the measurement. The
+    /// others do so before the first reply; afterwards they may be of a moment.
     fn on_error(&mut self, error: Errno) -> Result<()> {
         self.complaint = Some(error);
         match error {
@@ -115,7 +115,7 @@ impl Probes for Echo {
     }
 
     fn receive(&mut self, clock: &Clock, tell: &mut dyn FnMut(Word)) -> Result<()> {
-        loop {
+        for _ in 0..MOST_AT_ONCE {
             match self.socket.receive(&mut self.incoming) {
                 Ok(Some(Message { length, stamp })) => {
                     let raw = self.socket.kind() == Kind::Raw && self.version == Version::Four;
@@ -131,6 +131,7 @@ impl Probes for Echo {
                 Err(error) => self.on_error(error)?,
             }
         }
+        Ok(())
     }
 
     fn complaint(&self) -> Option<String> {

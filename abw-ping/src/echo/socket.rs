@@ -1,10 +1,11 @@
 //! The sockets themselves.
 
+use crate::clock;
 use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol, SockType,
-    SockaddrStorage, connect, recvmsg, send, setsockopt, socket, sockopt,
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrStorage, connect, recvmsg,
+    send, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeSpec;
 use std::io::IoSliceMut;
@@ -110,15 +111,9 @@ impl Socket {
         let socket = self.socket.as_raw_fd();
         let control = Some(&mut self.control[..]);
         let message = recvmsg::<SockaddrStorage>(socket, &mut parts, control, flags)?;
-        let stamp = message.cmsgs().ok().and_then(|mut parts| {
-            parts.find_map(|part| match part {
-                ControlMessageOwned::ScmTimestampns(stamp) => Some(stamp),
-                _ => None,
-            })
-        });
         Ok(Message {
             length: message.bytes,
-            stamp,
+            stamp: clock::stamp(&message),
         })
     }
 }

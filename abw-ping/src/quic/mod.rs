@@ -7,15 +7,12 @@
 
 mod observer;
 
-use crate::clock::Clock;
-use crate::probes::{Probes, Sent, Word};
+use crate::clock::{self, Clock};
+use crate::probes::{MOST_AT_ONCE, Probes, Sent, Word};
 use anyhow::{Context, Result, bail, ensure};
 use imtcp_cc::units::{Bytes, Timestamp};
 use nix::errno::Errno;
-use nix::sys::socket::{
-    ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
-};
-use nix::sys::time::TimeSpec;
+use nix::sys::socket::{MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt};
 use observer::{Note, Shared};
 use quiche::{Connection, ConnectionId, Error, RecvInfo};
 use std::collections::BTreeMap;
@@ -158,7 +155,10 @@ impl Quic {
             from: self.peer,
             to: self.local,
         };
-        while let Some((length, at)) = self.take(clock)? {
+        for _ in 0..MOST_AT_ONCE {
+            let Some((length, at)) = self.take(clock)? else {
+                break;
+            };
             let datagram = &mut self.buffer[..length];
             let taken = quiche::clock::with(at, || self.connection.recv(datagram, way));
             match taken {
@@ -184,12 +184,7 @@ impl Quic {
             Err(Errno::ECONNREFUSED) => bail!("nobody listens at {} (UDP)", self.peer),
             Err(error) => bail!("{} is unreachable: {}", self.peer, error.desc()),
         };
-        let stamp: Option<TimeSpec> = message.cmsgs().ok().and_then(|mut parts| {
-            parts.find_map(|part| match part {
-                ControlMessageOwned::ScmTimestampns(stamp) => Some(stamp),
-                _ => None,
-            })
-        });
+        let stamp = clock::stamp(&message);
         let at = stamp.map_or_else(|| clock.now(), |stamp| clock.of_stamp(stamp));
         Ok(Some((message.bytes, clock.instant(at))))
     }
@@ -200,7 +195,7 @@ impl Quic {
                 "{} closed the connection: error 0x{:x} {}",
                 self.peer,
                 error.error_code,
-                String::from_utf8_lossy(&error.reason)
+                printable(&error.reason)
             ),
             None => format!("the connection to {} has ended", self.peer),
         }
@@ -217,6 +212,13 @@ impl Probes for Quic {
         let headers = if self.peer.is_ipv4() { 28 } else { 48 };
         let size = usize::try_from(size.get()).unwrap_or(usize::MAX);
         let length = size.saturating_sub(headers).clamp(SMALLEST, LARGEST);
+        let most = self.connection.max_send_udp_payload_size();
+        ensure!(
+            length <= most,
+            "{} takes datagrams of up to {most} bytes; let --packet be {} at most",
+            self.peer,
+            most + headers
+        );
         if self.connection.send_padded_ping().is_err() {
             bail!("{}", self.farewell());
         }
@@ -284,6 +286,11 @@ impl Drop for Quic {
     }
 }
 
+/// What a peer says, without what would command a terminal.
+fn printable(said: &[u8]) -> String {
+    String::from_utf8_lossy(said).escape_debug().to_string()
+}
+
 fn configuration(shared: &Shared) -> Result<quiche::Config, Error> {
     let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION)?;
     config.set_application_protos(&PROTOCOLS)?;
@@ -297,5 +304,18 @@ fn configuration(shared: &Shared) -> Result<quiche::Config, Error> {
     config.set_initial_max_stream_data_bidi_remote(100_000);
     config.set_initial_max_streams_uni(16);
     config.set_max_recv_udp_payload_size(LARGEST);
+    // The server's own limit holds.
+    config.set_max_send_udp_payload_size(LARGEST);
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn what_a_peer_says_commands_no_terminal() {
+        let said = printable(b"go \x1b[2Jaway\xff\r\n");
+        assert_eq!(said, "go \\u{1b}[2Jaway\u{fffd}\\r\\n");
+    }
 }
