@@ -3,6 +3,7 @@
 use imtcp_sim::result::{RunResult, ToolResult};
 use imtcp_sim::run::RunOptions;
 use imtcp_sim::scenario::Scenario;
+use imtcp_sim::tool::Kind;
 
 fn run(name: &str, settings: &[(&str, &str)], seed: u64) -> RunResult {
     let settings: Vec<(String, String)> = settings
@@ -18,19 +19,9 @@ fn tool(result: &RunResult) -> &ToolResult {
     result.tool("main").expect("there")
 }
 
-const KINDS: [&str; 7] = [
-    "abw-ping",
-    "abw-ping-paper",
-    "pathload",
-    "igi",
-    "ptr",
-    "spruce",
-    "pathchirp",
-];
-
 #[test]
 fn each_tool_finds_the_rate_of_an_idle_link() {
-    for kind in KINDS {
+    for kind in Kind::ALL.map(Kind::name) {
         let result = run("tools", &[("tool.main.kind", kind)], 1);
         let [measurement] = &tool(&result).measurements[..] else {
             panic!("{kind}: one measurement");
@@ -205,5 +196,26 @@ fn a_tool_that_follows_the_path_settles_after_its_steps() {
             "{:?}",
             tool.settle_s
         );
+    }
+}
+
+#[test]
+fn a_probe_that_comes_after_its_measurement_is_lost_to_that_and_counts_for_no_other() {
+    // A train of 34 packets needs 14 ms at 20 Mbit/s and 0.5 s at 0.5: the tool gives most of them
+    // up when the link becomes slow, and they come while it measures again.
+    let settings = [
+        ("tool.main.follow", "true"),
+        ("link.bottleneck.queue", "4 MB"),
+        (
+            "link.bottleneck.steps",
+            "[{ at = \"5 s\", rate = \"0.5 Mbit/s\" }]",
+        ),
+        ("duration", "10 s"),
+    ];
+    let result = run("tools", &settings, 1);
+    let all = &tool(&result).measurements;
+    assert!(all.iter().any(|one| one.lost_packets > 0), "{all:?}");
+    for one in all {
+        assert!(one.lost_packets <= one.packets, "{one:?}");
     }
 }

@@ -8,7 +8,7 @@ use super::{learnt, rounded, truth, usage};
 use crate::endpoint::{Pair, Said};
 use crate::network::FlowId;
 use crate::record::Snapshot;
-use crate::scenario::Nominal;
+use crate::scenario::{Controller, Nominal};
 use crate::score::{Floor, LEAST_SHARE, Reference, Sample, Score, score};
 use crate::simulation::Simulation;
 use crate::statistics::quantile_of_sorted;
@@ -58,7 +58,7 @@ pub struct FlowResult {
     pub read: Option<Read>,
     /// The share of the default estimator's series that has each flag.
     pub flagged: Flagged,
-    /// The times between what the default estimator says; nothing where it said nothing.
+    /// The times between what the default estimator says; nothing for flows that do not measure.
     pub pauses: Option<Pauses>,
     /// What the flow carried of what its path left for it, over its life: on the link of which it
     /// left least.
@@ -148,6 +148,9 @@ impl FlowResult {
             series(&events, EstimatorKind::Statistical),
             series(&events, EstimatorKind::Classic),
         );
+        let is_to_measure =
+            settings.controller == Controller::Imtcp && settings.imtcp.measurement();
+        let measures = is_to_measure || learnt::measures(&events);
         let steps = reference.steps.iter();
         let estimates: Vec<EstimatePoint> = statistical.iter().map(point).collect();
         let snapshots = simulation.record().of(flow.0).to_vec();
@@ -172,7 +175,10 @@ impl FlowResult {
             },
             estimates,
             flagged: Flagged::of(&statistical),
-            pauses: Pauses::of(&events, &reference, round_trips(pair)),
+            pauses: match measures {
+                true => Pauses::of(&events, &reference, round_trips(pair)),
+                false => None,
+            },
             share_of_left: usage::share_of_left(simulation, flow, reference.life),
             measuring: Measuring::of(&events),
             promise: PromiseResult::of(simulation, flow, &events),

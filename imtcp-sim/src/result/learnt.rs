@@ -22,14 +22,15 @@ use std::time::Duration;
 pub struct Flagged(pub BTreeMap<&'static str, f64>);
 
 /// Quantiles of the times between what an estimator said, lower bounds included, in round trips of
-/// the median length. The flow's first 2 s are left out.
+/// the median length. The flow's first 2 s are left out. The time from then to the first word
+/// counts, and that from the last one to the flow's end: who says nothing has one long pause.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pauses {
     /// The median.
     pub p50_rtts: f64,
     /// The 95th percentile.
     pub p95_rtts: f64,
-    /// The longest, up to the flow's end.
+    /// The longest.
     pub longest_rtts: f64,
 }
 
@@ -109,17 +110,9 @@ impl Pauses {
         reference: &Reference,
         round_trips: Option<RoundTrips>,
     ) -> Option<Self> {
-        let (begin, end) = (reference.life.0 + START, reference.life.1);
         let said = events.iter().filter(|said| says_something(said));
-        let times = said.map(|said| said.now);
-        let times: Vec<Timestamp> = times.filter(|at| (begin..end).contains(at)).collect();
-        let first = times.first()?;
-        let pauses = times.iter().chain([&end]).scan(*first, |before, at| {
-            let pause = at.saturating_since(*before);
-            *before = *at;
-            Some(pause.as_secs_f64())
-        });
-        let mut pauses: Vec<f64> = pauses.skip(1).collect();
+        let phase = (reference.life.0 + START, reference.life.1);
+        let mut pauses = pauses(said.map(|said| said.now), phase);
         pauses.sort_unstable_by(f64::total_cmp);
         let round_trip = round_trips?.p50_ms / 1e3;
         let at = |at| Some(rounded(quantile_of_sorted(&pauses, at)? / round_trip));
@@ -129,6 +122,24 @@ impl Pauses {
             longest_rtts: at(1.0)?,
         })
     }
+}
+
+/// The seconds from the beginning to the first of these times in order, from one to the next, and
+/// from the last to the end.
+fn pauses(
+    times: impl Iterator<Item = Timestamp>,
+    (begin, end): (Timestamp, Timestamp),
+) -> Vec<f64> {
+    if end <= begin {
+        return Vec::new();
+    }
+    let inside = times.filter(|at| (begin..end).contains(at));
+    let pauses = inside.chain([end]).scan(begin, |before, at| {
+        let pause = at.saturating_since(*before);
+        *before = at;
+        Some(pause.as_secs_f64())
+    });
+    pauses.collect()
 }
 
 fn says_something(said: &Said) -> bool {
@@ -166,4 +177,19 @@ pub(super) fn grid(
         false_confidence: rounded(score.false_confidence),
         lag_s: score.lag_s.map(rounded),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_one_pause_and_the_beginning_and_the_end_make_pauses_too() {
+        let s = |seconds: u64| Timestamp::from_nanos(seconds * 1_000_000_000);
+        let phase = (s(2), s(10));
+        let of = |times: &[u64]| pauses(times.iter().map(|seconds| s(*seconds)), phase);
+        assert_eq!(of(&[1, 5, 6, 11]), [3.0, 1.0, 4.0]);
+        assert_eq!(of(&[]), [8.0]);
+        assert_eq!(pauses([].into_iter(), (s(2), s(1))), Vec::<f64>::new());
+    }
 }

@@ -54,6 +54,7 @@ pub(super) fn read_all(root: &mut Section<'_>, links: &[Link]) -> Result<Vec<Too
 fn read(name: String, mut section: Section<'_>, links: &[Link]) -> Result<Tool, ScenarioError> {
     let kinds: Vec<(&str, Kind)> = Kind::ALL.iter().map(|kind| (kind.name(), *kind)).collect();
     let kind = section.required("kind", "\"pathload\"")?.choice(&kinds)?;
+    let follow = follow(&mut section, kind)?;
     let route = route(&mut section, links)?;
     let (start, stop) = super::life(&mut section)?;
     let times = times(&mut section)?;
@@ -61,30 +62,8 @@ fn read(name: String, mut section: Section<'_>, links: &[Link]) -> Result<Tool, 
         Some(entry) => entry.quantity(quantity::span)?,
         None => PAUSE,
     };
-    let echo = match section.optional("echo") {
-        Some(entry) => entry.boolean()?,
-        None => kind.echoes(),
-    };
-    let follow = match section.optional("follow") {
-        Some(entry) => {
-            let follow = entry.boolean()?;
-            if follow && !kind.follows() {
-                let problem = format!("a measurement of `{}` ends with its answer", kind.name());
-                let remedy = "write times = \"unbounded\" in place of `follow`";
-                return Err(entry.reject(Complaint::new(problem, remedy)));
-            }
-            follow
-        }
-        None => false,
-    };
-    let capacity = match section.optional("capacity") {
-        Some(entry) if !kind.needs_capacity() => {
-            let problem = format!("`{}` measures without knowing the capacity", kind.name());
-            return Err(entry.reject(Complaint::new(problem, "leave `capacity` out")));
-        }
-        Some(entry) => Some(entry.quantity(quantity::rate_above_zero)?),
-        None => None,
-    };
+    let echo = echo(&mut section, kind)?;
+    let capacity = capacity(&mut section, kind)?;
     section.finish()?;
     Ok(Tool {
         name,
@@ -98,6 +77,53 @@ fn read(name: String, mut section: Section<'_>, links: &[Link]) -> Result<Tool, 
         echo,
         capacity,
     })
+}
+
+/// Whether it follows the path. Then it has no end, so nothing may be said of ends.
+fn follow(section: &mut Section<'_>, kind: Kind) -> Result<bool, ScenarioError> {
+    let Some(entry) = section.optional("follow") else {
+        return Ok(false);
+    };
+    if !entry.boolean()? {
+        return Ok(false);
+    }
+    if !kind.follows() {
+        let problem = format!("a measurement of `{}` ends with its answer", kind.name());
+        let remedy = "write times = \"unbounded\" in place of `follow`";
+        return Err(entry.reject(Complaint::new(problem, remedy)));
+    }
+    for key in ["times", "pause", "stop"] {
+        if let Some(entry) = section.optional(key) {
+            let problem = "a measurement that follows the path has no end";
+            let remedy = format!("leave `{key}` out, or `follow`");
+            return Err(entry.reject(Complaint::new(problem, remedy)));
+        }
+    }
+    Ok(true)
+}
+
+/// Whether probes come back. A tool that is made for echoes asks no receiver.
+fn echo(section: &mut Section<'_>, kind: Kind) -> Result<bool, ScenarioError> {
+    let Some(entry) = section.optional("echo") else {
+        return Ok(kind.echoes());
+    };
+    let echo = entry.boolean()?;
+    if kind.echoes() && !echo {
+        let problem = format!("`{}` knows nothing but echoes", kind.name());
+        return Err(entry.reject(Complaint::new(problem, "leave `echo` out")));
+    }
+    Ok(echo)
+}
+
+fn capacity(section: &mut Section<'_>, kind: Kind) -> Result<Option<Bandwidth>, ScenarioError> {
+    match section.optional("capacity") {
+        Some(entry) if !kind.needs_capacity() => {
+            let problem = format!("`{}` measures without knowing the capacity", kind.name());
+            Err(entry.reject(Complaint::new(problem, "leave `capacity` out")))
+        }
+        Some(entry) => Ok(Some(entry.quantity(quantity::rate_above_zero)?)),
+        None => Ok(None),
+    }
 }
 
 /// A count, or `"unbounded"`; one without the key.
@@ -155,6 +181,15 @@ mod tests {
                 "kind = \"pathload\"\nfollow = true",
                 "a measurement of `pathload` ends with its answer; write times = \"unbounded\" in \
                  place of `follow`",
+            ),
+            (
+                "kind = \"abw-ping\"\nfollow = true\nstop = \"3 s\"",
+                "tool.t.stop: a measurement that follows the path has no end; leave `stop` out, or \
+                 `follow`",
+            ),
+            (
+                "kind = \"abw-ping\"\necho = false",
+                "tool.t.echo: `abw-ping` knows nothing but echoes; leave `echo` out",
             ),
             (
                 "kind = \"igi\"\npause = \"2\"",

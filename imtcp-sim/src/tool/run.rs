@@ -80,6 +80,8 @@ struct Running {
     added_before: f64,
     /// Answers that are written down, of a tool that follows the path.
     told_before: u64,
+    /// The number of its first probe since the last of these answers.
+    first: u64,
 }
 
 impl Runner {
@@ -150,7 +152,8 @@ impl Runner {
         }
         match (direction, probe.kind) {
             (Direction::Forward, ProbeKind::Probe(number)) => {
-                running.cost.arrived += 1;
+                // One from before the last answer was lost to that, and says nothing of this one.
+                running.cost.arrived += u64::from(number >= running.first);
                 match echo {
                     true => running.reply(id, packet.size, probe, out),
                     false => running.received.push((number, now)),
@@ -191,6 +194,7 @@ impl Runner {
             cost: Outcome::default(),
             added_before: added,
             told_before: 0,
+            first: 0,
         });
     }
 
@@ -244,6 +248,7 @@ impl Running {
     /// The measurement as it is now; the next one begins.
     fn take(&mut self, now: Timestamp, added: f64) -> Measured {
         let mut cost = std::mem::take(&mut self.cost);
+        self.first += cost.packets;
         let seconds = now.saturating_since(self.begun).as_secs_f64();
         if seconds > 0.0 {
             cost.added_mean = (added - self.added_before) / seconds;
