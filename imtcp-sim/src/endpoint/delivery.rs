@@ -55,6 +55,16 @@ impl Delivery {
         delays
     }
 
+    /// The seconds from making each burst that was not read whole until `end`.
+    pub(super) fn unread(&self, bursts: &[(Timestamp, u64)], end: Timestamp) -> Vec<f64> {
+        let unread = bursts
+            .iter()
+            .filter(|(made, bytes)| *made < end && self.time_of(*bytes).is_none());
+        unread
+            .map(|(made, _)| end.saturating_since(*made).as_secs_f64())
+            .collect()
+    }
+
     /// When this many bytes had been read; `None` if that has not come, or where the course was not
     /// kept.
     fn time_of(&self, bytes: u64) -> Option<Timestamp> {
@@ -75,5 +85,21 @@ impl Delivery {
         let quantile = |at| quantile_of_sorted(&sorted, at).map(Duration::from_nanos);
         quantile(0.0)?;
         Some(at.map(|at| quantile(at).unwrap_or_default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_that_was_not_read_whole_has_lasted_until_the_end() {
+        let at = |seconds: u64| Timestamp::from_nanos(seconds * 1_000_000_000);
+        let mut delivery = Delivery::with_course();
+        delivery.read(at(3), 100);
+        delivery.read(at(7), 50);
+        let bursts = [(at(1), 100), (at(4), 200), (at(9), 300), (at(10), 400)];
+        assert_eq!(delivery.delays(&bursts), [2.0]);
+        assert_eq!(delivery.unread(&bursts, at(10)), [6.0, 1.0]);
     }
 }

@@ -374,6 +374,16 @@ impl Pair {
         self.delivery.delays(self.application.bursts())
     }
 
+    /// The seconds from making each burst that the client has not read whole until `end`.
+    pub fn unread_bursts(&self, end: Timestamp) -> Vec<f64> {
+        self.delivery.unread(self.application.bursts(), end)
+    }
+
+    /// Whether the transfer has a known size, and so an end.
+    pub fn has_size(&self) -> bool {
+        self.application.size().is_some()
+    }
+
     /// When one side needs service: its connection, or its application.
     fn due(&mut self, side: Side, moment: Moment<'_>) -> Option<Timestamp> {
         match side {

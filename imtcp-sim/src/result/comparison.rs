@@ -2,7 +2,7 @@
 
 use super::{FlowResult, RivalShare, RunResult, learnt};
 use crate::scenario::{Baseline, Column, Sweep, Value};
-use crate::score::{Crossings, Reading, crossings, found, shares_of_truth};
+use crate::score::{Crossings, NEAR, Reading, crossings, found, shares_of_truth};
 use crate::statistics::{jain, median, quantile_of_sorted};
 use std::time::Duration;
 
@@ -155,7 +155,7 @@ fn value(column: &Column, result: &RunResult) -> Option<f64> {
         Value::OvershootP95 => overshoot_p95(first()?),
         Value::TimeToFind => {
             let flow = first()?;
-            let found = found(&readings(flow), &flow.reference).into_iter();
+            let found = found(&readings(flow), &flow.reference, NEAR).into_iter();
             let seconds = found.map(|at| at.map_or(f64::INFINITY, |at| at.as_secs_f64()));
             seconds.max_by(f64::total_cmp)
         }

@@ -1,6 +1,6 @@
 //! What a flow achieved and what it learnt.
 
-use super::learnt::{Flagged, Pauses, Read};
+use super::learnt::{Flagged, HALF_SECOND, Heard, Pauses, Read, SECOND};
 use super::measuring::Measuring;
 use super::observed::{self, Observed};
 use super::promise::PromiseResult;
@@ -54,12 +54,19 @@ pub struct FlowResult {
     /// second around: the scoring of `imtcp-sim survey --estimates`. Nothing where there is no
     /// estimate.
     pub grid: Option<estimate::Score>,
+    /// The same against the truth of the half second around.
+    pub grid_half_second: Option<estimate::Score>,
     /// What its readings of the path come to; nothing where there is none.
     pub read: Option<Read>,
     /// The share of the default estimator's series that has each flag.
     pub flagged: Flagged,
-    /// The times between what the default estimator says; nothing for flows that do not measure.
+    /// The times between what the default estimator says, lower bounds among it; nothing for flows
+    /// that do not measure.
     pub pauses: Option<Pauses>,
+    /// The same between its results: what has a value, and is more than a lower bound.
+    pub results: Option<Pauses>,
+    /// The highest that the default estimator said, lower bounds among it, in bit/s.
+    pub highest_said_bps: Option<u64>,
     /// What the flow carried of what its path left for it, over its life: on the link of which it
     /// left least.
     pub share_of_left: Option<f64>,
@@ -168,7 +175,8 @@ impl FlowResult {
             score_classic: written(score(&samples(&classic), &reference)),
             estimates_classic: classic.iter().map(point).collect(),
             steps_s: steps.map(|at| rounded(at.as_secs_f64())).collect(),
-            grid: learnt::grid(simulation, flow, &events, &reference),
+            grid: learnt::grid(simulation, flow, &events, &reference, SECOND),
+            grid_half_second: learnt::grid(simulation, flow, &events, &reference, HALF_SECOND),
             read: match learnt::measures(&events) {
                 true => Read::of(&estimates, &[], &reference),
                 false => Read::of(&[], &snapshots, &reference),
@@ -176,9 +184,14 @@ impl FlowResult {
             estimates,
             flagged: Flagged::of(&statistical),
             pauses: match measures {
-                true => Pauses::of(&events, &reference, round_trips(pair)),
+                true => Pauses::of(&events, &reference, round_trips(pair), Heard::Anything),
                 false => None,
             },
+            results: match measures {
+                true => Pauses::of(&events, &reference, round_trips(pair), Heard::Results),
+                false => None,
+            },
+            highest_said_bps: learnt::highest_said(&events),
             share_of_left: usage::share_of_left(simulation, flow, reference.life),
             measuring: Measuring::of(&events),
             promise: PromiseResult::of(simulation, flow, &events),

@@ -5,7 +5,7 @@ use super::rounded;
 use crate::endpoint::Said;
 use crate::network::FlowId;
 use crate::record::Snapshot;
-use crate::score::{Reading, Reference, START, found, shares_of_truth};
+use crate::score::{NEAR, Reading, Reference, START, VERY_NEAR, found, shares_of_truth};
 use crate::simulation::Simulation;
 use crate::statistics::{median, quantile_of_sorted};
 use crate::survey::estimate;
@@ -21,8 +21,21 @@ use std::time::Duration;
 #[serde(transparent)]
 pub struct Flagged(pub BTreeMap<&'static str, f64>);
 
-/// Quantiles of the times between what an estimator said, lower bounds included, in round trips of
-/// the median length. The flow's first 2 s are left out. The time from then to the first word
+/// What the truth is a mean of, before and after an instant: a second in all.
+pub(super) const SECOND: Duration = Duration::from_millis(500);
+/// The same for half a second in all.
+pub(super) const HALF_SECOND: Duration = Duration::from_millis(250);
+
+/// What ends a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// Whatever is said, lower bounds too.
+    Anything,
+    /// What is more than a lower bound.
+    Results,
+}
+
+/// Quantiles of the times between what an estimator said, in round trips of the median length. The flow's first 2 s are left out. The time from then to the first word
 /// counts, and that from the last one to the flow's end: who says nothing has one long pause.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pauses {
@@ -47,6 +60,8 @@ pub struct Read {
     /// Seconds from the start and from each step until all readings are within 20 % of the truth's
     /// mean, and stay there until the next step; null for never.
     pub found_s: Vec<Option<f64>>,
+    /// The same for 5 %.
+    pub found_5_percent_s: Vec<Option<f64>>,
 }
 
 impl Read {
@@ -59,14 +74,18 @@ impl Read {
         let mut rates: Vec<f64> = readings.iter().map(|reading| reading.rate_bps).collect();
         rates.sort_unstable_by(f64::total_cmp);
         let bps = |rate: f64| imtcp_cc::units::Bandwidth::from_bps_f64(rate).as_bps();
-        let found = found(&readings, reference).into_iter();
+        let seconds = |near| {
+            let found = found(&readings, reference, near).into_iter();
+            found
+                .map(|it| it.map(|it| rounded(it.as_secs_f64())))
+                .collect()
+        };
         Some(Self {
             highest_bps: bps(*rates.last()?),
             median_bps: bps(median(rates)?),
             of_truth: median(shares_of_truth(&readings, reference)).map(rounded),
-            found_s: found
-                .map(|it| it.map(|it| rounded(it.as_secs_f64())))
-                .collect(),
+            found_s: seconds(NEAR),
+            found_5_percent_s: seconds(VERY_NEAR),
         })
     }
 }
@@ -109,8 +128,12 @@ impl Pauses {
         events: &[Said],
         reference: &Reference,
         round_trips: Option<RoundTrips>,
+        heard: Heard,
     ) -> Option<Self> {
-        let said = events.iter().filter(|said| says_something(said));
+        let said = events.iter().filter(|said| match heard {
+            Heard::Anything => says_something(said),
+            Heard::Results => says_a_result(said),
+        });
         let phase = (reference.life.0 + START, reference.life.1);
         let mut pauses = pauses(said.map(|said| said.now), phase);
         pauses.sort_unstable_by(f64::total_cmp);
@@ -143,10 +166,29 @@ fn pauses(
 }
 
 fn says_something(said: &Said) -> bool {
-    let Event::EstimateUpdated { estimator, .. } = said.event else {
-        return false;
-    };
-    estimator == EstimatorKind::Statistical
+    default_estimate(said).is_some()
+}
+
+fn says_a_result(said: &Said) -> bool {
+    default_estimate(said).is_some_and(|estimate| !estimate.flags.lower_bound)
+}
+
+/// What the default estimator says in an event, if it does.
+fn default_estimate(said: &Said) -> Option<imtcp_cc::Estimate> {
+    match said.event {
+        Event::EstimateUpdated {
+            estimator: EstimatorKind::Statistical,
+            estimate,
+        } => Some(estimate),
+        _ => None,
+    }
+}
+
+/// The highest that the default estimator said, in bit/s. A lower bound counts: who says that more
+/// is available than the path can carry is wrong either way.
+pub(super) fn highest_said(events: &[Said]) -> Option<u64> {
+    let said = events.iter().filter_map(default_estimate);
+    said.map(|estimate| estimate.available.as_bps()).max()
 }
 
 /// Whether the flow says anything of its path itself, be it lower bounds alone.
@@ -154,18 +196,20 @@ pub(super) fn measures(events: &[Said]) -> bool {
     events.iter().any(says_something)
 }
 
-/// The default estimator's score on a grid of time; nothing where it said nothing.
+/// The default estimator's score on a grid of time, against the mean of the truth from `around`
+/// before each instant to `around` after it; nothing where it said nothing.
 pub(super) fn grid(
     simulation: &Simulation<'_>,
     flow: FlowId,
     events: &[Said],
     reference: &Reference,
+    around: Duration,
 ) -> Option<estimate::Score> {
     if !measures(events) {
         return None;
     }
     let (life, steps) = (reference.life, &reference.steps);
-    let score = estimate::scored(simulation, flow, events, life, steps);
+    let score = estimate::scored(simulation, flow, events, (life, steps), around);
     Some(estimate::Score {
         error_p50: score.error_p50.map(rounded),
         error_p90: score.error_p90.map(rounded),

@@ -44,6 +44,8 @@ pub struct Slots {
     pub p5: f64,
     /// Mean of achieved / required.
     pub mean: f64,
+    /// The highest of achieved / required.
+    pub most: f64,
 }
 
 /// The slots in which so many flows were beside it, and what became of these flows.
@@ -272,6 +274,7 @@ impl Slots {
             kept_share: rounded(kept as f64 / ratios.len() as f64),
             p5: rounded(quantile_of_sorted(&ratios, 0.05)?),
             mean: rounded(mean(ratios.iter().copied())?),
+            most: rounded(*ratios.last()?),
         })
     }
 }

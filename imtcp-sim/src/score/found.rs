@@ -4,8 +4,10 @@ use super::Reference;
 use imtcp_cc::units::Timestamp;
 use std::time::Duration;
 
-/// A reading this near to the truth, as a share of it, is good enough.
-const NEAR: f64 = 0.20;
+/// A reading this near to the truth, as a share of it, is good enough for most.
+pub const NEAR: f64 = 0.20;
+/// The error that [IC] 3.1 allows (its alpha).
+pub const VERY_NEAR: f64 = 0.05;
 
 /// What somebody took the available bandwidth for, in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,15 +19,15 @@ pub struct Reading {
 }
 
 /// For the flow's start and for each step, the time until all further readings before the next step
-/// are within 20 % of the truth's mean before that step. `None` where the last of them is not, or
-/// there is none.
-pub fn found(readings: &[Reading], reference: &Reference) -> Vec<Option<Duration>> {
+/// differ from the truth's mean before that step by no more than `near`, as a share of it. `None`
+/// where the last of them does, or there is none.
+pub fn found(readings: &[Reading], reference: &Reference, near: f64) -> Vec<Option<Duration>> {
     let phases = phases(reference).into_iter();
     phases
         .map(|phase| {
             let mut since = None;
             for (reading, share) in shares(readings, reference, phase) {
-                if (share - 1.0).abs() > NEAR {
+                if (share - 1.0).abs() > near {
                     since = None;
                 } else if since.is_none() {
                     since = Some(reading.at.saturating_since(phase.0));

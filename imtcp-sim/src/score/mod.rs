@@ -11,7 +11,7 @@ mod nominal;
 mod rung;
 mod settle;
 
-pub use found::{Reading, found, shares_of_truth};
+pub use found::{NEAR, Reading, VERY_NEAR, found, shares_of_truth};
 pub(crate) use nominal::LEAST_SHARE;
 pub use rung::{Crossings, Floor, crossings};
 

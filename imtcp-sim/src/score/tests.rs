@@ -170,10 +170,13 @@ fn found_is_from_when_on_all_readings_are_near_until_the_next_step() {
         _ => 30.0,
     });
     let seconds = |s| Some(Duration::from_secs(s));
-    assert_eq!(found(&late, &reference), [seconds(3), seconds(2)]);
+    assert_eq!(found(&late, &reference, NEAR), [seconds(3), seconds(2)]);
+    // 41 of 50 is not within 5 %.
+    let nearer = found(&late, &reference, VERY_NEAR);
+    assert_eq!(nearer, [None, seconds(2)]);
     let never = readings(|ms| if ms == 19_900 { 50.0 } else { 30.0 });
-    assert_eq!(found(&never, &reference), [None, None]);
-    assert_eq!(found(&[], &reference), [None, None]);
+    assert_eq!(found(&never, &reference, NEAR), [None, None]);
+    assert_eq!(found(&[], &reference, NEAR), [None, None]);
     let shares = shares_of_truth(&late, &reference);
     assert_eq!((shares.len(), shares[0], shares[199]), (200, 0.2, 1.0));
 }

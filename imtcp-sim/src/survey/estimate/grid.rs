@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The distance of two instants.
 pub const STEP: Duration = Duration::from_millis(100);
 /// The truth is the mean from this long before an instant to this long after it.
-const AROUND: Duration = Duration::from_millis(500);
+pub(super) const AROUND: Duration = Duration::from_millis(500);
 /// The connection's first second does not count.
 const BEGINNING: Duration = Duration::from_secs(1);
 
@@ -41,11 +41,13 @@ pub struct Instant {
 /// From an instant on, this is what is read; none where nothing is said.
 pub(super) type Says = (Timestamp, Option<Reading>);
 
-/// Reads a series, whose times ascend, while the application runs.
+/// Reads a series, whose times ascend, while the application runs. The truth is the mean from
+/// `around` before an instant to `around` after it.
 pub(super) fn read(
     says: &[Says],
     truth: &Truth,
     (start, end): (Timestamp, Timestamp),
+    around: Duration,
 ) -> Vec<Instant> {
     let step_nanos = u64::try_from(STEP.as_nanos()).unwrap_or(u64::MAX);
     let first = (start + BEGINNING).as_nanos().div_ceil(step_nanos);
@@ -56,7 +58,7 @@ pub(super) fn read(
         let said = says.partition_point(|(since, _)| *since <= at);
         Some(Instant {
             at_s: at.as_secs_f64(),
-            truth_bps: truth.mean(at - AROUND, at + AROUND)?,
+            truth_bps: truth.mean(at - around, at + around)?,
             capacity_bps: truth.capacity(at).filter(|capacity| *capacity > 0.0)?,
             reading: said.checked_sub(1).and_then(|index| says[index].1),
         })

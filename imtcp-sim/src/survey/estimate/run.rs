@@ -2,7 +2,7 @@
 
 use super::super::compare::Failure;
 use super::super::path::{Facts, Path};
-use super::grid::{Instant, Reading, Says, oracle, read};
+use super::grid::{AROUND, Instant, Reading, Says, oracle, read};
 use super::score::{Score, score};
 use super::truth::Truth;
 use crate::endpoint::Said;
@@ -174,7 +174,7 @@ impl Observed {
     fn read(&self, says: &[Says]) -> Vec<Instant> {
         let start = self.snapshots.first().map(|snapshot| snapshot.at);
         start.map_or(Vec::new(), |start| {
-            read(says, &self.truth, (start, self.end))
+            read(says, &self.truth, (start, self.end), AROUND)
         })
     }
 
@@ -239,18 +239,19 @@ fn said_by(said: &[Said], wanted: EstimatorKind) -> Vec<Says> {
 }
 
 /// How good the default estimator of a flow was, from the flow's start to its end, where nobody
-/// drew the path. `steps` are those of the truth, as they happen on the links.
+/// drew the path. `steps` are those of the truth, as they happen on the links. The truth is the
+/// mean from `around` before an instant to `around` after it.
 pub(crate) fn scored(
     simulation: &Simulation<'_>,
     flow: FlowId,
     said: &[Said],
-    life: (Timestamp, Timestamp),
-    steps: &[Timestamp],
+    (life, steps): ((Timestamp, Timestamp), &[Timestamp]),
+    around: Duration,
 ) -> Score {
     let truth = Truth::of(simulation, flow);
     let seen_after = truth.seen_after();
     let changes = steps.iter().map(|step| (*step + seen_after).as_secs_f64());
     let says = said_by(said, EstimatorKind::Statistical);
-    let instants = read(&says, &truth, life);
+    let instants = read(&says, &truth, life, around);
     score(&instants, [0.0; 2], &changes.collect::<Vec<_>>())
 }

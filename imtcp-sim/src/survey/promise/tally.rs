@@ -246,6 +246,7 @@ mod tests {
                 kept_share: kept as f64 / ratios.len() as f64,
                 p5: 0.0,
                 mean: 0.0,
+                most: 0.0,
             },
             ratios: ratios.to_vec(),
             loss_share: 0.01,
