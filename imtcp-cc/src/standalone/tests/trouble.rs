@@ -119,6 +119,42 @@ fn a_path_faster_than_this_side_has_a_lower_bound_alone() {
 }
 
 #[test]
+fn a_path_faster_than_this_side_is_followed_by_ten_bursts_a_second_however_near_it_is() {
+    for round_trip_ms in [0.1, 1.0, 20.0] {
+        let settings = Settings {
+            continuous: true,
+            most_bytes: None,
+            longest: Some(Duration::from_secs(5)),
+            ..Settings::default()
+        };
+        let mut bounds = 0;
+        let mut path = Path::new(100_000.0, round_trip_ms);
+        let report = path.run_from(0.0, settings, |_, report| bounds = report.measurements);
+        assert_eq!(report.ended, Some(Ended::Time), "{report:?}");
+        let bits = report.bytes_sent.as_bits_f64();
+        let most = 64.0 * 8_000.0 / 0.1;
+        // The bursts with which it begins are shorter, and follow each other at once.
+        assert!(bits / 5.0 < 1.1 * most, "{round_trip_ms} ms: {report:?}");
+        assert!(bounds >= 30, "{round_trip_ms} ms: {report:?}");
+    }
+}
+
+#[test]
+fn bursts_of_which_half_is_lost_do_not_follow_each_other_at_once() {
+    let settings = Settings {
+        continuous: true,
+        most_bytes: None,
+        longest: Some(Duration::from_secs(20)),
+        ..Settings::default()
+    };
+    let mut path = Path::new(100_000.0, 0.1);
+    path.loss = 0.7;
+    let report = path.run(settings);
+    let most = 64.0 * 8_000.0 / 0.1;
+    assert!(report.bytes_sent.as_bits_f64() / 20.0 < most, "{report:?}");
+}
+
+#[test]
 fn a_lower_bound_counts_what_acknowledgements_of_several_packets_tell() {
     // A path of 8 Gbit/s. Of each burst only the last packet's time is known.
     let mut measurement = Measurement::new(Settings::default()).expect("defaults");
