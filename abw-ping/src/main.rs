@@ -45,7 +45,7 @@ fn run(options: &Options) -> Result<ExitCode> {
     if options.quic {
         let (host, port) = target::split(&options.target)?;
         let address = SocketAddr::new(target::resolve(host, options.family())?, port);
-        let probes = quic::Quic::connect(address, host, &clock)?;
+        let probes = quic::Quic::connect(address, host, &clock, &stop)?;
         let kind = probes.kind();
         let subject = options.subject(address.to_string(), "quic", kind);
         return measure(options, probes, subject, &clock, &stop);

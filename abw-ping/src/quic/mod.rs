@@ -20,6 +20,7 @@ use std::io::{IoSliceMut, Read};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// What servers speak over QUIC. The first that the server knows is agreed upon, and never used.
@@ -58,8 +59,8 @@ impl Quic {
     /// refuse one in its place (RFC 6066, section 3).
     ///
     /// # Errors
-    /// Nobody there speaks QUIC, or refuses to.
-    pub fn connect(peer: SocketAddr, name: &str, clock: &Clock) -> Result<Self> {
+    /// Nobody there speaks QUIC, or refuses to, or `stop` was set meanwhile.
+    pub fn connect(peer: SocketAddr, name: &str, clock: &Clock, stop: &AtomicBool) -> Result<Self> {
         let any = if peer.is_ipv4() {
             "0.0.0.0:0"
         } else {
@@ -90,7 +91,7 @@ impl Quic {
             buffer: vec![0; LARGEST],
             control: vec![0; CONTROL],
         };
-        quic.shake_hands(clock)?;
+        quic.shake_hands(clock, stop)?;
         Ok(quic)
     }
 
@@ -103,7 +104,7 @@ impl Quic {
         }
     }
 
-    fn shake_hands(&mut self, clock: &Clock) -> Result<()> {
+    fn shake_hands(&mut self, clock: &Clock, stop: &AtomicBool) -> Result<()> {
         let give_up = clock.now() + HANDSHAKE;
         self.flush()?;
         while !self.connection.is_established() {
@@ -112,6 +113,11 @@ impl Quic {
                 "no QUIC server answers at {} (UDP) within {} s",
                 self.peer,
                 HANDSHAKE.as_secs()
+            );
+            ensure!(
+                !stop.load(Ordering::Relaxed),
+                "interrupted before the handshake with {} was done",
+                self.peer
             );
             self.wait(give_up, clock)?;
             self.take_datagrams(clock)?;
@@ -311,7 +317,36 @@ fn configuration(shared: &Shared) -> Result<quiche::Config, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::printable;
+    use super::{Quic, printable};
+    use crate::clock::Clock;
+    use std::net::UdpSocket;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    #[test]
+    fn a_wish_to_stop_ends_a_handshake_that_nobody_answers() {
+        let silent = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let peer = silent.local_addr().expect("an address");
+        let clock = Clock::start();
+        let stop = AtomicBool::new(false);
+        let ended = std::thread::scope(|scope| {
+            let connecting = scope.spawn(|| {
+                let ended = Quic::connect(peer, "localhost", &clock, &stop).err();
+                ended.map(|error| error.to_string())
+            });
+            // The first packet says that the handshake is under way.
+            let came = silent.recv_from(&mut [0; 2048]);
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            came.expect("a first packet");
+            connecting.join().expect("no panic")
+        });
+        let error = ended.expect("it was stopped");
+        assert!(error.contains("interrupted"), "{error}");
+        let took = clock
+            .now()
+            .saturating_since(imtcp_cc::units::Timestamp::ZERO);
+        assert!(took < Duration::from_secs(2), "{took:?}");
+    }
 
     #[test]
     fn what_a_peer_says_commands_no_terminal() {
