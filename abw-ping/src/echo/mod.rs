@@ -59,23 +59,28 @@ impl Echo {
         self.socket.kind().name()
     }
 
-    /// Errors that say that no packet gets there. What is forbidden ends the measurement. The
-    /// others do so before the first reply; afterwards they may be of a moment.
+    /// Errors that say that no packet gets there, or that it is forbidden, end a measurement before
+    /// the first reply.
     fn on_error(&mut self, error: Errno) -> Result<()> {
         self.complaint = Some(error);
-        match error {
-            Errno::EACCES | Errno::EPERM => bail!(
-                "{} may not be pinged: a firewall, here or on the way, forbids it ({})",
-                self.address,
-                error.desc()
-            ),
-            Errno::EHOSTUNREACH | Errno::ENETUNREACH | Errno::ECONNREFUSED | Errno::ENETDOWN
-                if self.replies == 0 =>
-            {
-                bail!("{} is unreachable: {}", self.address, error.desc())
-            }
-            _ => Ok(()),
+        ensure_it_may_go_on(error, self.address, self.replies)
+    }
+}
+
+/// Whether a measurement goes on after what the system, or a router, said of a packet. After
+/// `replies` it always does: it may be of a moment, or somebody's who wants it to end. What was
+/// found until then is not lost.
+fn ensure_it_may_go_on(error: Errno, address: IpAddr, replies: u64) -> Result<()> {
+    match error {
+        _ if replies > 0 => Ok(()),
+        Errno::EACCES | Errno::EPERM => bail!(
+            "{address} may not be pinged: a firewall, here or on the way, forbids it ({})",
+            error.desc()
+        ),
+        Errno::EHOSTUNREACH | Errno::ENETUNREACH | Errno::ECONNREFUSED | Errno::ENETDOWN => {
+            bail!("{address} is unreachable: {}", error.desc())
         }
+        _ => Ok(()),
     }
 }
 
@@ -144,4 +149,25 @@ fn random() -> std::io::Result<u64> {
     let mut bytes = [0; 8];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(u64::from_ne_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn what_is_forbidden_or_unreachable_ends_a_measurement_before_the_first_reply_alone() {
+        let address = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+        for (error, word) in [
+            (Errno::EACCES, "may not be pinged"),
+            (Errno::EPERM, "may not be pinged"),
+            (Errno::EHOSTUNREACH, "unreachable"),
+        ] {
+            let ended = ensure_it_may_go_on(error, address, 0).expect_err("no reply so far");
+            assert!(ended.to_string().contains(word), "{ended}");
+            assert!(ensure_it_may_go_on(error, address, 1).is_ok(), "{error}");
+        }
+        assert!(ensure_it_may_go_on(Errno::EPROTO, address, 0).is_ok());
+    }
 }
