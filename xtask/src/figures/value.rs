@@ -9,7 +9,8 @@ use crate::testbed::median;
 /// Where a number stands. Parts are separated by points. In an array a part is the `name` or the
 /// `link` of an element, its index, or `*` for all elements. Behind all elements, or behind an
 /// array of numbers, `max`, `min`, `mean`, `median` or `count` makes one number of them. A null
-/// in an array of numbers is something that never happened: it is infinite. `or-never` says the
+/// in an array of numbers is something that never happened: it is infinite. If one of all elements
+/// has no number there is none of all: the others may be the lucky ones. `or-never` says the
 /// same of a null that stands alone.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(transparent)]
@@ -27,10 +28,16 @@ impl Reading {
             {
                 return Some(number);
             }
-            found = found
-                .into_iter()
-                .flat_map(|value| below(value, part))
-                .collect();
+            let mut deeper = Vec::new();
+            for value in &found {
+                let named = below(value, part);
+                // One of all that has no such thing: the others would speak for it.
+                if named.is_empty() {
+                    return None;
+                }
+                deeper.extend(named);
+            }
+            found = deeper;
         }
         match found[..] {
             [one] => one.as_f64(),
@@ -58,7 +65,7 @@ fn below<'v>(value: &'v Value, part: &str) -> Vec<&'v Value> {
     }
 }
 
-/// One number of many; none if the part is no such word.
+/// One number of many; none if the part is no such word, or one of the many is no number.
 fn reduced(found: &[&Value], word: &str) -> Option<f64> {
     if word == "or-never" {
         return match found {
@@ -86,11 +93,11 @@ fn reduced(found: &[&Value], word: &str) -> Option<f64> {
         Value::Null => Some(f64::INFINITY),
         _ => value.as_f64(),
     };
-    let numbers: Vec<f64> = match found {
-        [Value::Array(all)] => all.iter().filter_map(of_array).collect(),
-        _ => found.iter().filter_map(|value| value.as_f64()).collect(),
+    let numbers: Option<Vec<f64>> = match found {
+        [Value::Array(all)] => all.iter().map(of_array).collect(),
+        _ => found.iter().map(|value| value.as_f64()).collect(),
     };
-    of(&numbers)
+    of(&numbers?)
 }
 
 #[cfg(test)]
@@ -101,9 +108,11 @@ mod tests {
     fn read(path: &str) -> Option<f64> {
         let run = json!({
             "flows": [
-                { "name": "main", "score": { "mare": 0.04, "settle_s": [0.5, null, 0.7] },
+                { "name": "main", "pauses": 9.0, "completed_s": 3.0, "grid": { "bias": 0.1 },
+                  "score": { "mare": 0.04, "settle_s": [0.5, null, 0.7] },
                   "observed": [{ "name": "hoe", "score": { "mare": 0.3 } }] },
-                { "name": "other", "score": { "mare": 0.08, "settle_s": [] } },
+                { "name": "other", "pauses": 4.0, "completed_s": null,
+                  "score": { "mare": 0.08, "settle_s": [] } },
             ],
             "usage": [{ "link": "bottleneck", "used": 0.9, "full_after_s": null }],
             "groups": [{ "name": "page", "burst_s": { "mean": 2.5, "count": 3 } }],
@@ -133,6 +142,14 @@ mod tests {
             Some(2.5),
             "a field of that name"
         );
+    }
+
+    #[test]
+    fn of_all_there_is_no_number_if_one_of_them_has_none() {
+        assert_eq!(read("flows.*.pauses.max"), Some(9.0));
+        assert_eq!(read("flows.*.completed_s.max"), None, "a null");
+        assert_eq!(read("flows.*.grid.max"), None, "no such field");
+        assert_eq!(read("flows.*.grid.bias.max"), None, "nothing to look into");
     }
 
     #[test]
