@@ -45,6 +45,8 @@ pub struct Case {
     pub scenario: String,
     /// The keys that are changed.
     pub set: Vec<String>,
+    /// What the files contain that these keys name.
+    pub contents: Vec<u64>,
     /// Whether estimators of the literature watch.
     pub observers: bool,
     /// Why it cannot be run yet.
@@ -59,6 +61,7 @@ impl Case {
         let word = point.word.as_ref().unwrap_or(&point.name);
         case.words.push((axis.name.clone(), word.clone()));
         case.set.extend(point.set.iter().cloned());
+        case.contents.extend(point.content);
         if let Some(scenario) = &point.scenario {
             case.scenario.clone_from(scenario);
         }

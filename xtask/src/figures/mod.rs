@@ -10,12 +10,13 @@ mod store;
 mod value;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::testbed::{self, Launcher};
 use crate::workspace;
 use case::Case;
 use outcome::Outcome;
@@ -89,15 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let runs = plan(&cases, &seeds);
     let troubles = match arguments.only_report {
         true => Troubles::default(),
-        false => Runner {
-            simulator: &simulator,
-            store: &store,
-            jobs: jobs(arguments),
-            most: arguments
-                .minutes
-                .map(|minutes| Duration::from_secs(minutes * 60)),
-        }
-        .run(&runs)?,
+        false => made(arguments, (&simulator, &store), &out, &runs)?,
     };
     let outcome = |(row, cases)| Outcome::of(row, cases, &seeds, &store, &troubles.failed);
     let outcomes: Vec<Outcome> = cases.into_iter().map(outcome).collect();
@@ -108,6 +101,25 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })
+}
+
+/// Makes the runs that are missing. Ctrl-C and its like end the simulators too.
+fn made(
+    arguments: &Arguments,
+    (simulator, store): (&Path, &Store),
+    out: &Path,
+    runs: &[Run],
+) -> Result<Troubles> {
+    let _reserved = store::reserve(out)?;
+    let minutes = arguments.minutes;
+    let runner = Runner {
+        simulator,
+        launcher: &Launcher::new(PathBuf::new(), false, testbed::interruption()?),
+        store,
+        jobs: jobs(arguments),
+        most: minutes.map(|minutes| Duration::from_secs(minutes * 60)),
+    };
+    runner.run(runs)
 }
 
 fn seeds(text: &str) -> Result<(u64, u64)> {

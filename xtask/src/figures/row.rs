@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::bar::Bar;
 use super::case::{Case, Where, filled};
+use super::store::fingerprint;
 use super::value::Reading;
 
 /// A row, as its file says it.
@@ -102,6 +103,9 @@ pub struct Point {
     pub set: Vec<String>,
     /// Why it cannot be run yet.
     pub not_built: Option<String>,
+    /// What a file that it names contains: [`super::store::fingerprint`].
+    #[serde(skip)]
+    pub content: Option<u64>,
 }
 
 /// A number of each case, and its bars.
@@ -294,6 +298,7 @@ impl Row {
             words: Vec::new(),
             scenario: self.scenario.clone().unwrap_or_default(),
             set: self.set.clone(),
+            contents: Vec::new(),
             observers: self.observers,
             not_built: self.not_built.clone(),
         };
@@ -328,7 +333,9 @@ impl Row {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
+            let content = fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
             points.push(Point {
+                content: Some(fingerprint(&content)),
                 set: vec![format!("link.cell.trace={}", path.display())],
                 name,
                 word: None,

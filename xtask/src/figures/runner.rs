@@ -1,8 +1,8 @@
 //! Makes runs, some at the same time, and says how far it is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -11,12 +11,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::store::{Run, Store};
+use crate::testbed::Launcher;
+
+/// No run takes longer.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// How runs are made.
-#[derive(Debug)]
 pub struct Runner<'r> {
     /// The simulator.
     pub simulator: &'r Path,
+    /// What starts it, and ends it when this program is told to end.
+    pub launcher: &'r Launcher,
     /// Where results go.
     pub store: &'r Store,
     /// How many at the same time.
@@ -103,10 +108,11 @@ impl Runner<'_> {
     }
 
     fn one(&self, job: usize, run: &Run, progress: &Mutex<Progress>, missing: &[&Run]) {
+        let ended = || self.launcher.ensure_not_interrupted().is_err();
         let late = |begun: Instant| self.most.is_some_and(|most| begun.elapsed() > most);
         {
             let mut progress = locked(progress);
-            if late(progress.begun) {
+            if ended() || late(progress.begun) {
                 progress.troubles.left += 1;
                 return;
             }
@@ -117,6 +123,11 @@ impl Runner<'_> {
         }
         let outcome = self.simulate(job, run);
         let mut progress = locked(progress);
+        if outcome.is_err() && ended() {
+            // It did not fail: it was ended with this program.
+            progress.troubles.left += 1;
+            return;
+        }
         progress.done += 1;
         let said = match outcome {
             Ok(seconds) => {
@@ -144,36 +155,26 @@ impl Runner<'_> {
     fn simulate(&self, job: usize, run: &Run) -> Result<f64> {
         let scratch: PathBuf = self.store.folder().join(format!("under-way-{job}"));
         if scratch.exists() {
-            std::fs::remove_dir_all(&scratch)?;
+            fs::remove_dir_all(&scratch)?;
         }
-        std::fs::create_dir_all(&scratch)
-            .with_context(|| format!("making {}", scratch.display()))?;
+        fs::create_dir_all(&scratch).with_context(|| format!("making {}", scratch.display()))?;
         let json = scratch.join("result.json");
         let begun = Instant::now();
-        let output = Command::new(self.simulator)
-            .arg("run")
-            .args(&run.arguments)
-            .args([
-                "--seed",
-                &run.seed.to_string(),
-                "--jobs",
-                "1",
-                "--qlog",
-                "none",
-            ])
-            .arg("--json")
-            .arg(&json)
-            .arg("--out")
-            .arg(&scratch)
-            .stdin(Stdio::null())
-            .output()
-            .with_context(|| format!("starting {}", self.simulator.display()))?;
-        if !output.status.success() {
-            bail!("{}", complaint(&String::from_utf8_lossy(&output.stderr)));
+        let (simulator, seed) = (self.simulator.to_string_lossy(), run.seed.to_string());
+        let (json_path, folder) = (json.to_string_lossy(), scratch.to_string_lossy());
+        let mut program = vec![&*simulator, "run"];
+        program.extend(run.arguments.iter().map(String::as_str));
+        program.extend(["--seed", &seed, "--jobs", "1", "--qlog", "none"]);
+        program.extend(["--json", &json_path, "--out", &folder]);
+        let log = scratch.join("simulator");
+        let mut running = self.launcher.start_tool(&log, &program)?;
+        if running.wait_for_code(LONGEST)? != Some(0) {
+            let said = fs::read(log.with_extension("err")).unwrap_or_default();
+            bail!("{}", complaint(&String::from_utf8_lossy(&said)));
         }
         let seconds = begun.elapsed().as_secs_f64();
         self.store.keep(run, &json, &scratch, seconds)?;
-        std::fs::remove_dir_all(&scratch)?;
+        fs::remove_dir_all(&scratch)?;
         Ok(seconds)
     }
 }
@@ -216,6 +217,9 @@ fn locked(progress: &Mutex<Progress>) -> std::sync::MutexGuard<'_, Progress> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
 
     #[test]
     fn a_panic_is_told_by_its_place_and_its_words() {
@@ -228,9 +232,52 @@ mod tests {
     }
 
     #[test]
+    fn an_interruption_ends_the_simulators_and_is_no_failure_of_theirs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let simulator = folder.path().join("endless");
+        fs::write(&simulator, "#!/bin/sh\necho $$\nexec sleep 600\n").expect("written");
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&simulator, executable).expect("allowed");
+        let store = Store::of(folder.path(), &simulator).expect("a store");
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let launcher = Launcher::new(PathBuf::new(), false, Arc::clone(&interrupted));
+        let runner = Runner {
+            simulator: &simulator,
+            launcher: &launcher,
+            store: &store,
+            jobs: 1,
+            most: None,
+        };
+        let run = |seed| Run {
+            arguments: vec!["endless".to_owned()],
+            contents: Vec::new(),
+            seed,
+            courses: Vec::new(),
+        };
+        let said = store.folder().join("under-way-0/simulator.out");
+        let (troubles, id) = thread::scope(|scope| {
+            let running = scope.spawn(|| runner.run(&[run(1), run(2)]));
+            let id = loop {
+                let text = fs::read_to_string(&said).unwrap_or_default();
+                if let Some(id) = text.strip_suffix('\n') {
+                    break id.to_owned();
+                }
+                thread::yield_now();
+            };
+            interrupted.store(true, Ordering::Relaxed);
+            let troubles = running.join().expect("no panic").expect("no error");
+            (troubles, id)
+        });
+        assert_eq!((troubles.left, troubles.failed.len()), (2, 0));
+        let process = Path::new("/proc").join(id);
+        assert!(!process.exists(), "{} still runs", process.display());
+    }
+
+    #[test]
     fn one_run_of_each_unknown_setting_comes_first_and_then_what_is_short() {
         let run = |scenario: &str, seed| Run {
             arguments: vec![scenario.to_owned()],
+            contents: Vec::new(),
             seed,
             courses: Vec::new(),
         };

@@ -5,9 +5,11 @@ use std::fs::{self, File};
 use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,6 +29,8 @@ pub struct Store {
 pub struct Run {
     /// What stands behind `imtcp-sim run`, without the seed.
     pub arguments: Vec<String>,
+    /// What the files contain that these name, as fingerprints.
+    pub contents: Vec<u64>,
     /// The seed.
     pub seed: u64,
     /// The flows whose course over time is kept as a figure.
@@ -56,6 +60,7 @@ impl Run {
             .chain(observers);
         Self {
             arguments: arguments.collect(),
+            contents: case.contents.clone(),
             seed,
             courses: Vec::new(),
         }
@@ -66,11 +71,29 @@ impl Run {
         self.arguments.first().map_or("", String::as_str)
     }
 
-    /// The folder of this setting: all its seeds stand there.
+    /// The folder of this setting: all its seeds stand there. A file with another content is
+    /// another setting, whatever its name.
     pub fn setting(&self) -> String {
-        let hash = fingerprint(self.arguments.join("\n").as_bytes());
+        let contents = self.contents.iter().map(|content| format!("{content:x}"));
+        let words: Vec<String> = self.arguments.iter().cloned().chain(contents).collect();
+        let hash = fingerprint(words.join("\n").as_bytes());
         format!("{}-{hash:016x}", self.scenario())
     }
+}
+
+/// Keeps a folder for one that makes runs: two would take each other's half-made results away. It
+/// is free again when what this returns is dropped, or the program ends.
+pub fn reserve(folder: &Path) -> Result<Flock<File>> {
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let path = folder.join("lock");
+    let file = File::create(&path).with_context(|| format!("making {}", path.display()))?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| match error {
+        Errno::EWOULDBLOCK => anyhow!(
+            "another `cargo xtask figures` makes runs in {}; wait for it, or choose another --out",
+            folder.display()
+        ),
+        other => anyhow!("locking {}: {}", path.display(), other.desc()),
+    })
 }
 
 impl Store {
@@ -187,7 +210,7 @@ const SERIES: &[&str] = &[
 ];
 
 /// FNV-1a: tells settings and programs apart, and nobody forges them.
-fn fingerprint(bytes: &[u8]) -> u64 {
+pub fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
@@ -212,6 +235,7 @@ mod tests {
                 "--set".to_owned(),
                 "duration=1 s".to_owned(),
             ],
+            contents: Vec::new(),
             seed,
             courses: vec!["main".to_owned()],
         }
@@ -246,6 +270,9 @@ mod tests {
         let mut other = run(1);
         other.arguments.push("--observers".to_owned());
         assert!(!first.has(&other), "another setting");
+        let mut other = run(1);
+        other.contents.push(7);
+        assert!(!first.has(&other), "another content of a file of that name");
     }
 
     #[test]
@@ -263,6 +290,16 @@ mod tests {
             whole["flows"][0]["estimates"].as_array().map(Vec::len),
             Some(10)
         );
+    }
+
+    #[test]
+    fn a_folder_is_kept_for_one_that_makes_runs_until_it_ends() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let first = reserve(folder.path()).expect("free");
+        let error = format!("{:#}", reserve(folder.path()).expect_err("taken"));
+        assert!(error.contains("choose another --out"), "{error}");
+        drop(first);
+        assert!(reserve(folder.path()).is_ok(), "free again");
     }
 
     #[test]
