@@ -20,7 +20,7 @@ use crate::testbed::{self, Launcher};
 use crate::workspace;
 use case::Case;
 use outcome::Outcome;
-use row::Row;
+use row::{LEAST_SEEDS, Row};
 use runner::{Runner, Troubles};
 use store::{Run, Store};
 
@@ -93,9 +93,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         false => made(arguments, (&simulator, &store), &out, &runs)?,
     };
     let outcome = |(row, cases)| Outcome::of(row, cases, &seeds, &store, &troubles.failed);
-    let outcomes: Vec<Outcome> = cases.into_iter().map(outcome).collect();
+    let mut outcomes: Vec<Outcome> = cases.into_iter().map(outcome).collect();
+    look_at_each_other(&mut outcomes);
     let page = report::write(&outcomes, &store, &out)?;
     summary(&outcomes, &troubles)?;
+    if !arguments.quick && seeds.len() < LEAST_SEEDS {
+        say!("fewer than {LEAST_SEEDS} seeds: this is a look, and no result")?;
+    }
     say!("{}", page.display())?;
     Ok(match outcomes.iter().all(Outcome::is_met) {
         true => ExitCode::SUCCESS,
@@ -120,6 +124,16 @@ fn made(
         most: minutes.map(|minutes| Duration::from_secs(minutes * 60)),
     };
     runner.run(runs)
+}
+
+/// Lets rows that hold only with others know what came of these.
+fn look_at_each_other(outcomes: &mut [Outcome]) {
+    let met = outcomes.iter();
+    let met = met.map(|outcome| (outcome.row.id.clone(), outcome.is_met()));
+    let met: BTreeMap<String, bool> = met.collect();
+    for outcome in outcomes {
+        outcome.look_at_others(&met);
+    }
 }
 
 fn seeds(text: &str) -> Result<(u64, u64)> {
@@ -179,7 +193,7 @@ fn plan(rows: &[(Row, Vec<Case>)], seeds: &[u64]) -> Vec<Run> {
     let mut places: BTreeMap<(String, u64), usize> = BTreeMap::new();
     for (turn, seed) in seeds.iter().enumerate() {
         for (row, cases) in rows {
-            if row.most_seeds.is_some_and(|most| turn >= most) {
+            if turn >= row.seeds(seeds).len() {
                 continue;
             }
             for case in cases.iter().filter(|case| case.not_built.is_none()) {
@@ -203,12 +217,15 @@ fn plan(rows: &[(Row, Vec<Case>)], seeds: &[u64]) -> Vec<Run> {
 fn summary(outcomes: &[Outcome], troubles: &Troubles) -> Result<()> {
     let (met, missed): (Vec<&Outcome>, Vec<_>) = outcomes.iter().partition(|it| it.is_met());
     for outcome in missed {
-        let (met, all) = outcome.met();
+        let ((met, all), (middle, of)) = (outcome.met(), outcome.met_in_the_middle());
         say!(
-            "MISSED  {:4} {} ({met} of {all} bars met)",
+            "MISSED  {:4} {} ({met} of {all} bars met; without p95 over the seeds {middle} of {of})",
             outcome.row.id,
             outcome.row.title
         )?;
+        if let Some(why) = &outcome.waits_for {
+            say!("             {why}")?;
+        }
     }
     for outcome in &met {
         say!("met     {:4} {}", outcome.row.id, outcome.row.title)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::bar::{Bar, Limit, Verdict};
+use super::bar::{Bar, Ends, Limit, Verdict};
 use super::case::{Case, Where};
 use super::row::{Measure, Middle, Row};
 use super::store::{Numbers, Run, Store};
@@ -17,6 +17,8 @@ pub struct Outcome {
     pub cases: Vec<Tried>,
     /// Each measure's number in each case, measure by measure.
     pub cells: Vec<Vec<Cell>>,
+    /// Why it is not met though all its bars may be: another row has to be met with it.
+    pub waits_for: Option<String>,
 }
 
 /// A case with what was run of it.
@@ -26,6 +28,8 @@ pub struct Tried {
     pub case: Case,
     /// The seeds that were run.
     pub seeds: Vec<u64>,
+    /// How many seeds are wanted.
+    pub wanted: usize,
     /// Why there is nothing.
     pub nothing: Option<String>,
 }
@@ -43,9 +47,22 @@ pub struct Cell {
     pub bars: Vec<Held>,
 }
 
+/// What of several seeds is held to a bar. Both count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    /// What they come to.
+    Middle,
+    /// The 95th percentile on the bad side.
+    P95,
+}
+
 /// A bar in a case.
 #[derive(Debug, Clone)]
 pub struct Held {
+    /// What is held to it.
+    pub over: Over,
+    /// The number; none where there is nothing to hold to it.
+    pub number: Option<f64>,
     /// The limit; none where the bar says only what was published, or where the others that make
     /// it have nothing.
     pub limit: Option<Limit>,
@@ -64,6 +81,7 @@ impl Outcome {
         store: &Store,
         failed: &BTreeMap<String, String>,
     ) -> Self {
+        let seeds = row.seeds(seeds);
         let mut tried = Vec::new();
         let mut numbers = Vec::new();
         for case in cases {
@@ -82,12 +100,14 @@ impl Outcome {
             tried.push(Tried {
                 nothing: nothing.or_else(empty),
                 seeds: found.iter().map(|(seed, _)| *seed).collect(),
+                wanted: seeds.len(),
                 case,
             });
             numbers.push(found);
         }
         let mut outcome = Self {
             cells: Vec::new(),
+            waits_for: None,
             cases: tried,
             row,
         };
@@ -132,28 +152,50 @@ impl Outcome {
                 }
                 let bars = measure.bars.iter();
                 let bars = bars.filter(|bar| self.row.is_at(case, &bar.place));
-                let held: Vec<Held> = bars.map(|bar| self.held_to(bar, index, at)).collect();
+                let held: Vec<Held> = bars
+                    .flat_map(|bar| {
+                        self.overs(bar, index, at)
+                            .iter()
+                            .map(move |over| (bar, *over))
+                    })
+                    .map(|(bar, over)| self.held_to(bar, over, index, at))
+                    .collect();
                 self.cells[index][at].bars = held;
             }
         }
     }
 
+    /// What of a case's seeds a bar is held to. The highest of all is the worst already.
+    fn overs(&self, bar: &Bar, index: usize, at: usize) -> &'static [Over] {
+        let is_worst = self.row.measures[index].seeds == Middle::Highest;
+        match bar.has_limit() && !is_worst && self.cases[at].wanted > 1 {
+            true => &[Over::Middle, Over::P95],
+            false => &[Over::Middle],
+        }
+    }
+
     /// Holds the number of a measure in a case to a bar.
-    fn held_to(&self, bar: &Bar, index: usize, at: usize) -> Held {
+    fn held_to(&self, bar: &Bar, over: Over, index: usize, at: usize) -> Held {
         let others = match bar.against.is_empty() {
             true => Some(Vec::new()),
-            false => self.others(at, &bar.against, &self.cells[index]),
+            false => self.others(at, &bar.against, &self.cells[index], over),
         };
         let limit = others.and_then(|others| bar.limit(&others));
         let limit = limit.filter(|_| bar.has_limit());
         let digits = self.row.measures[index].digits;
-        let number = number(&self.cases[at], &self.cells[index][at]);
-        let verdict = match (number, limit) {
+        let ends = ends(&self.cases[at], &self.cells[index][at], over);
+        let number = match (&ends, limit) {
+            (Ok(ends), Some(limit)) => Some(limit.shown(*ends, digits)),
+            _ => None,
+        };
+        let verdict = match (ends, limit) {
             (Err(why), _) => Verdict::Open(why),
             (_, None) => Verdict::Open("not all to compare with have a value".to_owned()),
-            (Ok(number), Some(limit)) => limit.verdict(number, digits),
+            (Ok(ends), Some(limit)) => limit.verdict(ends, digits),
         };
         Held {
+            over,
+            number,
             limit,
             published: bar.published.clone(),
             verdict: bar.has_limit().then_some(verdict),
@@ -162,7 +204,7 @@ impl Outcome {
 
     /// What the others have that a case is compared with: the same case but for these points. None
     /// if any of them has nothing: the rest would make an easier limit.
-    fn others(&self, at: usize, against: &Where, cells: &[Cell]) -> Option<Vec<f64>> {
+    fn others(&self, at: usize, against: &Where, cells: &[Cell], over: Over) -> Option<Vec<Ends>> {
         let here = &self.cases[at].case;
         let is_other = |case: &Case| {
             let mut axes = self.row.axes.iter().zip(case.names.iter().zip(&here.names));
@@ -174,7 +216,7 @@ impl Outcome {
         let cases = self.cases.iter().zip(cells);
         let others = cases.filter(|(tried, _)| is_other(&tried.case));
         others
-            .map(|(tried, cell)| number(tried, cell).ok())
+            .map(|(tried, cell)| ends(tried, cell, over).ok())
             .collect()
     }
 
@@ -199,6 +241,7 @@ impl Outcome {
     pub fn is_met(&self) -> bool {
         let is_met = |held: &Held| held.verdict == Some(Verdict::Met);
         self.row.not_built.is_none()
+            && self.waits_for.is_none()
             && self.held().all(|(.., held)| is_met(held))
             && self.held().next().is_some()
     }
@@ -209,6 +252,24 @@ impl Outcome {
             .held()
             .filter(|(.., held)| held.verdict == Some(Verdict::Met));
         (met.count(), self.held().count())
+    }
+
+    /// The same of what the seeds come to alone, without the unlucky ones.
+    pub fn met_in_the_middle(&self) -> (usize, usize) {
+        let middle = || self.held().filter(|(.., held)| held.over == Over::Middle);
+        let met = middle().filter(|(.., held)| held.verdict == Some(Verdict::Met));
+        (met.count(), middle().count())
+    }
+
+    /// Sees whether the rows that have to be met with it are.
+    pub fn look_at_others(&mut self, met: &BTreeMap<String, bool>) {
+        let others = self.row.met_with.iter();
+        let missing = others.map(|id| match met.get(id) {
+            Some(true) => None,
+            Some(false) => Some(format!("{id} has to be met with it, and is not")),
+            None => Some(format!("{id} has to be met with it, and was not looked at")),
+        });
+        self.waits_for = missing.flatten().next();
     }
 
     /// The least and the most seeds of a case that was run.
@@ -226,6 +287,8 @@ impl Cell {
     /// The lines that it has in a table: one for each bar, and one without any.
     pub fn lines(&self) -> &[Held] {
         const NONE: &[Held] = &[Held {
+            over: Over::Middle,
+            number: None,
             limit: None,
             published: None,
             verdict: None,
@@ -237,18 +300,36 @@ impl Cell {
     }
 }
 
-/// What is held to bars: the number of all seeds that were run. A seed without a value is not left
-/// out, because the others may be the lucky ones.
-fn number(tried: &Tried, cell: &Cell) -> Result<f64, String> {
+/// What is held to bars: what all seeds come to that are wanted. Before all of them were run there
+/// is nothing to say, and a seed without a value is not left out: the others may be the lucky ones.
+fn ends(tried: &Tried, cell: &Cell, over: Over) -> Result<Ends, String> {
     if let Some(why) = &tried.nothing {
         return Err(why.clone());
     }
-    let (have, all) = (cell.values.len(), tried.seeds.len());
-    match cell.middle {
-        Some(number) if have == all => Ok(number),
-        Some(_) => Err(format!("no value with {} of {all} seeds", all - have)),
+    let (have, run, wanted) = (cell.values.len(), tried.seeds.len(), tried.wanted);
+    if run < wanted {
+        return Err(format!("{run} of {wanted} seeds so far"));
+    }
+    let ends = match over {
+        Over::Middle => cell.middle.map(Ends::both),
+        Over::P95 => unlucky(&cell.values),
+    };
+    match ends {
+        Some(ends) if have == run => Ok(ends),
+        Some(_) => Err(format!("no value with {} of {run} seeds", run - have)),
         None => Err("no value".to_owned()),
     }
+}
+
+/// The 5th and the 95th percentile, by nearest rank: of fewer than twenty the worst on either side.
+fn unlucky(values: &[f64]) -> Option<Ends> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let beyond = values.len() / 20;
+    Some(Ends {
+        low: *sorted.get(beyond)?,
+        high: *sorted.get((values.len() - 1).checked_sub(beyond)?)?,
+    })
 }
 
 fn value(measure: &Measure, numbers: &Numbers, words: &[(String, String)]) -> Option<f64> {
@@ -273,5 +354,21 @@ fn middle(of: Middle, values: &[f64]) -> Option<f64> {
             (!values.is_empty()).then(|| sum / values.len() as f64)
         }
         Middle::Highest => values.iter().copied().reduce(f64::max),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_ten_seeds_the_worst_counts_and_of_twenty_one_may_be_worse() {
+        let ends = |count: u32| unlucky(&(1..=count).rev().map(f64::from).collect::<Vec<_>>());
+        assert_eq!(ends(0), None);
+        for (count, low, high) in [(1, 1.0, 1.0), (10, 1.0, 10.0), (20, 2.0, 19.0)] {
+            assert_eq!(ends(count), Some(Ends { low, high }), "{count} seeds");
+        }
+        let never = unlucky(&[3.0, f64::INFINITY]).expect("two values");
+        assert!(never.high.is_infinite());
     }
 }

@@ -14,6 +14,9 @@ use super::case::{Case, Where, filled};
 use super::store::fingerprint;
 use super::value::Reading;
 
+/// A result rests on so many seeds at least.
+pub const LEAST_SEEDS: usize = 10;
+
 /// A row, as its file says it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,8 +41,11 @@ pub struct Row {
     /// Whether estimators of the literature watch.
     #[serde(default)]
     pub observers: bool,
-    /// At most so many seeds, for what takes long.
+    /// At most so many seeds, for what takes long: [`LEAST_SEEDS`] or more.
     pub most_seeds: Option<usize>,
+    /// Rows that have to be met for this one to be.
+    #[serde(default)]
+    pub met_with: Vec<String>,
     /// The axis whose points are numbers along a figure's horizontal axis.
     pub along: Option<String>,
     /// The flow, and the case, whose course over time is shown.
@@ -183,6 +189,13 @@ impl Row {
             }
         }
         rows.sort_by_key(Self::order);
+        for row in &rows {
+            let mut others = row.met_with.iter();
+            let unknown = others.find(|id| !rows.iter().any(|other| other.id == **id));
+            if let Some(id) = unknown {
+                bail!("row {}: met_with names `{id}`, which is no row", row.id);
+            }
+        }
         Ok(rows)
     }
 
@@ -208,6 +221,12 @@ impl Row {
         Ok(row)
     }
 
+    /// The seeds that it is run with, of those that are asked for.
+    pub fn seeds<'s>(&self, asked: &'s [u64]) -> &'s [u64] {
+        let most = self.most_seeds.unwrap_or(asked.len());
+        &asked[..most.min(asked.len())]
+    }
+
     /// A1, A2, A10, B1.
     fn order(&self) -> (String, u32) {
         let number = self.id.trim_start_matches(char::is_alphabetic);
@@ -222,6 +241,10 @@ impl Row {
         ensure!(
             !self.measures.is_empty(),
             "it measures nothing; add a [[measure]]"
+        );
+        ensure!(
+            self.most_seeds.is_none_or(|most| most >= LEAST_SEEDS),
+            "most_seeds is below {LEAST_SEEDS}: fewer make no result"
         );
         let bars = self.measures.iter().flat_map(|measure| &measure.bars);
         ensure!(

@@ -4,15 +4,17 @@ use std::fmt::Write;
 use std::fs;
 
 use super::super::bar::Verdict;
-use super::super::outcome::{Cell, Held, Outcome, Tried};
-use super::super::row::{Measure, Middle};
+use super::super::outcome::{Cell, Held, Outcome, Over, Tried};
+use super::super::row::{LEAST_SEEDS, Measure, Middle};
 use super::super::store::{Run, Store};
 use super::{escaped, number, plot};
 
 const STYLE: &str = include_str!("page.css");
 
 const WHAT: &str = "Every row runs real QUIC endpoints over simulated paths. A value is the median \
-    over the seeds, if nothing else is said. In the figures faint dots are seeds, the strong dot \
+    over the seeds, if nothing else is said. The 95th percentile over the seeds on the bad side \
+    (of fewer than twenty seeds the worst) is held to each bar as well, and others that make a bar \
+    with theirs. In the figures faint dots are seeds, the strong dot \
     is their median, and strokes are bars: the good side is where the stroke points. What could \
     not be run counts as missed.";
 
@@ -39,7 +41,7 @@ pub fn page(outcomes: &[Outcome], store: &Store) -> String {
 fn misses(outcomes: &[Outcome]) -> String {
     let mut text = "<section id=\"missed\"><h2>Missed bars</h2><div class=\"scroll\"><table>\
         <tr><th class=t>row</th><th class=t>case</th><th class=t>what</th><th>published</th>\
-        <th>here</th><th>bar</th><th class=t></th></tr>\n"
+        <th class=t>over seeds</th><th>here</th><th>bar</th><th class=t></th></tr>\n"
         .to_owned();
     let mut any = false;
     for outcome in outcomes {
@@ -49,10 +51,21 @@ fn misses(outcomes: &[Outcome]) -> String {
             let _ = writeln!(
                 text,
                 "<tr><td class=t><a href=\"#{id}\">{id}</a></td><td class=t></td>\
-                 <td class=t>{}</td><td>{}</td><td></td><td></td>\
+                 <td class=t>{}</td><td>{}</td><td></td><td></td><td></td>\
                  <td class=\"t open\">not built: {}</td></tr>",
                 escaped(&outcome.row.title),
                 escaped(&outcome.row.published),
+                escaped(why)
+            );
+        }
+        if let Some(why) = &outcome.waits_for {
+            any = true;
+            let _ = writeln!(
+                text,
+                "<tr><td class=t><a href=\"#{id}\">{id}</a></td><td class=t></td>\
+                 <td class=t>{}</td><td></td><td></td><td></td><td></td>\
+                 <td class=\"t open\">{}</td></tr>",
+                escaped(&outcome.row.title),
                 escaped(why)
             );
         }
@@ -64,11 +77,12 @@ fn misses(outcomes: &[Outcome]) -> String {
             let _ = writeln!(
                 text,
                 "<tr><td class=t><a href=\"#{id}\">{id}</a></td><td class=t>{}</td>\
-                 <td class=t>{}</td><td>{}</td><td>{}</td><td>{}</td>{}</tr>",
+                 <td class=t>{}</td><td>{}</td><td class=t>{}</td><td>{}</td><td>{}</td>{}</tr>",
                 escaped(&tried.case.label()),
                 escaped(&measure.title()),
                 escaped(held.published.as_deref().unwrap_or("")),
-                shown(cell.middle, measure.digits),
+                over(measure, held),
+                shown(here(cell, held), measure.digits),
                 limit(held, measure.digits),
                 verdict(held)
             );
@@ -106,10 +120,14 @@ fn overview(outcomes: &[Outcome]) -> String {
 }
 
 fn seeds(outcome: &Outcome) -> String {
-    match outcome.seeds() {
-        None => "none".to_owned(),
-        Some((least, most)) if least == most => least.to_string(),
-        Some((least, most)) => format!("{least} to {most}"),
+    let (text, fewest) = match outcome.seeds() {
+        None => return "none".to_owned(),
+        Some((least, most)) if least == most => (least.to_string(), least),
+        Some((least, most)) => (format!("{least} to {most}"), least),
+    };
+    match fewest < LEAST_SEEDS {
+        true => format!("{text}: a look, and no result"),
+        false => text,
     }
 }
 
@@ -137,12 +155,7 @@ fn row(outcome: &Outcome, store: &Store) -> String {
         return text;
     }
     for (measure, cells) in row.measures.iter().zip(&outcome.cells) {
-        let middle = match measure.seeds {
-            Middle::Median => "",
-            Middle::Mean => ", mean over the seeds",
-            Middle::Highest => ", highest of the seeds",
-        };
-        let _ = writeln!(text, "<h3>{}{middle}</h3>", escaped(&measure.title()));
+        let _ = writeln!(text, "<h3>{}</h3>", escaped(&measure.title()));
         text += &plot::of(outcome, measure, cells);
         text += &table(outcome, measure, cells);
     }
@@ -153,7 +166,7 @@ fn row(outcome: &Outcome, store: &Store) -> String {
 
 fn table(outcome: &Outcome, measure: &Measure, cells: &[Cell]) -> String {
     let mut text = "<div class=\"scroll\"><table><tr><th class=t>case</th><th>published</th>\
-        <th>here</th><th>seeds from</th><th>to</th><th>bar</th><th class=t></th></tr>\n"
+        <th class=t>over seeds</th><th>here</th><th>seeds from</th><th>to</th><th>bar</th><th class=t></th></tr>\n"
         .to_owned();
     let at = outcome.cases.iter().zip(cells);
     for (tried, cell) in at.filter(|(tried, _)| outcome.row.is_at(&tried.case, &measure.place)) {
@@ -172,15 +185,34 @@ fn line(tried: &Tried, measure: &Measure, cell: &Cell, held: &Held) -> String {
         _ => verdict(held),
     };
     format!(
-        "<tr><td class=t>{}</td><td>{}</td><td><b>{}</b></td><td>{}</td><td>{}</td><td>{}</td>\
+        "<tr><td class=t>{}</td><td>{}</td><td class=t>{}</td><td><b>{}</b></td><td>{}</td><td>{}</td><td>{}</td>\
          {last}</tr>\n",
         escaped(&tried.case.label()),
         escaped(held.published.as_deref().unwrap_or("")),
-        shown(cell.middle, digits),
+        over(measure, held),
+        shown(here(cell, held), digits),
         end(f64::min),
         end(f64::max),
         limit(held, digits)
     )
+}
+
+/// What of the seeds a line is about.
+pub(super) fn over(measure: &Measure, held: &Held) -> &'static str {
+    match (held.over, measure.seeds) {
+        (Over::P95, _) => "p95",
+        (Over::Middle, Middle::Median) => "median",
+        (Over::Middle, Middle::Mean) => "mean",
+        (Over::Middle, Middle::Highest) => "highest",
+    }
+}
+
+/// The number of a line.
+pub(super) fn here(cell: &Cell, held: &Held) -> Option<f64> {
+    match held.over {
+        Over::Middle => cell.middle,
+        Over::P95 => held.number,
+    }
 }
 
 fn shown(value: Option<f64>, digits: usize) -> String {

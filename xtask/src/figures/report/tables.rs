@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 
 use super::super::bar::Verdict;
 use super::super::outcome::Outcome;
+use super::page;
 
 /// Writes `figures.csv`, with a line for each number and bar, and `runs.csv`, with a line for each
 /// number and seed.
@@ -25,6 +26,7 @@ fn figures_of(outcomes: &[Outcome], path: &Path) -> Result<()> {
         "unit",
         "published",
         "seeds",
+        "over_seeds",
         "value",
         "lowest",
         "highest",
@@ -49,6 +51,7 @@ fn figures_of(outcomes: &[Outcome], path: &Path) -> Result<()> {
                 empty,
                 empty,
                 empty,
+                empty,
                 &verdict,
             ])?;
         }
@@ -61,7 +64,8 @@ fn figures_of(outcomes: &[Outcome], path: &Path) -> Result<()> {
                     measure.unit.clone(),
                     held.published.clone().unwrap_or_default(),
                     cell.values.len().to_string(),
-                    number(cell.middle),
+                    page::over(measure, held).to_owned(),
+                    number(page::here(cell, held)),
                     number(cell.values.iter().copied().reduce(f64::min)),
                     number(cell.values.iter().copied().reduce(f64::max)),
                     number(held.limit.and_then(|limit| limit.least)),
