@@ -24,9 +24,9 @@ pub struct Group {
     pub lost: f64,
     /// The median over the flows of the estimates' mean signed error.
     pub bias: Option<f64>,
-    /// The longest time between two results of any of them that measures, in round trips
+    /// The longest time in seconds between two results of any of them that measures
     /// ([`super::FlowResult::results`]); none where none measures.
-    pub longest_pause_rtts: Option<f64>,
+    pub longest_pause_s: Option<f64>,
     /// Seconds from start to end of transfers of known size.
     pub completion_s: Option<Times>,
     /// Seconds from making a frame, a chunk or a page until the client had read all of it.
@@ -77,7 +77,7 @@ impl Group {
         let times = mean(members) / mean(others);
         let bias = members.iter().filter_map(|flow| flow.score.bias).collect();
         let pauses = members.iter().filter_map(|flow| flow.results);
-        let longest = pauses.map(|pauses| pauses.longest_rtts);
+        let longest = pauses.map(|pauses| pauses.longest_s);
         Self {
             name,
             flows: members.len(),
@@ -86,7 +86,7 @@ impl Group {
             jain: jain(members.iter().map(|flow| flow.goodput_bps as f64)).map(rounded),
             lost: rounded(lost as f64 / sent.max(1) as f64),
             bias: median(bias).map(rounded),
-            longest_pause_rtts: longest.max_by(f64::total_cmp),
+            longest_pause_s: longest.max_by(f64::total_cmp),
             completion_s: Times::of(lasted.transfers, lasted.unended),
             burst_s: Times::of(lasted.bursts, lasted.unread),
         }

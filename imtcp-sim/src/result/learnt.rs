@@ -45,6 +45,8 @@ pub struct Pauses {
     pub p95_rtts: f64,
     /// The longest.
     pub longest_rtts: f64,
+    /// The same in seconds.
+    pub longest_s: f64,
 }
 
 /// What a flow's readings of its path come to: the estimates of a flow that measures, or else what
@@ -143,6 +145,7 @@ impl Pauses {
             p50_rtts: at(0.5)?,
             p95_rtts: at(0.95)?,
             longest_rtts: at(1.0)?,
+            longest_s: rounded(*pauses.last()?),
         })
     }
 }
