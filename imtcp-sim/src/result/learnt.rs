@@ -35,8 +35,9 @@ pub(super) enum Heard {
     Results,
 }
 
-/// Quantiles of the times between what an estimator said, in round trips of the median length. The flow's first 2 s are left out. The time from then to the first word
-/// counts, and that from the last one to the flow's end: who says nothing has one long pause.
+/// Quantiles of the times between what an estimator said, in round trips of the median length. The
+/// flow's first 2 s are left out. The time from then to the first word counts, and that from the
+/// last one to the flow's end: who says nothing has one long pause.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pauses {
     /// The median.

@@ -219,7 +219,7 @@ fn summary(outcomes: &[Outcome], troubles: &Troubles) -> Result<()> {
     for outcome in missed {
         let ((met, all), (middle, of)) = (outcome.met(), outcome.met_in_the_middle());
         say!(
-            "MISSED  {:4} {} ({met} of {all} bars met; without p95 over the seeds {middle} of {of})",
+            "MISSED  {:4} {} ({met} of {all} bars met; without p95 over seeds {middle} of {of})",
             outcome.row.id,
             outcome.row.title
         )?;

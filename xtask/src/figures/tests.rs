@@ -277,7 +277,8 @@ fn a_missed_bar_stands_at_the_top_with_its_number_and_its_limit() {
         "{missed}"
     );
     let line = "<td class=t>5, imtcp</td><td class=t>error, %</td><td>4</td>\
-                <td class=t>median</td><td>9.0</td><td>≤ 5.0</td><td class=\"t missed\">missed</td>";
+                <td class=t>median</td><td>9.0</td><td>≤ 5.0</td>\
+                <td class=\"t missed\">missed</td>";
     assert!(missed.contains(line), "{missed}");
     assert!(page.contains("a &lt;made-up&gt; row"), "the title is text");
     assert!(!page.contains("http"), "nothing comes from elsewhere");

@@ -166,7 +166,8 @@ fn row(outcome: &Outcome, store: &Store) -> String {
 
 fn table(outcome: &Outcome, measure: &Measure, cells: &[Cell]) -> String {
     let mut text = "<div class=\"scroll\"><table><tr><th class=t>case</th><th>published</th>\
-        <th class=t>over seeds</th><th>here</th><th>seeds from</th><th>to</th><th>bar</th><th class=t></th></tr>\n"
+        <th class=t>over seeds</th><th>here</th><th>seeds from</th><th>to</th><th>bar</th>\
+        <th class=t></th></tr>\n"
         .to_owned();
     let at = outcome.cases.iter().zip(cells);
     for (tried, cell) in at.filter(|(tried, _)| outcome.row.is_at(&tried.case, &measure.place)) {
@@ -185,8 +186,8 @@ fn line(tried: &Tried, measure: &Measure, cell: &Cell, held: &Held) -> String {
         _ => verdict(held),
     };
     format!(
-        "<tr><td class=t>{}</td><td>{}</td><td class=t>{}</td><td><b>{}</b></td><td>{}</td><td>{}</td><td>{}</td>\
-         {last}</tr>\n",
+        "<tr><td class=t>{}</td><td>{}</td><td class=t>{}</td><td><b>{}</b></td><td>{}</td>\
+         <td>{}</td><td>{}</td>{last}</tr>\n",
         escaped(&tried.case.label()),
         escaped(held.published.as_deref().unwrap_or("")),
         over(measure, held),
