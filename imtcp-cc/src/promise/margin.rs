@@ -27,6 +27,7 @@ const MOST: f64 = 0.25;
 
 /// What a missed slot adds to the allowance of a source that wants no more, and the share of slots
 /// that may be missed: so much less a slot that was kept takes away, and there the allowance rests.
+/// It begins this far below zero, so a slot that is missed once in a while changes nothing.
 const ALLOWANCE: f64 = 0.04;
 const MAY_MISS: f64 = 0.02;
 
@@ -34,15 +35,25 @@ const MAY_MISS: f64 = 0.02;
 const MEMORY: f64 = 29.0 / 30.0;
 
 /// The margin, as it follows from what slots lacked.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Margin {
     /// The shares of an evaluation slot by which control slots fell short of their targets, as a
     /// root mean square in which old slots lose weight.
     square: f64,
     weight: f64,
     /// How far the margin of a source that wants no more may go beyond what the last round trip
-    /// needs.
+    /// needs, if it is above zero.
     allowance: f64,
+}
+
+impl Default for Margin {
+    fn default() -> Self {
+        Self {
+            square: 0.0,
+            weight: 0.0,
+            allowance: -ALLOWANCE,
+        }
+    }
 }
 
 impl Margin {
@@ -62,7 +73,7 @@ impl Margin {
             Outcome::Kept => -ALLOWANCE * MAY_MISS,
             Outcome::Missed | Outcome::SourceLimited => 0.0,
         };
-        self.allowance = (self.allowance + step).clamp(0.0, MOST);
+        self.allowance = (self.allowance + step).clamp(-ALLOWANCE, MOST);
     }
 
     /// The margin as a share of the rate. `round_trip` is its share of an evaluation slot, which
@@ -74,7 +85,7 @@ impl Margin {
             Demand::AtLeast => spare,
             // Beyond the rate it would take from others for nothing. So it gets at most as much
             // again as the last round trip needs, unless slots are missed with that.
-            Demand::Exactly => spare.min(last + self.allowance) + WHOLE_PACKETS / packets,
+            Demand::Exactly => spare.min(last + self.allowance.max(0.0)) + WHOLE_PACKETS / packets,
         };
         (last.max(LEAST) + spare).min(MOST)
     }
@@ -114,6 +125,8 @@ mod tests {
         margin.on_slot(Outcome::SourceLimited, 0.9);
         margin.on_slot(Outcome::Missed, 0.79);
         assert!((at(&margin) - 0.04).abs() < 1e-12, "no margin saves it");
+        margin.on_slot(Outcome::Missed, 0.97);
+        assert!((at(&margin) - 0.04).abs() < 1e-12, "one is no habit");
         margin.on_slot(Outcome::Missed, 0.97);
         assert!((at(&margin) - 0.08).abs() < 1e-12);
         // Two and a half times 4 % are the most, however many are missed.
