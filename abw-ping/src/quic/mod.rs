@@ -321,7 +321,6 @@ mod tests {
     use crate::clock::Clock;
     use std::net::UdpSocket;
     use std::sync::atomic::AtomicBool;
-    use std::time::Duration;
 
     #[test]
     fn a_wish_to_stop_ends_a_handshake_that_nobody_answers() {
@@ -342,10 +341,6 @@ mod tests {
         });
         let error = ended.expect("it was stopped");
         assert!(error.contains("interrupted"), "{error}");
-        let took = clock
-            .now()
-            .saturating_since(imtcp_cc::units::Timestamp::ZERO);
-        assert!(took < Duration::from_secs(2), "{took:?}");
     }
 
     #[test]
