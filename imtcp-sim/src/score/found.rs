@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// A reading this near to the truth, as a share of it, is good enough for most.
 pub const NEAR: f64 = 0.20;
-/// The error that [IC] 3.1 allows (its alpha).
+/// The error that IC 3.1 allows (its alpha).
 pub const VERY_NEAR: f64 = 0.05;
 
 /// What somebody took the available bandwidth for, in bit/s.
