@@ -291,7 +291,10 @@ impl ImTcp {
         for number in lost {
             self.measuring.on_lost(now, number);
             self.promise.on_lost();
-            self.mode.on_lost();
+            // As with acknowledgements, the mode rests while a rate is required.
+            if !self.promise.is_required() {
+                self.mode.on_lost();
+            }
             self.window.on_lost(number);
         }
         if self.window.on_loss(now, info) {

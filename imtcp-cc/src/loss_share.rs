@@ -18,7 +18,10 @@ impl LossShare {
 
     /// So many packets got through.
     pub(crate) fn on_acked(&mut self, packets: f64) {
-        self.share *= libm::exp(-packets / self.packets);
+        // Most paths lose nothing for most of the time.
+        if self.share > 0.0 {
+            self.share *= libm::exp(-packets / self.packets);
+        }
     }
 
     /// A packet was lost.

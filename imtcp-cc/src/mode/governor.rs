@@ -83,9 +83,11 @@ impl Governor {
         is_other
     }
 
-    /// A packet was lost.
+    /// A packet was lost. Where no mode is in force nobody counts those that get through, either.
     pub(crate) fn on_lost(&mut self) {
-        self.losses.on_lost();
+        if self.mode != Mode::Standard {
+            self.losses.on_lost();
+        }
     }
 
     /// The window was reduced.
@@ -262,5 +264,20 @@ impl Known {
             own,
             delivered: ended.delivered,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_lost_before_the_mode_says_nothing_of_the_path() {
+        let mut governor = Governor::new(Mode::Standard);
+        (0..500).for_each(|_| governor.on_lost());
+        assert!(governor.set(Mode::FULL_SPEED));
+        assert_eq!(governor.losses.get(), 0.0);
+        governor.on_lost();
+        assert!(governor.losses.get() > 0.0);
     }
 }
