@@ -62,7 +62,11 @@ impl ImTcp {
     ) -> Self {
         let packets = config.initial_window_packets();
         Self {
-            path: Path::new(max_datagram, config.header_overhead()),
+            path: Path::new(
+                max_datagram,
+                config.packet_overhead(),
+                config.header_overhead(),
+            ),
             measuring: Measuring::new(config.measuring_settings()),
             promise: Keeper::new(config.keeper_settings()),
             mode: Governor::new(config.mode()),
@@ -136,6 +140,12 @@ impl ImTcp {
     /// The congestion window, in bytes of UDP payload (RFC 9002, section 7).
     pub fn cwnd(&self) -> Bytes {
         self.window.size()
+    }
+
+    /// The largest size of the next packet, in bytes of UDP payload. It is smaller than the path
+    /// allows where a window of few packets loses many of them.
+    pub fn packet_size(&self) -> Bytes {
+        self.path.view().datagram
     }
 
     /// The slow-start threshold in bytes of UDP payload (RFC 9002, section 7.3); `None` before the
@@ -283,6 +293,7 @@ impl ImTcp {
         if self.measuring.report(now, info, self.path.view(), emit) {
             self.path.forget_capacity();
         }
+        self.path.on_window(&self.window.view());
         self.follow_steps(now);
     }
 
@@ -290,7 +301,7 @@ impl ImTcp {
     pub fn on_loss(&mut self, now: Timestamp, info: &LossInfo, lost: impl Iterator<Item = u64>) {
         for number in lost {
             self.measuring.on_lost(now, number);
-            self.promise.on_lost();
+            self.path.on_lost();
             // As with acknowledgements, the mode rests while a rate is required.
             if !self.promise.is_required() {
                 self.mode.on_lost();
@@ -301,6 +312,7 @@ impl ImTcp {
             self.promise.on_congestion();
             self.mode.on_congestion();
         }
+        self.path.on_window(&self.window.view());
         self.scheduler.on_loss(now, self.path.view());
         self.follow_steps(now);
     }

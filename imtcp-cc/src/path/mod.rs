@@ -5,16 +5,20 @@
 pub(crate) mod ack;
 pub(crate) mod capacity;
 mod info;
+mod packet_size;
 mod sliding_max;
 mod view;
 
 pub use info::{PathInfo, Role};
 pub(crate) use view::PathView;
 
+use crate::control::WindowView;
+use crate::loss_share::LossShare;
 use crate::transport::{Acked, SentPacket};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use ack::{CadenceDetector, Echo, EchoGap, EchoTiming, EchoTracker, Reading, ReceiveClock};
 use capacity::{Capacity, ResidualCapacity};
+use packet_size::PacketSize;
 use std::time::Duration;
 
 /// The times of acknowledgements can be read if they are off by at most a round trip divided by
@@ -23,6 +27,9 @@ const READABLE_DIVISOR: u32 = 8;
 
 /// The largest lateness of a peer's host at which its acknowledgements can be read.
 const LATEST_HOST: Duration = Duration::from_millis(4);
+
+/// The number of packets over which the share of losses is an average.
+const LOSS_PACKETS: f64 = 200.0;
 
 /// The number of echoes of one acknowledgement for which there is room from the start.
 const MOST_ECHOES: usize = 128;
@@ -72,6 +79,8 @@ pub(crate) struct Path {
     cadence: CadenceDetector,
     capacity: Capacity,
     residual: ResidualCapacity,
+    packet_size: PacketSize,
+    losses: LossShare,
     /// The echoes of the last acknowledgement. The memory is reused.
     echoes: Vec<Echo>,
     /// The gaps of the last acknowledgement. The memory is reused.
@@ -81,14 +90,16 @@ pub(crate) struct Path {
 
 impl Path {
     /// A path on which nothing was sent yet. Its full datagrams are `max_datagram` bytes of UDP
-    /// payload, to which headers add `header_overhead` bytes on the wire.
-    pub(crate) fn new(max_datagram: Bytes, header_overhead: Bytes) -> Self {
+    /// payload, of which `packet_overhead` are no data. On the wire headers add `header_overhead`.
+    pub(crate) fn new(max_datagram: Bytes, packet_overhead: Bytes, header_overhead: Bytes) -> Self {
         Self {
             tracker: EchoTracker::new(),
             receive_clock: ReceiveClock::default(),
             cadence: CadenceDetector::default(),
             capacity: Capacity::new(),
             residual: ResidualCapacity::default(),
+            packet_size: PacketSize::new(max_datagram, header_overhead + packet_overhead),
+            losses: LossShare::over(LOSS_PACKETS),
             echoes: Vec::with_capacity(MOST_ECHOES),
             gaps: Vec::with_capacity(MOST_ECHOES),
             view: PathView::new(max_datagram, header_overhead),
@@ -103,6 +114,20 @@ impl Path {
     /// The size of the path's full datagrams changed, in bytes of UDP payload.
     pub(crate) fn on_max_datagram(&mut self, max_datagram: Bytes) {
         self.view.max_datagram = max_datagram;
+        self.view.datagram = max_datagram;
+    }
+
+    /// A packet was lost.
+    pub(crate) fn on_lost(&mut self) {
+        self.packet_size.on_lost();
+        self.losses.on_lost();
+    }
+
+    /// The window is this large from now on.
+    pub(crate) fn on_window(&mut self, window: &WindowView) {
+        self.packet_size.fit(window, self.view.max_datagram);
+        self.view.datagram = self.packet_size.get();
+        self.view.lost = self.losses.get();
     }
 
     /// A packet left. Returns its size on the wire.
@@ -127,6 +152,9 @@ impl Path {
             self.gaps.push(heard);
         }
         let bytes = self.follow_residual(acked);
+        let packets = u32::try_from(acked.packets.len()).unwrap_or(u32::MAX);
+        self.packet_size.on_acked(packets);
+        self.losses.on_acked(packets.into());
         self.refresh();
         Heard {
             now: acked.now,

@@ -14,6 +14,10 @@ pub(crate) struct PathView {
     pub(crate) rtt: Option<RoundTrip>,
     /// The size of a full datagram, in bytes of UDP payload.
     pub(crate) max_datagram: Bytes,
+    /// The size of the datagrams that leave now, in bytes of UDP payload.
+    pub(crate) datagram: Bytes,
+    /// The share of packets that were lost lately, from 0 to 1.
+    pub(crate) lost: f64,
     header_overhead: Bytes,
     /// The capacity of the tight link, in IP-layer bits per second.
     pub(crate) capacity: Option<Bandwidth>,
@@ -34,6 +38,8 @@ impl PathView {
         Self {
             rtt: None,
             max_datagram,
+            datagram: max_datagram,
+            lost: 0.0,
             header_overhead,
             capacity: None,
             is_bound: false,

@@ -25,7 +25,6 @@ use super::weight::Weight;
 use crate::control::{Phase, Steering, Window, WindowView};
 use crate::estimate::Estimate;
 use crate::event::{Emit, Event};
-use crate::loss_share::LossShare;
 use crate::measurement::Findings;
 use crate::mode::Mode;
 use crate::path::{PathInfo, PathView};
@@ -37,9 +36,6 @@ use std::time::Duration;
 /// The age at which an estimate no longer counts, in its own averaging windows. It must also be
 /// older than an evaluation slot.
 const STALE_WINDOWS: u32 = 2;
-
-/// The number of packets over which the share of losses is an average.
-const LOSS_PACKETS: f64 = 200.0;
 
 /// The largest share of losses that is sent on top.
 const MOST_LOSS: f64 = 0.5;
@@ -75,6 +71,9 @@ struct PathState {
     capacity: Option<Bandwidth>,
     taking: Option<Bandwidth>,
     slow_start: bool,
+    /// The size of the datagrams that leave now, and the share of packets that were lost lately.
+    leaving: Bytes,
+    lost: f64,
 }
 
 impl PathState {
@@ -86,6 +85,8 @@ impl PathState {
             in_flight: acked.info.bytes_in_flight,
             datagram: path.max_datagram,
             on_wire: path.packet(),
+            leaving: path.datagram,
+            lost: path.lost,
             estimate: findings.estimate,
             capacity: path.shown_capacity(),
             taking: path.bound_of_taking(),
@@ -106,7 +107,6 @@ pub(crate) struct Keeper {
     control: Option<ControlSlot>,
     length: SlotLength,
     weight: Weight,
-    losses: LossShare,
     exit: Exit,
     /// Whether the control slots met their targets. It is carried from one evaluation slot into
     /// the next.
@@ -158,7 +158,6 @@ impl Keeper {
             control: None,
             length: SlotLength::new(settings.rule),
             weight: Weight::new(settings.window, settings.weight),
-            losses: LossShare::over(LOSS_PACKETS),
             exit: Exit::default(),
             standing: Standing::OnTarget,
             margin: Margin::default(),
@@ -255,11 +254,6 @@ impl Keeper {
         self.waiting_since = None;
     }
 
-    /// A packet was lost.
-    pub(crate) fn on_lost(&mut self) {
-        self.losses.on_lost();
-    }
-
     /// The window was reduced.
     pub(crate) fn on_congestion(&mut self) {
         self.length.on_congestion();
@@ -291,7 +285,6 @@ impl Keeper {
         self.credit(path, goodput);
         let packets = goodput.as_f64() / self.goodput_of(path).as_f64();
         self.weight.on_packets(packets);
-        self.losses.on_acked(packets);
         if path.now >= self.next_look {
             self.look(path, emit);
         }
@@ -391,11 +384,19 @@ impl Keeper {
         (1.0 + self.margin.of(requirement.wanted(), round_trip, packets)) * bw
     }
 
-    /// How many packets are sent for each one that gets through.
-    fn sent_for_each(&self) -> f64 {
+    /// How many bytes are sent for each one of full packets that gets through: what is lost is sent
+    /// again, and smaller packets have more headers.
+    fn sent_for_each(&self, path: &PathState) -> f64 {
+        let payload = |size: Bytes| {
+            let payload = size.saturating_sub(self.settings.packet_overhead);
+            payload.max(Bytes::new(1)).as_f64() / size.as_f64().max(1.0)
+        };
         match self.settings.law {
             PromiseLaw::Paper => 1.0,
-            PromiseLaw::Proportional => 1.0 / (1.0 - self.losses.get().min(MOST_LOSS)),
+            PromiseLaw::Proportional => {
+                let headers = payload(path.datagram) / payload(path.leaving);
+                headers / (1.0 - path.lost.min(MOST_LOSS))
+            }
         }
     }
 

@@ -223,6 +223,10 @@ impl CongestionController for Controller {
         }
     }
 
+    fn next_packet_size(&self) -> Option<usize> {
+        usize::try_from(self.core.packet_size().get()).ok()
+    }
+
     fn on_packet_sent(&mut self, sent: &PacketSent) {
         if sent.space != PacketSpace::Application || !sent.in_flight {
             return;

@@ -32,7 +32,7 @@ impl Scheduler {
         let Some(capacity) = known.path.capacity.filter(|_| wanted) else {
             return PacingPlan::EVEN;
         };
-        let packet = known.path.packet();
+        let packet = known.path.on_wire(known.path.datagram);
         let own_pace = capacity.time_for(packet);
         let rushed_gap = own_pace * RUSHED_GAP_PERCENT / 100;
         // If the link is always busy, its queue is never empty, and no head has to build one.

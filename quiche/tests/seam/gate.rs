@@ -212,6 +212,25 @@ fn packets_have_the_size_that_was_asked_for() {
 }
 
 #[test]
+fn a_datagram_leaves_whole_whatever_size_was_asked_for() {
+    let mut world = World::new(Script::new(Policy::Free).packet_size(700), 1);
+    for _ in 0..10 {
+        world
+            .server
+            .dgram_send(&[1; 1_000])
+            .expect("room in the queue");
+    }
+    world.run_for(Duration::from_millis(100));
+    let sizes: Vec<_> = world
+        .controller()
+        .released()
+        .map(|packet| packet.size)
+        .collect();
+    assert_eq!(sizes.len(), 10, "one packet a datagram");
+    assert!(sizes.iter().all(|size| *size > 1_000), "{sizes:?}");
+}
+
+#[test]
 fn datagrams_wait_for_their_release_too() {
     let gap = Duration::from_millis(2);
     let mut world = World::new(Script::new(Policy::Paced(gap)), 1);

@@ -132,7 +132,7 @@ impl Keeper {
             is_crowded: self
                 .last_congestion
                 .is_some_and(|at| path.now.saturating_since(at) < requirement.per()),
-            sent_for_each: self.sent_for_each(),
+            sent_for_each: self.sent_for_each(path),
             rates: self.path_rates(path),
         }
     }

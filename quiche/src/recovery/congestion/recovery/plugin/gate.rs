@@ -80,7 +80,7 @@ impl PluginRecovery {
         }
         let packet_size = self.controller.next_packet_size().unwrap_or(usize::MAX);
         let limit = cmp::min(
-            cmp::max(packet_size, request.overhead + LEAST_PAYLOAD),
+            cmp::max(packet_size, request.overhead + request.least_payload()),
             request.max_size,
         );
         if self.hold.declines(&request.shortage(packet_size)) {
@@ -148,6 +148,13 @@ impl PluginRecovery {
 }
 
 impl PacketRequest {
+    /// The room that a released packet has at least. A datagram cannot be divided, so it leaves
+    /// whole, whatever size the controller asks for.
+    fn least_payload(&self) -> usize {
+        let datagram = self.front_datagram.unwrap_or(0) + DATAGRAM_HEADER;
+        cmp::max(LEAST_PAYLOAD, datagram)
+    }
+
     /// How the buffer compares with what the packet should carry.
     fn shortage(&self, packet_size: usize) -> Shortage {
         let data = match self.front_datagram {

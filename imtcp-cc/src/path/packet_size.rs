@@ -1,0 +1,237 @@
+//! The size of the packets that leave, where the window holds few and many are lost.
+//!
+//! A queue that counts bytes and is nearly full still takes a small packet. On a path whose queue
+//! holds only some packets, whoever sends full ones loses most of what is lost. Other queues drop a
+//! packet whatever its size, and then smaller packets are more losses for the same bytes. Nobody
+//! says which queue it is. So smaller packets are tried, and stay if they save more than their
+//! headers cost.
+
+use crate::control::{Phase, WindowView};
+use crate::units::Bytes;
+
+/// A window holds so many packets, if they are not too small for that.
+const PACKETS: u32 = 16;
+
+/// The smallest packet is a full one divided by this number.
+const SMALLEST_DIVISOR: u64 = 4;
+
+/// The headers of small packets may cost this part of what full packets lost.
+const COST: f64 = 0.5;
+
+/// Two sizes are compared by the packets that were sent until so many were lost.
+const LOSSES: u32 = 10;
+
+/// After a trial that failed, full packets lose [`LOSSES`] once before the next one, twice after
+/// the second that failed, and so on. It doubles so many times.
+const MOST_DOUBLINGS: u32 = 6;
+
+/// Chooses the size of packets by what is lost of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PacketSize {
+    size: Bytes,
+    /// The headers of a packet on the wire, and its AEAD tag.
+    headers: Bytes,
+    is_small: bool,
+    /// Whether congestion avoidance was reached since the last slow start.
+    is_counting: bool,
+    /// The packets of this size since the last comparison, and how many of them were lost.
+    packets: u32,
+    lost: u32,
+    /// The next so many packets left before the size changed.
+    stale: u32,
+    /// The share of full packets that was lost when they were compared last.
+    full_loss: f64,
+    /// The number of trials that failed, and of comparisons before the next one.
+    failures: u32,
+    wait: u32,
+}
+
+impl PacketSize {
+    /// Full packets, with `headers` bytes of each that are not payload.
+    pub(super) fn new(full: Bytes, headers: Bytes) -> Self {
+        Self {
+            size: full,
+            headers,
+            is_small: false,
+            is_counting: false,
+            packets: 0,
+            lost: 0,
+            stale: 0,
+            full_loss: 0.0,
+            failures: 0,
+            wait: 0,
+        }
+    }
+
+    /// The size of the next packet, in bytes of UDP payload.
+    pub(super) fn get(&self) -> Bytes {
+        self.size
+    }
+
+    /// A packet was lost.
+    pub(super) fn on_lost(&mut self) {
+        self.lost += self.count(1);
+    }
+
+    /// So many packets got through.
+    pub(super) fn on_acked(&mut self, packets: u32) {
+        self.count(packets);
+    }
+
+    /// Returns how many of these packets have the present size.
+    fn count(&mut self, packets: u32) -> u32 {
+        let stale = self.stale.min(packets);
+        self.stale -= stale;
+        self.packets = self.packets.saturating_add(packets - stale);
+        packets - stale
+    }
+
+    /// Chooses the size for this window, if a full packet has `full` bytes.
+    pub(super) fn fit(&mut self, window: &WindowView, full: Bytes) {
+        // What slow start loses says how far it went, and nothing of the size of packets.
+        match window.phase {
+            Phase::SlowStart => self.is_counting = false,
+            Phase::Recovery => {}
+            Phase::CongestionAvoidance => self.is_counting = true,
+        }
+        let share = Bytes::new(window.size.get() / u64::from(PACKETS));
+        if share >= full || !self.is_counting {
+            self.begin(self.is_small && share < full);
+        } else if self.lost >= LOSSES {
+            self.compare(full);
+        }
+        self.size = match self.is_small {
+            true => share.max(self.least(full)).min(full),
+            false => full,
+        };
+    }
+
+    fn compare(&mut self, full: Bytes) {
+        let loss = f64::from(self.lost) / f64::from(self.packets.max(1));
+        if !self.is_small {
+            self.full_loss = loss;
+            self.wait = self.wait.saturating_sub(1);
+            return self.begin(self.wait == 0 && is_reason(loss));
+        }
+        let cost = self.headers_of(self.least(full)) - self.headers_of(full);
+        let is_kept = self.full_loss - loss >= cost;
+        if !is_kept {
+            self.wait = 1 << self.failures.min(MOST_DOUBLINGS);
+            self.failures += 1;
+        }
+        self.begin(is_kept);
+    }
+
+    /// Begins to count anew, with packets that are small or full.
+    fn begin(&mut self, is_small: bool) {
+        if self.is_small != is_small {
+            self.is_small = is_small;
+            self.stale = PACKETS;
+        }
+        self.packets = 0;
+        self.lost = 0;
+    }
+
+    /// The smallest size. What its headers cost is bounded, and no packet is smaller than a quarter.
+    fn least(&self, full: Bytes) -> Bytes {
+        let part = self.headers_of(full) + COST * self.full_loss;
+        let smallest = Bytes::new(full.get() / SMALLEST_DIVISOR);
+        Bytes::from_f64(self.headers.as_f64() / part.max(f64::EPSILON)).max(smallest)
+    }
+
+    /// The headers' part of a packet of this size.
+    fn headers_of(&self, size: Bytes) -> f64 {
+        self.headers.as_f64() / size.as_f64().max(1.0)
+    }
+}
+
+/// Whether this share of losses keeps a window below [`PACKETS`]: Reno's has the square root of
+/// 1.5 / p packets (Mathis et al. 1997).
+fn is_reason(loss: f64) -> bool {
+    loss * f64::from(PACKETS * PACKETS) >= 1.5
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::StartPace;
+
+    const FULL: Bytes = Bytes::new(1350);
+
+    fn window(packets: u64, phase: Phase) -> WindowView {
+        WindowView {
+            size: FULL.times(packets),
+            phase,
+            is_used: true,
+            start: StartPace::Free,
+        }
+    }
+
+    /// A path that loses `loss` of the full packets, and of smaller ones what `of_size` makes of
+    /// it. Returns the parts of ten thousand round trips with small packets, first and second half.
+    fn small(packets: u64, loss: f64, of_size: impl Fn(f64) -> f64) -> [f64; 2] {
+        let mut chosen = PacketSize::new(FULL, Bytes::new(76));
+        let mut due = 0.0;
+        let mut rounds = [0_u32; 2];
+        for round in 0..10_000 {
+            for _ in 0..window(packets, Phase::CongestionAvoidance).size.get() / chosen.get().get()
+            {
+                due += loss * of_size(chosen.get().as_f64() / FULL.as_f64());
+                if due >= 1.0 {
+                    due -= 1.0;
+                    chosen.on_lost();
+                } else {
+                    chosen.on_acked(1);
+                }
+            }
+            chosen.fit(&window(packets, Phase::CongestionAvoidance), FULL);
+            rounds[round / 5000] += u32::from(chosen.get() < FULL);
+        }
+        rounds.map(|rounds| f64::from(rounds) / 5000.0)
+    }
+
+    #[test]
+    fn packets_stay_small_where_that_saves_more_than_headers_cost() {
+        for loss in [0.05, 0.1, 0.3] {
+            let [first, second] = small(4, loss, |size| size * size);
+            assert!(first > 0.5 && second > 0.99, "{loss}: {first}, {second}");
+        }
+    }
+
+    #[test]
+    fn where_every_packet_is_lost_alike_trials_become_rare() {
+        for loss in [0.02, 0.1, 0.3] {
+            let [first, second] = small(4, loss, |_| 1.0);
+            assert!(first < 0.4 && second < 0.1, "{loss}: {first}, {second}");
+        }
+    }
+
+    #[test]
+    fn large_windows_and_clean_paths_have_full_packets() {
+        for (packets, loss) in [(16, 0.1), (4, 0.0), (15, 0.001)] {
+            assert_eq!(
+                small(packets, loss, |size| size * size),
+                [0.0; 2],
+                "{packets}, {loss}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_slow_start_loses_is_no_reason() {
+        let mut chosen = PacketSize::new(FULL, Bytes::new(76));
+        for phase in [
+            Phase::SlowStart,
+            Phase::Recovery,
+            Phase::CongestionAvoidance,
+        ] {
+            (0..10).for_each(|_| chosen.on_lost());
+            chosen.fit(&window(4, phase), FULL);
+            assert_eq!(
+                chosen.get() < FULL,
+                phase == Phase::CongestionAvoidance,
+                "{phase:?}"
+            );
+        }
+    }
+}
