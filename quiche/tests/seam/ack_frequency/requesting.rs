@@ -260,22 +260,22 @@ fn recovery_without_a_plug_in_asks_nothing() {
 
 #[test]
 fn an_answer_that_found_no_packet_with_data_is_kept_for_the_next() {
-    // The data is released, for a packet into which the datagram does not fit.
-    let script = Script::new(Policy::Free)
-        .packet_size(300)
-        .immediate_every(1);
+    // The data is released, for a buffer into which the datagram does not fit.
+    let script = Script::new(Policy::Free).immediate_every(1);
     let mut world = world(script, following());
     let before = world.controller().sent.len();
     world
         .server
         .dgram_send(&payload(1_000))
         .expect("room in the queue");
-    world.flush();
+    for _ in 0..2 {
+        let sent = world.server.send(&mut [0; 300]);
+        assert!(matches!(sent, Err(quiche::Error::Done)), "{sent:?}");
+    }
     assert_eq!(world.controller().sent.len(), before, "nothing left");
     assert_eq!(world.controller().immediate_asked, 1);
     let scripted = world.server.congestion_controller_mut::<Scripted>();
     let script = &mut scripted.expect("a script").script;
-    script.packet_size = None;
     script.immediate_every = None;
     let from = world.trace.len();
     world.flush();

@@ -78,9 +78,10 @@ impl PluginRecovery {
             self.retransmission_bytes = 0;
             return Allowance::anything(available);
         }
-        let packet_size = self.controller.next_packet_size().unwrap_or(usize::MAX);
+        let asked = self.controller.next_packet_size().unwrap_or(usize::MAX);
+        let packet_size = request.size_for_datagram(asked);
         let limit = cmp::min(
-            cmp::max(packet_size, request.overhead + request.least_payload()),
+            cmp::max(packet_size, request.overhead + LEAST_PAYLOAD),
             request.max_size,
         );
         if self.hold.declines(&request.shortage(packet_size)) {
@@ -148,11 +149,13 @@ impl PluginRecovery {
 }
 
 impl PacketRequest {
-    /// The room that a released packet has at least. A datagram cannot be divided, so it leaves
-    /// whole, whatever size the controller asks for.
-    fn least_payload(&self) -> usize {
-        let datagram = self.front_datagram.unwrap_or(0) + DATAGRAM_HEADER;
-        cmp::max(LEAST_PAYLOAD, datagram)
+    /// The size of the packet, if the controller asked for this one. A datagram cannot be divided:
+    /// if it does not fit, it has all the room that there is.
+    fn size_for_datagram(&self, asked: usize) -> usize {
+        match self.front_datagram {
+            Some(length) if self.overhead + DATAGRAM_HEADER + length > asked => usize::MAX,
+            _ => asked,
+        }
     }
 
     /// How the buffer compares with what the packet should carry.
