@@ -132,7 +132,7 @@ impl PacketSize {
         self.lost = 0;
     }
 
-    /// The smallest size. What its headers cost is bounded, and no packet is smaller than a quarter.
+    /// The smallest size. What its headers cost is bounded, and so is its smallness.
     fn least(&self, full: Bytes) -> Bytes {
         let part = self.headers_of(full) + COST * self.full_loss;
         let smallest = Bytes::new(full.get() / SMALLEST_DIVISOR);

@@ -38,7 +38,8 @@ pub trait CongestionController: Debug + Send + Sync + Any {
     fn next_release(&mut self, context: &SendContext) -> Release;
 
     /// The largest size of the next packet in bytes, for packets of equal size; `None` for what
-    /// the path allows. A DATAGRAM frame leaves whole, even if it is larger. Asked together with [`next_release`](Self::next_release).
+    /// the path allows. A DATAGRAM frame leaves whole, even if it is larger. Asked together with
+    /// [`next_release`](Self::next_release).
     fn next_packet_size(&self) -> Option<usize> {
         None
     }
