@@ -98,7 +98,7 @@ impl Path {
             cadence: CadenceDetector::default(),
             capacity: Capacity::new(),
             residual: ResidualCapacity::default(),
-            packet_size: PacketSize::new(max_datagram, header_overhead + packet_overhead),
+            packet_size: PacketSize::new(header_overhead + packet_overhead),
             losses: LossShare::over(LOSS_PACKETS),
             echoes: Vec::with_capacity(MOST_ECHOES),
             gaps: Vec::with_capacity(MOST_ECHOES),
@@ -125,8 +125,7 @@ impl Path {
 
     /// The window is this large from now on.
     pub(crate) fn on_window(&mut self, window: &WindowView) {
-        self.packet_size.fit(window, self.view.max_datagram);
-        self.view.datagram = self.packet_size.get();
+        self.view.datagram = self.packet_size.fit(window, self.view.max_datagram);
         self.view.lost = self.losses.get();
     }
 

@@ -28,7 +28,6 @@ const MOST_DOUBLINGS: u32 = 6;
 /// Chooses the size of packets by what is lost of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketSize {
-    size: Bytes,
     /// The headers of a packet on the wire, and its AEAD tag.
     headers: Bytes,
     is_small: bool,
@@ -47,10 +46,9 @@ pub(super) struct PacketSize {
 }
 
 impl PacketSize {
-    /// Full packets, with `headers` bytes of each that are not payload.
-    pub(super) fn new(full: Bytes, headers: Bytes) -> Self {
+    /// Full packets. Of each packet `headers` bytes on the wire are not payload.
+    pub(super) fn new(headers: Bytes) -> Self {
         Self {
-            size: full,
             headers,
             is_small: false,
             is_counting: false,
@@ -61,11 +59,6 @@ impl PacketSize {
             failures: 0,
             wait: 0,
         }
-    }
-
-    /// The size of the next packet, in bytes of UDP payload.
-    pub(super) fn get(&self) -> Bytes {
-        self.size
     }
 
     /// A packet was lost.
@@ -86,8 +79,9 @@ impl PacketSize {
         packets - stale
     }
 
-    /// Chooses the size for this window, if a full packet has `full` bytes.
-    pub(super) fn fit(&mut self, window: &WindowView, full: Bytes) {
+    /// The size of the next packet with this window, in bytes of UDP payload. A full packet has
+    /// `full`.
+    pub(super) fn fit(&mut self, window: &WindowView, full: Bytes) -> Bytes {
         // What slow start loses says how far it went, and nothing of the size of packets.
         match window.phase {
             Phase::SlowStart => self.is_counting = false,
@@ -100,10 +94,10 @@ impl PacketSize {
         } else if self.lost >= LOSSES {
             self.compare(full);
         }
-        self.size = match self.is_small {
+        match self.is_small {
             true => share.max(self.least(full)).min(full),
             false => full,
-        };
+        }
     }
 
     fn compare(&mut self, full: Bytes) {
@@ -170,13 +164,13 @@ mod tests {
     /// A path that loses `loss` of the full packets, and of smaller ones what `of_size` makes of
     /// it. Returns the parts of ten thousand round trips with small packets, first and second half.
     fn small(packets: u64, loss: f64, of_size: impl Fn(f64) -> f64) -> [f64; 2] {
-        let mut chosen = PacketSize::new(FULL, Bytes::new(76));
+        let mut chosen = PacketSize::new(Bytes::new(76));
+        let mut size = FULL;
         let mut due = 0.0;
         let mut rounds = [0_u32; 2];
         for round in 0..10_000 {
-            for _ in 0..window(packets, Phase::CongestionAvoidance).size.get() / chosen.get().get()
-            {
-                due += loss * of_size(chosen.get().as_f64() / FULL.as_f64());
+            for _ in 0..window(packets, Phase::CongestionAvoidance).size.get() / size.get() {
+                due += loss * of_size(size.as_f64() / FULL.as_f64());
                 if due >= 1.0 {
                     due -= 1.0;
                     chosen.on_lost();
@@ -184,8 +178,8 @@ mod tests {
                     chosen.on_acked(1);
                 }
             }
-            chosen.fit(&window(packets, Phase::CongestionAvoidance), FULL);
-            rounds[round / 5000] += u32::from(chosen.get() < FULL);
+            size = chosen.fit(&window(packets, Phase::CongestionAvoidance), FULL);
+            rounds[round / 5000] += u32::from(size < FULL);
         }
         rounds.map(|rounds| f64::from(rounds) / 5000.0)
     }
@@ -219,16 +213,16 @@ mod tests {
 
     #[test]
     fn what_slow_start_loses_is_no_reason() {
-        let mut chosen = PacketSize::new(FULL, Bytes::new(76));
+        let mut chosen = PacketSize::new(Bytes::new(76));
         for phase in [
             Phase::SlowStart,
             Phase::Recovery,
             Phase::CongestionAvoidance,
         ] {
             (0..10).for_each(|_| chosen.on_lost());
-            chosen.fit(&window(4, phase), FULL);
+            let size = chosen.fit(&window(4, phase), FULL);
             assert_eq!(
-                chosen.get() < FULL,
+                size < FULL,
                 phase == Phase::CongestionAvoidance,
                 "{phase:?}"
             );
