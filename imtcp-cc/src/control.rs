@@ -14,7 +14,7 @@ pub enum Window {
     /// least fifty. CUBIC is also quiche's own default.
     #[default]
     Cubic,
-    /// Reno (RFC 9002, section 7). The ImTCP papers build upon it.
+    /// Reno (RFC 9002, section 7). The ImTCP papers build upon it, and send full packets alone.
     Reno,
 }
 

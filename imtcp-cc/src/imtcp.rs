@@ -66,6 +66,7 @@ impl ImTcp {
                 max_datagram,
                 config.packet_overhead(),
                 config.header_overhead(),
+                config.window(),
             ),
             measuring: Measuring::new(config.measuring_settings()),
             promise: Keeper::new(config.keeper_settings()),
@@ -143,7 +144,7 @@ impl ImTcp {
     }
 
     /// The largest size of the next packet, in bytes of UDP payload. It is smaller than the path
-    /// allows where a window of few packets loses many of them.
+    /// allows where a window of few packets loses many of them, unless the window is Reno's.
     pub fn packet_size(&self) -> Bytes {
         self.path.view().datagram
     }

@@ -12,7 +12,7 @@ mod view;
 pub use info::{PathInfo, Role};
 pub(crate) use view::PathView;
 
-use crate::control::WindowView;
+use crate::control::{Window, WindowView};
 use crate::loss_share::LossShare;
 use crate::transport::{Acked, SentPacket};
 use crate::units::{Bandwidth, Bytes, Timestamp};
@@ -79,7 +79,8 @@ pub(crate) struct Path {
     cadence: CadenceDetector,
     capacity: Capacity,
     residual: ResidualCapacity,
-    packet_size: PacketSize,
+    /// `None` if all packets are full.
+    packet_size: Option<PacketSize>,
     losses: LossShare,
     /// The echoes of the last acknowledgement. The memory is reused.
     echoes: Vec<Echo>,
@@ -91,14 +92,21 @@ pub(crate) struct Path {
 impl Path {
     /// A path on which nothing was sent yet. Its full datagrams are `max_datagram` bytes of UDP
     /// payload, of which `packet_overhead` are no data. On the wire headers add `header_overhead`.
-    pub(crate) fn new(max_datagram: Bytes, packet_overhead: Bytes, header_overhead: Bytes) -> Self {
+    /// The papers' windows are of full packets, so Reno's stay full.
+    pub(crate) fn new(
+        max_datagram: Bytes,
+        packet_overhead: Bytes,
+        header_overhead: Bytes,
+        window: Window,
+    ) -> Self {
+        let headers = header_overhead + packet_overhead;
         Self {
             tracker: EchoTracker::new(),
             receive_clock: ReceiveClock::default(),
             cadence: CadenceDetector::default(),
             capacity: Capacity::new(),
             residual: ResidualCapacity::default(),
-            packet_size: PacketSize::new(header_overhead + packet_overhead),
+            packet_size: (window != Window::Reno).then(|| PacketSize::new(headers)),
             losses: LossShare::over(LOSS_PACKETS),
             echoes: Vec::with_capacity(MOST_ECHOES),
             gaps: Vec::with_capacity(MOST_ECHOES),
@@ -119,13 +127,17 @@ impl Path {
 
     /// A packet was lost.
     pub(crate) fn on_lost(&mut self) {
-        self.packet_size.on_lost();
+        if let Some(packet_size) = &mut self.packet_size {
+            packet_size.on_lost();
+        }
         self.losses.on_lost();
     }
 
     /// The window is this large from now on.
     pub(crate) fn on_window(&mut self, window: &WindowView) {
-        self.view.datagram = self.packet_size.fit(window, self.view.max_datagram);
+        if let Some(packet_size) = &mut self.packet_size {
+            self.view.datagram = packet_size.fit(window, self.view.max_datagram);
+        }
         self.view.lost = self.losses.get();
     }
 
@@ -152,7 +164,9 @@ impl Path {
         }
         let bytes = self.follow_residual(acked);
         let packets = u32::try_from(acked.packets.len()).unwrap_or(u32::MAX);
-        self.packet_size.on_acked(packets);
+        if let Some(packet_size) = &mut self.packet_size {
+            packet_size.on_acked(packets);
+        }
         self.losses.on_acked(packets.into());
         self.refresh();
         Heard {

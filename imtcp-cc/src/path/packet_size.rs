@@ -148,7 +148,8 @@ fn is_reason(loss: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::StartPace;
+    use crate::control::{StartPace, Window};
+    use crate::path::Path;
 
     const FULL: Bytes = Bytes::new(1350);
 
@@ -208,6 +209,19 @@ mod tests {
                 [0.0; 2],
                 "{packets}, {loss}"
             );
+        }
+    }
+
+    #[test]
+    fn a_window_of_reno_has_full_packets() {
+        for (law, is_full) in [(Window::Reno, true), (Window::Cubic, false)] {
+            let mut path = Path::new(FULL, Bytes::new(48), Bytes::new(28), law);
+            for _ in 0..LOSSES {
+                path.on_window(&window(4, Phase::CongestionAvoidance));
+                path.on_lost();
+            }
+            path.on_window(&window(4, Phase::CongestionAvoidance));
+            assert_eq!(path.view().datagram == FULL, is_full, "{law:?}");
         }
     }
 
