@@ -42,6 +42,7 @@ mod loss_intervals;
 mod margin;
 mod readers;
 mod requirement;
+mod restraint;
 mod running;
 mod seat;
 mod share;

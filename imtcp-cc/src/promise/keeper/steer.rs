@@ -107,8 +107,7 @@ impl Keeper {
             order,
             most: None,
             packets_per_second: aim.wants_no_more.then_some(pace),
-            gathered_packets: aim
-                .wants_no_more
+            gathered_packets: (requirement.wanted() == Demand::Exactly)
                 .then_some(slot.min(between_losses) * GATHERED),
             proportion: match self.control {
                 _ if is_ordinary => Some(Proportion::STANDARD),
@@ -128,13 +127,24 @@ impl Keeper {
                 .map(|control| k_bw(&self.position(path, &control, window)).unwrap_or(self.slope)),
             window,
             srtt: path.smoothed.as_secs_f64(),
-            wants_no_more: requirement.wanted() == Demand::Exactly,
+            wants_no_more: requirement.wanted() == Demand::Exactly && !self.pushes(path, bw),
             is_crowded: self
                 .last_congestion
                 .is_some_and(|at| path.now.saturating_since(at) < requirement.per()),
             sent_for_each: self.sent_for_each(path),
             rates: self.path_rates(path),
         }
+    }
+
+    /// Whether a source that wants no more has to push until its slot has its amount: `bw` packets
+    /// per second.
+    fn pushes(&self, path: &PathState, bw: f64) -> bool {
+        let Some(slot) = self.evaluation.filter(|_| self.restraint.is_lifted()) else {
+            return false;
+        };
+        let counted = slot.achieved.as_f64() / self.goodput_of(path).as_f64()
+            + path.in_flight.as_f64() / path.datagram.as_f64().max(1.0);
+        counted < bw * slot.end.saturating_since(slot.start).as_secs_f64()
     }
 
     fn order(&mut self, path: &PathState, aim: &Aim) -> WindowOrder {
@@ -196,9 +206,10 @@ impl Keeper {
     /// above what may be reached.
     pub(super) fn is_at_bound(&self, path: &PathState, requirement: &Requirement) -> bool {
         let bw = self.required_packets(path, requirement);
+        let bare = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
         let reach = self.path_rates(path).map(|rates| rates.reach());
         let weight = self.weight.needed(bw, path.smoothed.as_secs_f64());
-        weight.max(1.0) >= self.share.bound() || reach.is_some_and(|reach| reach < bw)
+        weight.max(1.0) >= self.share.bound() || reach.is_some_and(|reach| reach < bare)
     }
 
     fn position(&self, path: &PathState, control: &ControlSlot, window: f64) -> Position {
