@@ -19,7 +19,7 @@ pub(super) const MODE_WORDS: usize = 2;
 const ESTIMATE_WORDS: usize = 6;
 const OUTLOOK_WORDS: usize = 5;
 const STATUS_WORDS: usize = 2;
-pub(super) const BULLETIN_WORDS: usize = 2
+pub(super) const BULLETIN_WORDS: usize = 3
     + REQUIREMENT_WORDS
     + ESTIMATE_WORDS
     + OUTLOOK_WORDS
@@ -32,6 +32,7 @@ pub(super) const REPORT_WORDS: usize = 7;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Bulletin {
     pub(super) smoothed_rtt: Option<Duration>,
+    pub(super) least_rtt: Option<Duration>,
     /// The capacity on the wire, in the same unit as [`Estimate`].
     pub(super) capacity: Option<Bandwidth>,
     pub(super) requirement: Option<Requirement>,
@@ -48,6 +49,7 @@ impl Bulletin {
             at: 0,
         };
         to.put([self.smoothed_rtt.map_or(NONE, nanos)]);
+        to.put([self.least_rtt.map_or(NONE, nanos)]);
         to.put([self.capacity.map_or(NONE, Bandwidth::as_bps)]);
         to.put(requirement_to_words(self.requirement));
         to.put(estimate_to_words(self.estimate));
@@ -66,7 +68,8 @@ impl Bulletin {
 
     pub(super) fn from_words(words: &[u64; BULLETIN_WORDS]) -> Self {
         let mut from = Source { words, at: 0 };
-        let [rtt] = from.take();
+        let [smoothed_rtt] = from.take();
+        let [least_rtt] = from.take();
         let [capacity] = from.take();
         let requirement = requirement_from_words(from.take());
         let estimate = estimate_from_words(from.take());
@@ -74,7 +77,8 @@ impl Bulletin {
         let changes = from.take();
         let history = from.take();
         Self {
-            smoothed_rtt: some(rtt).map(Duration::from_nanos),
+            smoothed_rtt: some(smoothed_rtt).map(Duration::from_nanos),
+            least_rtt: some(least_rtt).map(Duration::from_nanos),
             capacity: some(capacity).map(Bandwidth::from_bps),
             requirement,
             estimate,
@@ -326,6 +330,7 @@ mod tests {
         changes.add(Bandwidth::from_mbps(2));
         let full = Bulletin {
             smoothed_rtt: Some(Duration::from_millis(30)),
+            least_rtt: Some(Duration::from_millis(20)),
             capacity: Some(Bandwidth::from_mbps(100)),
             requirement: Requirement::new(Bandwidth::from_mbps(8), Duration::from_secs(2))
                 .ok()

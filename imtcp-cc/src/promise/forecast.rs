@@ -165,20 +165,20 @@ mod tests {
     fn beyond_the_available_experience_decides() {
         let mut outlook = outlook();
         let deep = Bandwidth::from_mbps(44);
-        // A 20, reach 50: (44 - 20) / 30 = 0.8, the last quarter, believed at 0.9 (1 - 0.875).
+        // A 20, reach 50: (44 - 20) / 30 = 0.8, the last quarter, believed at 0.9 (1 - 0.875 / 2).
         assert!((outlook.depth(deep).expect("taking") - 0.8).abs() < 1e-12);
-        assert!((outlook.probability(deep, SECOND, 1.0) - 0.1125).abs() < 1e-3);
-        // Twenty slots count, and two of the prior: (20 + 0.1125) / 21.
+        assert!((outlook.probability(deep, SECOND, 1.0) - 0.50625).abs() < 1e-3);
+        // Twenty slots count, and one of the prior: (20 + 0.50625) / 21.
         for _ in 0..200 {
             outlook.history.add(0.0, Some(0.8), true);
         }
-        assert!((outlook.probability(deep, SECOND, 1.0) - 0.957_74).abs() < 1e-3);
+        assert!((outlook.probability(deep, SECOND, 1.0) - 0.976_49).abs() < 1e-3);
         // Above the ceiling the experience of the deepest quarter counts, too: the capacity, of
         // which the ceiling is a share, may be known badly.
         let beyond = Bandwidth::from_mbps(51);
-        assert!((outlook.probability(beyond, SECOND, 1.0) - 0.957_74).abs() < 1e-3);
+        assert!((outlook.probability(beyond, SECOND, 1.0) - 0.976_49).abs() < 1e-3);
         let fresh = self::outlook();
-        assert!((fresh.probability(beyond, SECOND, 1.0) - 0.1125).abs() < 1e-3);
+        assert!((fresh.probability(beyond, SECOND, 1.0) - 0.50625).abs() < 1e-3);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::bulletin::{
 };
 use super::forecast::Outlook;
 use super::readers::{SlotReports, StatusChanges};
-use super::requirement::{RejectedRequirement, Requirement};
+use super::requirement::{FEWEST_ROUND_TRIPS, RejectedRequirement, Requirement};
 use super::status::Status;
 use super::threads::{Board, Mailbox, Ring, Sleepers};
 use crate::estimate::Estimate;
@@ -147,7 +147,7 @@ impl Promise {
     ///
     /// # Errors
     /// The connection is gone, or its path is known not to allow the requirement: the period is
-    /// below two round trips, or the rate is above both what is available and the ceiling's share
+    /// below two of its least round trips, or the rate is above both what is available and the ceiling's share
     /// of the capacity. The error says what is possible. The previous requirement stays in force.
     pub fn require(&self, requirement: Requirement) -> Result<(), RejectedRequirement> {
         if self.has_ended() {
@@ -158,7 +158,7 @@ impl Promise {
             // Without a capacity there is no bound on what may turn out to be available.
             outlook.capacity.map(|_| outlook.reach())
         });
-        requirement.check(bulletin.smoothed_rtt, most)?;
+        requirement.check(bulletin.least_rtt, most)?;
         self.post(Some(requirement));
         Ok(())
     }
@@ -229,11 +229,14 @@ impl Promise {
     }
 
     /// The probability, 0 to 1, that `rate` would be achieved over the next `per` if it were
-    /// required now. `None` while nothing is known of the path, or nothing that was sent is
-    /// acknowledged.
+    /// required now. It is 0 if `per` is below two of the path's least round trips. `None` while
+    /// nothing is known of the path, or nothing that was sent is acknowledged.
     pub fn can_promise(&self, rate: Bandwidth, per: Duration) -> Option<f64> {
         let bulletin = self.bulletin();
-        if bulletin.smoothed_rtt.is_some_and(|rtt| per < rtt * 2) {
+        if bulletin
+            .least_rtt
+            .is_some_and(|rtt| per < rtt * FEWEST_ROUND_TRIPS)
+        {
             return Some(0.0);
         }
         Some(bulletin.outlook?.probability(rate, per, 1.0))

@@ -61,6 +61,7 @@ pub(crate) struct KeeperSettings {
 struct PathState {
     now: Timestamp,
     smoothed: Duration,
+    least: Duration,
     cwnd: Bytes,
     in_flight: Bytes,
     /// M, the UDP payload of a full datagram, and the size of the same datagram on the wire.
@@ -82,6 +83,7 @@ impl PathState {
         Self {
             now: acked.now,
             smoothed: acked.info.rtt.smoothed.max(Duration::from_nanos(1)),
+            least: acked.info.rtt.min,
             cwnd: window.size,
             in_flight: acked.info.bytes_in_flight,
             datagram: path.max_datagram,

@@ -94,6 +94,7 @@ impl Keeper {
         }
         let bulletin = Bulletin {
             smoothed_rtt: Some(path.smoothed),
+            least_rtt: Some(path.least),
             capacity: path.capacity,
             requirement: self.requirement,
             estimate: path.estimate,
@@ -138,6 +139,8 @@ impl Keeper {
             needed,
             required: requirement.rate(),
             pace: self.window_rate(path),
+            lost: path.lost,
+            rounds: requirement.per().as_secs_f64() / path.smoothed.as_secs_f64(),
         };
         let forecast = outlook.probability(needed, left, share);
         if !is_at_risk(
