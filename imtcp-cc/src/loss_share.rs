@@ -5,14 +5,17 @@
 pub(crate) struct LossShare {
     share: f64,
     packets: f64,
+    /// What one packet that got through leaves of the share. Most acknowledgements cover one.
+    kept_by_one: f64,
 }
 
 impl LossShare {
     /// Averages over so many packets.
-    pub(crate) const fn over(packets: f64) -> Self {
+    pub(crate) fn over(packets: f64) -> Self {
         Self {
             share: 0.0,
             packets,
+            kept_by_one: libm::exp(-1.0 / packets),
         }
     }
 
@@ -20,7 +23,10 @@ impl LossShare {
     pub(crate) fn on_acked(&mut self, packets: f64) {
         // Most paths lose nothing for most of the time.
         if self.share > 0.0 {
-            self.share *= libm::exp(-packets / self.packets);
+            self.share *= match packets == 1.0 {
+                true => self.kept_by_one,
+                false => libm::exp(-packets / self.packets),
+            };
         }
     }
 

@@ -1,6 +1,6 @@
 //! Rates in bits per second.
 
-use super::{Bytes, NANOS_PER_SECOND};
+use super::{Bytes, NANOS_PER_SECOND, Nanos};
 use std::fmt;
 use std::time::Duration;
 
@@ -73,6 +73,14 @@ impl Bandwidth {
             return Duration::MAX;
         }
         Duration::from_nanos(bit_nanos_over(bytes, self.0))
+    }
+
+    /// The same in nanoseconds.
+    pub(crate) fn nanos_for(self, bytes: Bytes) -> Nanos {
+        if self.0 == 0 {
+            return Nanos::MAX;
+        }
+        Nanos::new(bit_nanos_over(bytes, self.0))
     }
 
     /// How many whole bytes pass in `span` at this rate.

@@ -9,6 +9,7 @@ mod time;
 
 pub use bandwidth::Bandwidth;
 pub use bytes::Bytes;
+pub(crate) use time::Nanos;
 pub use time::{TimeDelta, Timestamp};
 
 pub(crate) const NANOS_PER_SECOND: u64 = 1_000_000_000;

@@ -38,14 +38,93 @@ impl Timestamp {
     pub fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
+
+    /// The same in nanoseconds.
+    pub(crate) const fn nanos_since(self, earlier: Self) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
 }
 
 /// The nanoseconds of a span, or the largest number where they do not fit. Times are added for
 /// every packet, and this needs no 128 bits.
-fn nanos_of(span: Duration) -> u64 {
-    span.as_secs()
-        .saturating_mul(NANOS_PER_SECOND)
-        .saturating_add(u64::from(span.subsec_nanos()))
+const fn nanos_of(span: Duration) -> u64 {
+    let whole = span.as_secs().saturating_mul(NANOS_PER_SECOND);
+    whole.saturating_add(span.subsec_nanos() as u64)
+}
+
+/// A span in whole nanoseconds, up to 584 years; saturates. It is what a [`Duration`] is, in one
+/// word, and without a carry at each second: spans are added and compared for every packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Nanos(u64);
+
+impl Nanos {
+    pub(crate) const ZERO: Self = Self(0);
+    pub(crate) const MAX: Self = Self(u64::MAX);
+
+    pub(crate) const fn new(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    pub(crate) const fn from_millis(millis: u64) -> Self {
+        Self(millis.saturating_mul(1_000_000))
+    }
+
+    pub(crate) const fn of(span: Duration) -> Self {
+        Self(nanos_of(span))
+    }
+
+    pub(crate) const fn get(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) const fn times(self, count: u32) -> Self {
+        Self(self.0.saturating_mul(count as u64))
+    }
+
+    pub(crate) const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// The span in seconds, for statistics: the same number as [`Duration::as_secs_f64`] gives.
+    pub(crate) fn as_secs_f64(self) -> f64 {
+        match u32::try_from(self.0) {
+            Ok(nanos) if self.0 < NANOS_PER_SECOND => f64::from(nanos) / NANOS_PER_SECOND as f64,
+            _ => Duration::from(self).as_secs_f64(),
+        }
+    }
+}
+
+impl From<Duration> for Nanos {
+    fn from(span: Duration) -> Self {
+        Self(nanos_of(span))
+    }
+}
+
+impl From<Nanos> for Duration {
+    fn from(span: Nanos) -> Self {
+        Self::from_nanos(span.0)
+    }
+}
+
+impl Add for Nanos {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Add<Nanos> for Timestamp {
+    type Output = Self;
+    fn add(self, span: Nanos) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+impl Sub<Nanos> for Timestamp {
+    type Output = Self;
+    fn sub(self, span: Nanos) -> Self {
+        Self(self.0.saturating_sub(span.0))
+    }
 }
 
 impl Add<Duration> for Timestamp {
@@ -65,6 +144,10 @@ impl Sub<Duration> for Timestamp {
 impl Sub for Timestamp {
     type Output = TimeDelta;
     fn sub(self, other: Self) -> TimeDelta {
+        // Up to 292 years from the origin nothing overflows.
+        if let (Ok(later), Ok(earlier)) = (i64::try_from(self.0), i64::try_from(other.0)) {
+            return TimeDelta(later - earlier);
+        }
         TimeDelta(match self.0.checked_sub(other.0) {
             Some(after) => i64::try_from(after).unwrap_or(i64::MAX),
             None => 0i64
@@ -107,6 +190,16 @@ impl TimeDelta {
         Duration::from_nanos(self.0.unsigned_abs())
     }
 
+    /// The magnitude of the span in nanoseconds.
+    pub(crate) const fn magnitude(self) -> Nanos {
+        Nanos(self.0.unsigned_abs())
+    }
+
+    /// The span in nanoseconds; `None` if it is negative.
+    pub(crate) fn to_nanos(self) -> Option<Nanos> {
+        u64::try_from(self.0).ok().map(Nanos)
+    }
+
     /// The span as a `Duration`; `None` if it is negative.
     pub fn to_duration(self) -> Option<Duration> {
         u64::try_from(self.0).ok().map(Duration::from_nanos)
@@ -116,6 +209,12 @@ impl TimeDelta {
 impl From<Duration> for TimeDelta {
     fn from(span: Duration) -> Self {
         Self(i64::try_from(nanos_of(span)).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<Nanos> for TimeDelta {
+    fn from(span: Nanos) -> Self {
+        Self(i64::try_from(span.0).unwrap_or(i64::MAX))
     }
 }
 
@@ -171,6 +270,12 @@ mod tests {
                 let expected = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
                 prop_assert_eq!(nanos_of(span), expected);
             }
+        }
+
+        #[test]
+        fn nanoseconds_are_as_many_seconds_as_a_duration(nanos: u64, shift in 0u32..64) {
+            let span = Duration::from_nanos(nanos >> shift);
+            prop_assert_eq!(Nanos::from(span).as_secs_f64(), span.as_secs_f64());
         }
     }
 

@@ -52,9 +52,13 @@ impl CongestionWindow {
     }
 
     pub(crate) fn size(&self) -> Bytes {
-        let window = self.law.window();
-        let least = self.max_datagram.times(2);
-        self.most.map_or(window, |most| window.min(most.max(least)))
+        self.bounded(self.law.window())
+    }
+
+    /// What the mode allows of a window.
+    fn bounded(&self, window: Bytes) -> Bytes {
+        let Some(most) = self.most else { return window };
+        window.min(most.max(self.max_datagram.times(2)))
     }
 
     pub(crate) fn slow_start_threshold(&self) -> Option<Bytes> {
@@ -65,8 +69,10 @@ impl CongestionWindow {
         self.law.phase()
     }
 
+    #[inline]
     pub(crate) fn view(&self) -> WindowView {
-        let (size, phase) = (self.size(), self.law.phase());
+        let base = self.law.base();
+        let (size, phase) = (self.bounded(base.window), base.phase());
         WindowView {
             size,
             phase,
@@ -110,6 +116,7 @@ impl CongestionWindow {
 
     /// Moves the window after an acknowledgement. `enough` bounds slow start. True if the
     /// application limits the transfer, and not the window.
+    #[inline]
     pub(crate) fn on_ack(
         &mut self,
         acked: &Acked<'_>,
@@ -126,14 +133,17 @@ impl CongestionWindow {
         let info = &acked.info;
         self.usage
             .on_ack(acked.now, info.bytes_in_flight, info.rtt.smoothed);
-        let is_underused = !self.view().is_used;
+        let base = self.law.base();
+        let (size, phase) = (self.bounded(base.window), base.phase());
+        let is_underused = self.usage.is_underused(size, phase, self.max_datagram);
         // A source that wants no more than its promised rate never fills its window. The window may
         // grow all the same, so that enough of it remains after a loss. The rate stays the bound,
         // so no burst follows.
         let is_paced = steering.packets_per_second.is_some();
         // A window that a mode bounds grows no further than the bound.
-        let is_capped = self.size() < self.law.window();
+        let is_capped = size < base.window;
         let is_steered = steering.order != WindowOrder::Free;
+        let latest_rtt = info.rtt.latest_without(info.ack_delay);
         for packet in acked.packets {
             let mut acked = AckedBytes {
                 now: acked.now,
@@ -141,7 +151,7 @@ impl CongestionWindow {
                 sent: packet.sent,
                 application_limited: is_capped || (is_underused && !is_paced),
                 smoothed_rtt: info.rtt.smoothed,
-                latest_rtt: info.rtt.latest_without(info.ack_delay),
+                latest_rtt,
             };
             if self.is_starting() {
                 self.bound_start(&mut acked, info, enough, is_steered);

@@ -15,9 +15,8 @@
 
 use super::base::{Base, Growth};
 use super::hystart::{HyStart, Pace};
-use super::{AckedBytes, Phase, Proportion, Slope, WindowLaw};
-use crate::units::{Bytes, Timestamp};
-use std::time::Duration;
+use super::{AckedBytes, Proportion, Slope, WindowLaw};
+use crate::units::{Bytes, Nanos, Timestamp};
 
 /// A ratio of whole numbers.
 type Ratio = (u64, u64);
@@ -30,13 +29,13 @@ const FAST_CONVERGENCE: Ratio = (17, 20);
 
 /// alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic) = 0.9 / 1.7 (section 4.3), times
 /// [`ALPHA_DIVISOR`].
-const ALPHA: u128 = 9;
+const ALPHA: u64 = 9;
 
 /// The value 1, which alpha_cubic has from cwnd_prior on (section 4.3), times [`ALPHA_DIVISOR`].
-const ALPHA_FROM_PRIOR: u128 = 17;
+const ALPHA_FROM_PRIOR: u64 = 17;
 
 /// The divisor of both.
-const ALPHA_DIVISOR: u128 = 17;
+const ALPHA_DIVISOR: u64 = 17;
 
 /// The largest ratio of target to cwnd (section 4.2).
 const MOST_TARGET: Ratio = (3, 2);
@@ -44,6 +43,8 @@ const MOST_TARGET: Ratio = (3, 2);
 /// C = 0.4 segments per second cubed (section 5.1), as numerator and denominator of segments per
 /// microsecond cubed.
 const C: (u128, u128) = (4, 10 * 1_000_000_000_000_000_000);
+
+const NANOS_PER_MICROSECOND: u64 = 1000;
 
 /// The CUBIC window of RFC 9438.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,8 +123,8 @@ impl State {
         let (Some(last), Some(epoch)) = (last, self.epoch.as_mut()) else {
             return;
         };
-        let passed = acked.now.saturating_since(last);
-        let idle = acked.sent.saturating_since(last).min(passed);
+        let passed = acked.now.nanos_since(last);
+        let idle = acked.sent.nanos_since(last).min(passed);
         let limited = acked.application_limited;
         epoch.start = epoch.start + if limited { passed } else { idle };
     }
@@ -136,14 +137,14 @@ impl State {
             .epoch
             .get_or_insert_with(|| Epoch::new(acked.now, w_max, window, datagram));
         epoch.grow_estimate(acked.size, window, datagram, self.prior_window);
-        let t = acked.now.saturating_since(epoch.start);
+        let t = acked.now.nanos_since(epoch.start);
         if epoch.w_cubic(t, datagram) < epoch.estimate {
             // If W_est has run far ahead, the window grows no faster than in slow start.
             let most = window + acked.size;
             self.base.window = epoch.estimate.min(most).max(window);
         } else {
             let target = epoch
-                .w_cubic(t.saturating_add(acked.smoothed_rtt), datagram)
+                .w_cubic(t + acked.smoothed_rtt.into(), datagram)
                 .min(scaled(window, MOST_TARGET))
                 .saturating_sub(window);
             self.base.grow_along(i128::from(target.get()), acked.size);
@@ -182,13 +183,19 @@ impl Epoch {
     }
 
     /// W_cubic(t) = C (t - K)^3 + W_max, in bytes (section 4.2).
-    fn w_cubic(&self, t: Duration, datagram: Bytes) -> Bytes {
-        let t_us = i128::try_from(t.as_micros()).unwrap_or(i128::MAX);
-        let from_k = t_us - i128::from(self.k_us);
+    fn w_cubic(&self, t: Nanos, datagram: Bytes) -> Bytes {
+        let t_us = t.get() / NANOS_PER_MICROSECOND;
+        let from_k = t_us.abs_diff(self.k_us);
         let scale = u128::from(datagram.get()) * C.0;
-        let cube = from_k.unsigned_abs().saturating_pow(3);
-        let far = Bytes::new(u64::try_from(cube.saturating_mul(scale) / C.1).unwrap_or(u64::MAX));
-        if from_k < 0 {
+        // Up to an hour from K nothing overflows.
+        let scaled_cube = match (u32::try_from(from_k), u32::try_from(scale)) {
+            (Ok(short), Ok(scale)) => {
+                u128::from(from_k * from_k) * u128::from(u64::from(short) * u64::from(scale))
+            }
+            _ => u128::from(from_k).saturating_pow(3).saturating_mul(scale),
+        };
+        let far = Bytes::new(u64::try_from(scaled_cube / C.1).unwrap_or(u64::MAX));
+        if t_us < self.k_us {
             self.w_max.saturating_sub(far)
         } else {
             self.w_max + far
@@ -202,11 +209,21 @@ impl Epoch {
         } else {
             ALPHA
         };
-        let product = u128::from(acked.get()).saturating_mul(u128::from(datagram.get()));
-        self.credit = self.credit.saturating_add(product.saturating_mul(alpha));
-        let divisor = ALPHA_DIVISOR * u128::from(window.get().max(1));
-        self.estimate += Bytes::new(u64::try_from(self.credit / divisor).unwrap_or(u64::MAX));
-        self.credit %= divisor;
+        let product = u128::from(acked.get().saturating_mul(alpha)) * u128::from(datagram.get());
+        let credit = self.credit.saturating_add(product);
+        let divisor = u128::from(ALPHA_DIVISOR) * u128::from(window.get().max(1));
+        // Nearly always both fit into 64 bits, where a division takes a fraction of the time.
+        let grown = match (u64::try_from(credit), u64::try_from(divisor)) {
+            (Ok(credit), Ok(divisor)) => {
+                self.credit = (credit % divisor).into();
+                credit / divisor
+            }
+            _ => {
+                self.credit = credit % divisor;
+                u64::try_from(credit / divisor).unwrap_or(u64::MAX)
+            }
+        };
+        self.estimate += Bytes::new(grown);
     }
 }
 
@@ -229,6 +246,9 @@ fn cube_root(number: u128) -> u64 {
 }
 
 fn scaled(size: Bytes, (multiplier, divisor): Ratio) -> Bytes {
+    if let Some(product) = size.get().checked_mul(multiplier) {
+        return Bytes::new(product / divisor);
+    }
     let scaled = u128::from(size.get()) * u128::from(multiplier) / u128::from(divisor);
     Bytes::new(u64::try_from(scaled).unwrap_or(u64::MAX))
 }
@@ -246,9 +266,11 @@ impl WindowLaw for Cubic {
                 state.base.grow_along(i128::from(slope), acked.size);
             }
             Growth::Own { at_least } => {
-                let before = state.base;
+                let steered = at_least.map(|slope| (slope, state.base));
                 state.avoid_congestion(acked);
-                state.base.grow_at_least(at_least, acked.size, &before);
+                if let Some((slope, before)) = &steered {
+                    state.base.grow_at_least(*slope, acked.size, before);
+                }
             }
         }
     }
@@ -328,20 +350,8 @@ impl WindowLaw for Cubic {
         self.state.base.set_threshold(scaled(pipe, BETA));
     }
 
-    fn initial_window(&self) -> Bytes {
-        self.state.base.initial_window()
-    }
-
-    fn window(&self) -> Bytes {
-        self.state.base.window
-    }
-
-    fn slow_start_threshold(&self) -> Option<Bytes> {
-        self.state.base.threshold
-    }
-
-    fn phase(&self) -> Phase {
-        self.state.base.phase()
+    fn base(&self) -> &Base {
+        &self.state.base
     }
 }
 

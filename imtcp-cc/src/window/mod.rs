@@ -14,6 +14,7 @@ mod start;
 mod undo;
 pub(crate) mod usage;
 
+use base::Base;
 pub(crate) use congestion_window::CongestionWindow;
 use cubic::Cubic;
 use reno::Reno;
@@ -103,15 +104,26 @@ trait WindowLaw: Debug + Send + Sync {
     /// this for the window at which congestion began.
     fn set_pipe(&mut self, pipe: Bytes);
 
+    /// The state that both laws have.
+    fn base(&self) -> &Base;
+
     /// The window that a connection begins with.
-    fn initial_window(&self) -> Bytes;
+    fn initial_window(&self) -> Bytes {
+        self.base().initial_window()
+    }
 
     /// The congestion window, in bytes of UDP payload (RFC 9002, section 7).
-    fn window(&self) -> Bytes;
+    fn window(&self) -> Bytes {
+        self.base().window
+    }
 
     /// The slow start threshold, in bytes of UDP payload; `None` before the first congestion.
-    fn slow_start_threshold(&self) -> Option<Bytes>;
+    fn slow_start_threshold(&self) -> Option<Bytes> {
+        self.base().threshold
+    }
 
     /// The phase that the law is in (RFC 9002, section 7.3).
-    fn phase(&self) -> Phase;
+    fn phase(&self) -> Phase {
+        self.base().phase()
+    }
 }

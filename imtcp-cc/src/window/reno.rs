@@ -11,7 +11,7 @@
 //! A reduction is not undone if its loss proves spurious, because RFC 9002 does not ask for it.
 
 use super::base::{Base, Growth};
-use super::{AckedBytes, Phase, Proportion, Slope, WindowLaw};
+use super::{AckedBytes, Proportion, Slope, WindowLaw};
 use crate::units::{Bytes, Timestamp};
 
 /// kLossReductionFactor is one half (RFC 9002, appendix B.1).
@@ -100,20 +100,8 @@ impl WindowLaw for Reno {
         self.base.set_threshold(Bytes::new(threshold));
     }
 
-    fn initial_window(&self) -> Bytes {
-        self.base.initial_window()
-    }
-
-    fn window(&self) -> Bytes {
-        self.base.window
-    }
-
-    fn slow_start_threshold(&self) -> Option<Bytes> {
-        self.base.threshold
-    }
-
-    fn phase(&self) -> Phase {
-        self.base.phase()
+    fn base(&self) -> &Base {
+        &self.base
     }
 }
 

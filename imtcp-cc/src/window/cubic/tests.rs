@@ -1,5 +1,7 @@
 use super::*;
+use crate::control::Phase;
 use proptest::prelude::*;
+use std::time::Duration;
 
 const DATAGRAM: Bytes = Bytes::new(1200);
 const SECOND: u64 = 1_000_000;
@@ -65,7 +67,7 @@ fn k_is_the_cube_root_of_what_is_missing() {
 fn the_curve_passes_the_reduced_window_w_max_and_what_lies_beyond() {
     let window = Bytes::new(840_000);
     let epoch = Epoch::new(at(0), Some(Bytes::new(1_200_000)), window, DATAGRAM);
-    let curve = |micros| epoch.w_cubic(Duration::from_micros(micros), DATAGRAM);
+    let curve = |micros| epoch.w_cubic(Nanos::new(micros * 1000), DATAGRAM);
     near(curve(0), 840_000);
     near(curve(9_085_602), 1_200_000);
     // 0.4 * 5^3 = 50 datagrams on both sides of K.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::control::Phase;
 use proptest::prelude::*;
 use std::time::Duration;
 
