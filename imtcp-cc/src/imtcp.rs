@@ -218,6 +218,7 @@ impl ImTcp {
 
     /// Says whether the next packet may leave. The same question at the same time gets the same
     /// answer.
+    #[inline]
     pub fn next_release(&mut self, now: Timestamp, request: &SendRequest) -> Release {
         if !request.queued.is_zero() {
             let log = &mut self.log;
@@ -232,6 +233,7 @@ impl ImTcp {
     }
 
     /// A 1-RTT packet that counts as in flight (RFC 9002, section 2) left at `now`.
+    #[inline]
     pub fn on_packet_sent(&mut self, now: Timestamp, packet: &SentPacket) {
         let size = self.path.on_sent(now, packet);
         self.window.on_sent(packet);
@@ -253,6 +255,7 @@ impl ImTcp {
     }
 
     /// An acknowledgement came.
+    #[inline]
     pub fn on_ack(&mut self, acked: &Acked<'_>) {
         let (now, info) = (acked.now, &acked.info);
         let log = &mut self.log;
@@ -268,16 +271,17 @@ impl ImTcp {
         let log = &mut self.log;
         let emit = &mut |event| log.emit(now, event);
         let (path, findings) = (self.path.view(), self.measuring.findings());
-        let window = self.window.view();
-        self.steering = self.promise.on_ack(acked, path, &findings, &window, emit);
+        let window = (self.window.size(), self.window.phase());
+        let asked = self.promise.on_ack(acked, path, &findings, window, emit);
         if let Some(mode) = self.promise.take_mode()
             && self.mode.set(mode)
         {
             emit(Event::ModeChanged { mode });
         }
-        if !self.promise.is_required() {
-            self.steering = self.mode.on_ack(acked, path, &findings, &window);
-        }
+        self.steering = match asked {
+            Some(steering) => steering,
+            None => self.mode.on_ack(acked, path, &findings, window),
+        };
         let starts = self.window.is_starting();
         let enough = starts.then(|| self.measuring.enough(path)).flatten();
         let is_limited = self.window.on_ack(acked, &self.steering, enough.as_ref());
@@ -294,7 +298,7 @@ impl ImTcp {
         if self.measuring.report(now, info, self.path.view(), emit) {
             self.path.forget_capacity();
         }
-        self.path.on_window(&self.window.view());
+        self.path.on_window(self.window.size(), self.window.phase());
         self.follow_steps(now);
     }
 
@@ -313,7 +317,7 @@ impl ImTcp {
             self.promise.on_congestion();
             self.mode.on_congestion();
         }
-        self.path.on_window(&self.window.view());
+        self.path.on_window(self.window.size(), self.window.phase());
         self.scheduler.on_loss(now, self.path.view());
         self.follow_steps(now);
     }

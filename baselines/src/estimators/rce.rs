@@ -24,7 +24,7 @@ impl Estimator for Rce {
             return;
         };
         let rtt = &acked.info.rtt;
-        let timeout = rtt.smoothed.saturating_add(rtt.variation.saturating_mul(4));
+        let timeout = || rtt.smoothed.saturating_add(rtt.variation.saturating_mul(4));
         let _ = self.0.on_ack(acked.now, newest, bytes_of(acked), timeout);
     }
 

@@ -57,6 +57,7 @@ impl Default for Delivered {
 impl Delivered {
     /// `bytes` were acknowledged. `round_trip` is the least round trip: a full queue adds to the
     /// others, and would make this bound old.
+    #[inline]
     pub fn on_ack(&mut self, now: Timestamp, bytes: Bytes, round_trip: Duration) {
         self.round_trip = round_trip;
         self.advance(now);
@@ -65,12 +66,16 @@ impl Delivered {
     }
 
     /// Time goes on, whether or not anything is delivered.
+    #[inline]
     fn advance(&mut self, now: Timestamp) {
         let span = Self::span_of(now);
+        if span <= self.present {
+            return;
+        }
         for skipped in (self.present + 1..=span).rev().take(SPANS) {
             self.spans[Self::slot(skipped)] = Bytes::ZERO;
         }
-        self.present = self.present.max(span);
+        self.present = span;
     }
 
     /// The mean rate over the newest complete spans that make up `window`, over one span at least.

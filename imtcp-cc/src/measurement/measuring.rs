@@ -40,9 +40,9 @@ pub(crate) struct MeasuringSettings {
 
 /// What the measurement found.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Findings {
+pub(crate) struct Findings<'a> {
     /// The driving estimator's latest estimate, even if it is out of date.
-    pub(crate) estimate: Option<Estimate>,
+    pub(crate) estimate: Option<&'a Estimate>,
     /// Whether the tight link was busy practically all the time lately.
     pub(crate) is_link_covered: bool,
 }
@@ -84,9 +84,9 @@ impl Measuring {
         }
     }
 
-    pub(crate) fn findings(&self) -> Findings {
+    pub(crate) fn findings(&self) -> Findings<'_> {
         Findings {
-            estimate: self.latest(self.settings.driver),
+            estimate: self.reports.latest(self.settings.driver),
             is_link_covered: self.is_link_covered,
         }
     }
@@ -128,7 +128,7 @@ impl Measuring {
 
     /// The latest estimate of either estimator.
     pub(crate) fn latest(&self, estimator: EstimatorKind) -> Option<Estimate> {
-        self.reports.latest(estimator)
+        self.reports.latest(estimator).copied()
     }
 
     /// A packet of the first flight left, before the first echo.
@@ -137,6 +137,7 @@ impl Measuring {
     }
 
     /// A packet left. If there was no estimate for long, the last one is withdrawn.
+    #[inline]
     pub(crate) fn on_sent(&mut self, now: Timestamp, number: u64, emit: Emit<'_>) {
         self.policed.on_sent(now, number);
         if self.reports.on_sent(now) {
@@ -174,6 +175,7 @@ impl Measuring {
 
     /// Takes what an acknowledgement told of the path. True if the remaining streams of the
     /// measurement are not needed (IM 3.2.3).
+    #[inline]
     pub(crate) fn on_heard(&mut self, heard: &Heard<'_>, emit: Emit<'_>) -> bool {
         if heard.has_restarted {
             self.statistical = StatisticalEstimator::new(self.settings.minimum_range);
@@ -186,12 +188,12 @@ impl Measuring {
         if let Some(capacity) = heard.delivery {
             self.on_capacity(capacity, packet, emit);
         }
-        for at in heard.gaps {
+        for (gap, at) in heard.gaps() {
             self.statistical.set_echoes(at.timing, at.jitter, packet);
             self.on_capacity(at.capacity, packet, emit);
-            self.statistical.on_gap(&at.gap);
+            self.statistical.on_gap(gap);
             if self.settings.measured_start {
-                self.start.on_gap(&at.gap);
+                self.start.on_gap(gap);
             }
         }
         let round_trip = heard.view.rtt.map_or(Duration::ZERO, |rtt| rtt.min);
@@ -200,11 +202,13 @@ impl Measuring {
     }
 
     /// Takes the packets that an acknowledgement covers.
+    #[inline]
     pub(crate) fn on_acked(&mut self, acked: &Acked<'_>, view: &PathView) {
         self.policed
             .on_acked(acked, |payload| view.on_wire(payload));
     }
 
+    #[inline]
     fn on_echo(&mut self, echo: &Echo, emit: Emit<'_>) -> bool {
         if let Some(cprobe) = self.bootstrap.on_echo(echo) {
             self.classic.on_first_train(cprobe);
@@ -235,6 +239,7 @@ impl Measuring {
         (record.is_complete() && record.is_settled()).then_some(stream)
     }
 
+    #[inline]
     fn on_capacity(&mut self, state: CapacityState, packet: Bytes, emit: Emit<'_>) {
         self.statistical.set_bound(state.is_bound);
         if let Some(capacity) = state.changed {
@@ -282,6 +287,7 @@ impl Measuring {
 
     /// Reports an estimate after an acknowledgement, or withdraws the last one. True if there was
     /// no estimate for so long that everything learnt of the path is given up.
+    #[inline]
     pub(crate) fn report(
         &mut self,
         now: Timestamp,
@@ -298,6 +304,7 @@ impl Measuring {
         starts_anew
     }
 
+    #[inline]
     fn report_estimate(
         &mut self,
         now: Timestamp,
@@ -349,6 +356,7 @@ impl Measuring {
 
     /// Withdraws the estimate if the driving estimator has told none for long. True if the
     /// estimators start anew.
+    #[inline]
     fn break_silence(&mut self, now: Timestamp, timing: EchoTiming, emit: Emit<'_>) -> bool {
         let starts_anew = match self.reports.on_ack(now, self.grows) {
             Silence::None => return false,

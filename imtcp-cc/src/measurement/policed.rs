@@ -9,7 +9,7 @@
 
 use crate::estimate::{Estimate, Flags};
 use crate::transport::Acked;
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -31,8 +31,8 @@ const WITHOUT_QUEUE: f64 = 0.75;
 
 /// So long a packet may wait where there is no queue: hosts and lines are late by as much. On long
 /// paths it is this part of a round trip, which no queue of any use is shorter than.
-const LEAST_WAIT: Duration = Duration::from_millis(1);
-const WAIT_DIVISOR: u32 = 16;
+const LEAST_WAIT: Nanos = Nanos::new(1_000_000);
+const WAIT_DIVISOR: u64 = 16;
 
 /// Rounds at less than this share of the policer's rate are slow ones, if the round before was one
 /// too. A policer drops none of their packets.
@@ -64,7 +64,7 @@ struct Round {
     acked: Bytes,
     acked_packets: u32,
     /// The longest time above the least round trip.
-    wait: Duration,
+    wait: Nanos,
 }
 
 impl Round {
@@ -84,7 +84,7 @@ impl Round {
 #[derive(Debug, Default)]
 pub(super) struct Policed {
     rounds: VecDeque<Round>,
-    round_trip: Duration,
+    round_trip: Nanos,
     /// What the rounds showed when the last one of them began.
     found: Option<Found>,
 }
@@ -98,11 +98,12 @@ struct Found {
 
 impl Policed {
     /// A packet left.
+    #[inline]
     pub(super) fn on_sent(&mut self, now: Timestamp, number: u64) {
         let is_over = |round: &Round| {
             round.sent >= FEWEST_PACKETS
-                && now.saturating_since(round.start) >= self.round_trip
-                && !self.round_trip.is_zero()
+                && now.nanos_since(round.start) >= self.round_trip
+                && self.round_trip > Nanos::ZERO
         };
         if let Some(round) = self.rounds.back_mut().filter(|round| !is_over(round)) {
             round.sent += 1;
@@ -127,18 +128,19 @@ impl Policed {
             lost: 0,
             acked: Bytes::ZERO,
             acked_packets: 0,
-            wait: Duration::ZERO,
+            wait: Nanos::ZERO,
         });
         self.found = self.look(now);
     }
 
     /// Packets were acknowledged. `on_wire` is the size of a datagram with its headers.
+    #[inline]
     pub(super) fn on_acked(&mut self, acked: &Acked<'_>, on_wire: impl Fn(Bytes) -> Bytes) {
         let rtt = &acked.info.rtt;
-        self.round_trip = rtt.smoothed;
+        self.round_trip = rtt.smoothed.into();
+        let unqueued = Nanos::from(acked.info.ack_delay) + rtt.min.into();
         for packet in acked.packets {
-            let trip = acked.now.saturating_since(packet.sent);
-            let waited = trip.saturating_sub(acked.info.ack_delay.saturating_add(rtt.min));
+            let waited = acked.now.nanos_since(packet.sent).saturating_sub(unqueued);
             if let Some(round) = self.round_of(packet.number) {
                 round.acked += on_wire(packet.size);
                 round.acked_packets += 1;
@@ -154,6 +156,7 @@ impl Policed {
         }
     }
 
+    #[inline]
     fn round_of(&mut self, number: u64) -> Option<&mut Round> {
         // What is acknowledged or lost left in one of the last rounds.
         let mut newest_first = self.rounds.iter_mut().rev();
@@ -189,7 +192,7 @@ impl Policed {
         while self.rounds.front().is_some_and(is_old) {
             self.rounds.pop_front();
         }
-        let longest = LEAST_WAIT.max(self.round_trip / WAIT_DIVISOR);
+        let longest = LEAST_WAIT.max(Nanos::new(self.round_trip.get() / WAIT_DIVISOR));
         let is_lossy = |round: &&Round| round.is_settled() && round.lost > 0;
         let lossy = self.rounds.iter().filter(is_lossy);
         let (mut count, mut unqueued) = (0_usize, 0_usize);

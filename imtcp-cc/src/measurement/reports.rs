@@ -1,23 +1,23 @@
 //! Keeps the latest estimates, and says when the next one, or the lack of one, has to be reported.
 
 use crate::estimate::{Estimate, EstimatorKind};
-use crate::units::{Bytes, Timestamp};
+use crate::units::{Bytes, Nanos, Timestamp};
 use std::time::Duration;
 
 /// The longest time between two reports of the statistical estimator. The usual time is half an
 /// RTT, because a sender cannot react faster.
-const SLOWEST_REPORT: Duration = Duration::from_millis(250);
+const SLOWEST_REPORT: Nanos = Nanos::from_millis(250);
 
 /// The shortest time between two reports of the statistical estimator.
-const FASTEST_REPORT: Duration = Duration::from_millis(50);
+const FASTEST_REPORT: Nanos = Nanos::from_millis(50);
 
 /// The shortest time between two reports if nothing is left in flight. Such a report may be the
 /// last one for long, because nobody knows when the application goes on.
-const LAST_REPORT: Duration = Duration::from_millis(10);
+const LAST_REPORT: Nanos = Nanos::from_millis(10);
 
 /// If there was no estimate for this long, the next packet or acknowledgement withdraws the last
 /// one. If at least two of them come or go in a second, this happens within a second.
-const LONGEST_SILENCE: Duration = Duration::from_millis(500);
+const LONGEST_SILENCE: Nanos = Nanos::from_millis(500);
 
 /// A lower bound is as good as this old. An application that hears nothing newer should not rely
 /// on what got through before.
@@ -28,15 +28,15 @@ const BOUND_LIFE: Duration = Duration::from_secs(1);
 /// seconds to show enough of the link, and would otherwise lose it all before it is enough. The
 /// first start gives up a capacity that was often right, so it waits for half of the longest
 /// window.
-const FIRST_PATIENCE: Duration = Duration::from_secs(2);
+const FIRST_PATIENCE: Nanos = Nanos::from_millis(2000);
 
 /// The most time that the estimators get. What is older than their longest window counts for
 /// nothing.
-const MOST_PATIENCE: Duration = super::statistical::LONGEST_WINDOW;
+const MOST_PATIENCE: Nanos = Nanos::of(super::statistical::LONGEST_WINDOW);
 
 /// The longest time between two acknowledgements that counts as a failure. The rest of a
 /// longer time is a pause of the application.
-const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE: Nanos = Nanos::from_millis(200);
 
 /// What has to be reported about the lack of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +64,9 @@ pub(super) struct Reports {
     told_by_packet: Timestamp,
     withdrawn: bool,
     /// For how long acknowledgements have come without an estimate.
-    silent: Duration,
+    silent: Nanos,
     /// After how long the estimators start anew.
-    patience: Duration,
+    patience: Nanos,
     last_ack: Option<Timestamp>,
 }
 
@@ -81,7 +81,7 @@ impl Reports {
             last_told: Timestamp::ZERO,
             told_by_packet: Timestamp::ZERO,
             withdrawn: false,
-            silent: Duration::ZERO,
+            silent: Nanos::ZERO,
             patience: FIRST_PATIENCE,
             last_ack: None,
         }
@@ -90,7 +90,7 @@ impl Reports {
     /// An estimate is reported.
     pub(super) fn on_estimate(&mut self, now: Timestamp, by: EstimatorKind, estimate: Estimate) {
         if by == self.driver {
-            self.silent = Duration::ZERO;
+            self.silent = Nanos::ZERO;
             self.patience = FIRST_PATIENCE;
             self.last_told = now;
             self.withdrawn = false;
@@ -117,7 +117,7 @@ impl Reports {
     pub(super) fn told(&self) -> Option<Estimate> {
         match self.is_silent() {
             true => self.bound,
-            false => self.latest(self.driver),
+            false => self.latest(self.driver).copied(),
         }
     }
 
@@ -128,10 +128,10 @@ impl Reports {
         self.bound.is_some()
     }
 
-    pub(super) fn latest(&self, estimator: EstimatorKind) -> Option<Estimate> {
+    pub(super) fn latest(&self, estimator: EstimatorKind) -> Option<&Estimate> {
         match estimator {
-            EstimatorKind::Classic => self.classic,
-            EstimatorKind::Statistical => self.statistical,
+            EstimatorKind::Classic => self.classic.as_ref(),
+            EstimatorKind::Statistical => self.statistical.as_ref(),
         }
     }
 
@@ -142,18 +142,19 @@ impl Reports {
 
     /// An acknowledgement came. While the window `grows` in its first slow start, the link is not
     /// busy yet, and the lack of an estimate is no failure.
+    #[inline]
     pub(super) fn on_ack(&mut self, now: Timestamp, grows: bool) -> Silence {
         let last = self.last_ack.replace(now);
-        let since = last.map_or(Duration::ZERO, |last| now.saturating_since(last));
+        let since = last.map_or(Nanos::ZERO, |last| now.nanos_since(last));
         if !grows {
-            self.silent += since.min(PAUSE);
+            self.silent = self.silent + since.min(PAUSE);
         }
         if self.silent > self.patience {
-            self.silent = Duration::ZERO;
-            self.patience = (self.patience * 2).min(MOST_PATIENCE);
+            self.silent = Nanos::ZERO;
+            self.patience = self.patience.times(2).min(MOST_PATIENCE);
             self.last_told = now;
             Silence::Failed
-        } else if now.saturating_since(self.last_told) > LONGEST_SILENCE {
+        } else if now.nanos_since(self.last_told) > LONGEST_SILENCE {
             self.last_told = now;
             Silence::Paused
         } else {
@@ -164,9 +165,10 @@ impl Reports {
     /// A packet left. True if there was no report for long. The lack of an estimate then has to be
     /// reported now, because the next acknowledgement may be far off. That acknowledgement reports
     /// all the same.
+    #[inline]
     pub(super) fn on_sent(&mut self, now: Timestamp) -> bool {
         let told = self.last_told.max(self.told_by_packet);
-        let is_silent = now.saturating_since(told) > LONGEST_SILENCE;
+        let is_silent = now.nanos_since(told) > LONGEST_SILENCE;
         if is_silent {
             self.told_by_packet = now;
         }
@@ -177,7 +179,7 @@ impl Reports {
     /// no estimate and this has to be reported once more, because the last report is not recent.
     pub(super) fn on_last_ack(&mut self, now: Timestamp) -> bool {
         let told = self.last_told.max(self.told_by_packet);
-        let is_worth_saying = self.withdrawn && now.saturating_since(told) >= FASTEST_REPORT;
+        let is_worth_saying = self.withdrawn && now.nanos_since(told) >= FASTEST_REPORT;
         if is_worth_saying {
             self.last_told = now;
         }
@@ -185,6 +187,7 @@ impl Reports {
     }
 
     /// True if the statistical estimator's next report is due. The report then counts as made.
+    #[inline]
     pub(super) fn is_due(
         &mut self,
         now: Timestamp,
@@ -194,7 +197,7 @@ impl Reports {
         let distance = if bytes_in_flight.is_zero() {
             LAST_REPORT
         } else {
-            (smoothed_rtt / 2).clamp(FASTEST_REPORT, SLOWEST_REPORT)
+            Nanos::new(Nanos::from(smoothed_rtt).get() / 2).clamp(FASTEST_REPORT, SLOWEST_REPORT)
         };
         let last = self.last_report;
         let is_due = last.is_none_or(|last| now >= last + distance);

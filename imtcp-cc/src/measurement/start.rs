@@ -26,6 +26,7 @@ pub(super) struct StartReading {
 
 impl StartReading {
     /// Two echoes followed each other.
+    #[inline]
     pub(super) fn on_gap(&mut self, gap: &EchoGap) {
         let Some(arrived) = gap.seen_gap().filter(|_| gap.link.is_busy()) else {
             return;
@@ -79,7 +80,7 @@ mod tests {
             to: point(1, sent_us, 20_000 + arrived_us),
             bytes: Bytes::new(1250),
             packets: 1,
-            waited: Duration::ZERO,
+            waited: Duration::ZERO.into(),
             link,
         }
     }

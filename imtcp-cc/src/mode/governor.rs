@@ -3,7 +3,7 @@
 use super::Mode;
 use super::background::{Background, Round};
 use super::full_speed::{CHANCE_WEIGHT, LOSS_PACKETS, MOST_LOSS, growth};
-use crate::control::{Phase, Proportion, Slope, Steering, WindowOrder, WindowView};
+use crate::control::{Phase, Proportion, Slope, Steering, WindowOrder};
 use crate::estimate::Estimate;
 use crate::loss_share::LossShare;
 use crate::measurement::Findings;
@@ -98,12 +98,13 @@ impl Governor {
     }
 
     /// An acknowledgement came. Returns what the mode asks of window and pacer.
+    #[inline]
     pub(crate) fn on_ack(
         &mut self,
         acked: &Acked<'_>,
         path: &PathView,
-        findings: &Findings,
-        window: &WindowView,
+        findings: &Findings<'_>,
+        window: (Bytes, Phase),
     ) -> Steering {
         if self.mode == Mode::Standard {
             return Steering::default();
@@ -220,7 +221,12 @@ struct Known {
 }
 
 impl Known {
-    fn new(acked: &Acked<'_>, path: &PathView, findings: &Findings, window: &WindowView) -> Self {
+    fn new(
+        acked: &Acked<'_>,
+        path: &PathView,
+        findings: &Findings<'_>,
+        (window, phase): (Bytes, Phase),
+    ) -> Self {
         let datagram = path.max_datagram.as_f64().max(1.0);
         let sizes = acked.packets.iter().map(|packet| packet.size.as_f64());
         let rtt = &acked.info.rtt;
@@ -238,11 +244,11 @@ impl Known {
             latest_rtt: rtt.latest_without(acked.info.ack_delay),
             least_rtt: rtt.min,
             smoothed_rtt: rtt.smoothed.max(Duration::from_micros(1)),
-            window: window.size.as_f64() / datagram,
-            phase: window.phase,
+            window: window.as_f64() / datagram,
+            phase,
             datagram,
             on_wire_bits: path.packet().as_bits_f64().max(1.0),
-            estimate: findings.estimate.filter(is_fresh),
+            estimate: findings.estimate.copied().filter(is_fresh),
             capacity: path.shown_capacity(),
         }
     }

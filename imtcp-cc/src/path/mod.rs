@@ -5,6 +5,7 @@
 pub(crate) mod ack;
 pub(crate) mod capacity;
 mod info;
+mod line;
 mod packet_size;
 mod sliding_max;
 mod view;
@@ -12,10 +13,10 @@ mod view;
 pub use info::{PathInfo, Role};
 pub(crate) use view::PathView;
 
-use crate::control::{Window, WindowView};
+use crate::control::{Phase, Window};
 use crate::loss_share::LossShare;
 use crate::transport::{Acked, SentPacket};
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use ack::{CadenceDetector, Echo, EchoGap, EchoTiming, EchoTracker, Reading, ReceiveClock};
 use capacity::{Capacity, ResidualCapacity};
 use packet_size::PacketSize;
@@ -46,12 +47,11 @@ pub(crate) struct CapacityState {
     pub(crate) is_bound: bool,
 }
 
-/// A gap between two echoes, and the way in which echoes are read at that moment.
+/// The way in which echoes are read when a gap between two of them ends, and what the gap told.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeardGap {
-    pub(crate) gap: EchoGap,
     pub(crate) timing: EchoTiming,
-    pub(crate) jitter: Duration,
+    pub(crate) jitter: Nanos,
     pub(crate) capacity: CapacityState,
 }
 
@@ -65,10 +65,18 @@ pub(crate) struct Heard<'a> {
     pub(crate) echoes: &'a [Echo],
     /// What the delivered bytes say of the capacity; `None` if the acknowledgement gave no echo.
     pub(crate) delivery: Option<CapacityState>,
-    pub(crate) gaps: &'a [HeardGap],
+    gaps: &'a [EchoGap],
+    heard_gaps: &'a [HeardGap],
     /// The size of the acknowledged packets on the wire.
     pub(crate) bytes: Bytes,
     pub(crate) view: &'a PathView,
+}
+
+impl Heard<'_> {
+    /// The gaps between echoes, and what each of them told.
+    pub(crate) fn gaps(&self) -> impl Iterator<Item = (&EchoGap, &HeardGap)> {
+        self.gaps.iter().zip(self.heard_gaps)
+    }
 }
 
 /// Follows one path.
@@ -84,8 +92,8 @@ pub(crate) struct Path {
     losses: LossShare,
     /// The echoes of the last acknowledgement. The memory is reused.
     echoes: Vec<Echo>,
-    /// The gaps of the last acknowledgement. The memory is reused.
-    gaps: Vec<HeardGap>,
+    /// What the gaps of the last acknowledgement told. The memory is reused.
+    heard_gaps: Vec<HeardGap>,
     view: PathView,
 }
 
@@ -109,7 +117,7 @@ impl Path {
             packet_size: (window != Window::Reno).then(|| PacketSize::new(headers)),
             losses: LossShare::over(LOSS_PACKETS),
             echoes: Vec::with_capacity(MOST_ECHOES),
-            gaps: Vec::with_capacity(MOST_ECHOES),
+            heard_gaps: Vec::with_capacity(MOST_ECHOES),
             view: PathView::new(max_datagram, header_overhead),
         }
     }
@@ -134,14 +142,16 @@ impl Path {
     }
 
     /// The window is this large from now on.
-    pub(crate) fn on_window(&mut self, window: &WindowView) {
+    #[inline]
+    pub(crate) fn on_window(&mut self, window: Bytes, phase: Phase) {
         if let Some(packet_size) = &mut self.packet_size {
-            self.view.datagram = packet_size.fit(window, self.view.max_datagram);
+            self.view.datagram = packet_size.fit(window, phase, self.view.max_datagram);
         }
         self.view.lost = self.losses.get();
     }
 
     /// A packet left. Returns its size on the wire.
+    #[inline]
     pub(crate) fn on_sent(&mut self, now: Timestamp, packet: &SentPacket) -> Bytes {
         let size = self.view.on_wire(packet.size);
         let capacity = self.view.capacity;
@@ -150,17 +160,17 @@ impl Path {
     }
 
     /// Takes an acknowledgement.
+    #[inline]
     pub(crate) fn on_ack(&mut self, acked: &Acked<'_>) -> Heard<'_> {
         self.view.rtt = Some(acked.info.rtt);
         // The peer cannot have delayed an acknowledgement for longer than the round trip.
         let arrived = acked.now - acked.info.ack_delay.min(acked.info.rtt.latest);
         let (reading, has_restarted) = self.read_peer_clock(arrived, acked);
         let delivery = self.take_echoes(arrived, acked, reading != Reading::None);
-        self.gaps.clear();
+        self.heard_gaps.clear();
         for at in 0..self.tracker.gaps().len() {
-            let gap = self.tracker.gaps()[at];
-            let heard = self.take_gap(acked.now, gap);
-            self.gaps.push(heard);
+            let heard = self.take_gap(acked.now, at);
+            self.heard_gaps.push(heard);
         }
         let bytes = self.follow_residual(acked);
         let packets = u32::try_from(acked.packets.len()).unwrap_or(u32::MAX);
@@ -174,7 +184,8 @@ impl Path {
             has_restarted,
             echoes: &self.echoes,
             delivery,
-            gaps: &self.gaps,
+            gaps: self.tracker.gaps(),
+            heard_gaps: &self.heard_gaps,
             bytes,
             view: &self.view,
         }
@@ -187,6 +198,7 @@ impl Path {
         self.refresh();
     }
 
+    #[inline]
     fn refresh(&mut self) {
         self.view.capacity = self.capacity.get();
         self.view.is_bound = self.capacity.is_bound();
@@ -199,6 +211,7 @@ impl Path {
     /// just begun or ceased to be timed by them. Then everything that was learnt by the other clock
     /// is dropped: the two clocks cannot be compared, and times that are no longer believed prove
     /// nothing.
+    #[inline]
     fn read_peer_clock(&mut self, arrived: Timestamp, acked: &Acked<'_>) -> (Reading, bool) {
         let theirs = acked
             .packets
@@ -225,6 +238,7 @@ impl Path {
     /// Turns the acknowledged packets into echoes, which are in `self.echoes` afterwards. The
     /// peer's receive times are used if `is_believed`. Returns what the delivered bytes say of the
     /// capacity.
+    #[inline]
     fn take_echoes(
         &mut self,
         arrived: Timestamp,
@@ -253,26 +267,29 @@ impl Path {
         let echo = outcome.echo?;
         let (bytes, packets) = (outcome.bytes, outcome.packets);
         let jitter = self.tracker.jitter();
-        let changed = self.capacity.on_delivered(&echo, bytes, packets, jitter);
+        let changed = self.capacity.on_delivered(echo, bytes, packets, jitter);
         Some(self.capacity_news(changed, None))
     }
 
-    fn take_gap(&mut self, now: Timestamp, gap: EchoGap) -> HeardGap {
+    /// Takes one of the gaps that the tracker has found.
+    #[inline]
+    fn take_gap(&mut self, now: Timestamp, place: usize) -> HeardGap {
         let timing = self.tracker.timing();
-        let news = self.capacity.on_gap(&gap, timing != EchoTiming::Own);
+        let gap = &self.tracker.gaps()[place];
+        let news = self.capacity.on_gap(gap, timing != EchoTiming::Own);
         if news.contradiction {
             self.tracker.distrust(now, self.view.readable_jitter());
         } else if timing == EchoTiming::Foreign {
             self.tracker.reconsider(self.view.readable_jitter());
         }
         HeardGap {
-            gap,
             timing,
             jitter: self.tracker.jitter(),
             capacity: self.capacity_news(news.changed, news.since),
         }
     }
 
+    #[inline]
     fn capacity_news(
         &mut self,
         changed: Option<Bandwidth>,
@@ -288,6 +305,7 @@ impl Path {
     }
 
     /// Updates the residual capacity. Returns the size of the acknowledged packets on the wire.
+    #[inline]
     fn follow_residual(&mut self, acked: &Acked<'_>) -> Bytes {
         let mut size = Bytes::ZERO;
         let mut newest = None;
@@ -299,7 +317,7 @@ impl Path {
             // The timeout of RFC 6298, section 2, without its least value of a second: that value
             // is for timers, and RCE needs the length of a slot.
             let rtt = &acked.info.rtt;
-            let timeout = rtt.smoothed.saturating_add(rtt.variation.saturating_mul(4));
+            let timeout = || rtt.smoothed.saturating_add(rtt.variation.saturating_mul(4));
             let _ = self.residual.on_ack(acked.now, newest_sent, size, timeout);
         }
         size

@@ -6,7 +6,7 @@
 //! says which queue it is. So smaller packets are tried, and stay if they save more than their
 //! headers cost.
 
-use crate::control::{Phase, WindowView};
+use crate::control::Phase;
 use crate::units::Bytes;
 
 /// A window holds so many packets, if they are not too small for that.
@@ -81,14 +81,15 @@ impl PacketSize {
 
     /// The size of the next packet with this window, in bytes of UDP payload. A full packet has
     /// `full`.
-    pub(super) fn fit(&mut self, window: &WindowView, full: Bytes) -> Bytes {
+    #[inline]
+    pub(super) fn fit(&mut self, window: Bytes, phase: Phase, full: Bytes) -> Bytes {
         // What slow start loses says how far it went, and nothing of the size of packets.
-        match window.phase {
+        match phase {
             Phase::SlowStart => self.is_counting = false,
             Phase::Recovery => {}
             Phase::CongestionAvoidance => self.is_counting = true,
         }
-        let share = Bytes::new(window.size.get() / u64::from(PACKETS));
+        let share = Bytes::new(window.get() / u64::from(PACKETS));
         if share >= full || !self.is_counting {
             self.begin(self.is_small && share < full);
         } else if self.lost >= LOSSES {
@@ -148,19 +149,10 @@ fn is_reason(loss: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::{StartPace, Window};
+    use crate::control::Window;
     use crate::path::Path;
 
     const FULL: Bytes = Bytes::new(1350);
-
-    fn window(packets: u64, phase: Phase) -> WindowView {
-        WindowView {
-            size: FULL.times(packets),
-            phase,
-            is_used: true,
-            start: StartPace::Free,
-        }
-    }
 
     /// A path that loses `loss` of the full packets, and of smaller ones what `of_size` makes of
     /// it. Returns the parts of ten thousand round trips with small packets, first and second half.
@@ -170,7 +162,7 @@ mod tests {
         let mut due = 0.0;
         let mut rounds = [0_u32; 2];
         for round in 0..10_000 {
-            for _ in 0..window(packets, Phase::CongestionAvoidance).size.get() / size.get() {
+            for _ in 0..FULL.times(packets).get() / size.get() {
                 due += loss * of_size(size.as_f64() / FULL.as_f64());
                 if due >= 1.0 {
                     due -= 1.0;
@@ -179,7 +171,7 @@ mod tests {
                     chosen.on_acked(1);
                 }
             }
-            size = chosen.fit(&window(packets, Phase::CongestionAvoidance), FULL);
+            size = chosen.fit(FULL.times(packets), Phase::CongestionAvoidance, FULL);
             rounds[round / 5000] += u32::from(size < FULL);
         }
         rounds.map(|rounds| f64::from(rounds) / 5000.0)
@@ -217,10 +209,10 @@ mod tests {
         for (law, is_full) in [(Window::Reno, true), (Window::Cubic, false)] {
             let mut path = Path::new(FULL, Bytes::new(48), Bytes::new(28), law);
             for _ in 0..LOSSES {
-                path.on_window(&window(4, Phase::CongestionAvoidance));
+                path.on_window(FULL.times(4), Phase::CongestionAvoidance);
                 path.on_lost();
             }
-            path.on_window(&window(4, Phase::CongestionAvoidance));
+            path.on_window(FULL.times(4), Phase::CongestionAvoidance);
             assert_eq!(path.view().datagram == FULL, is_full, "{law:?}");
         }
     }
@@ -234,7 +226,7 @@ mod tests {
             Phase::CongestionAvoidance,
         ] {
             (0..10).for_each(|_| chosen.on_lost());
-            let size = chosen.fit(&window(4, phase), FULL);
+            let size = chosen.fit(FULL.times(4), phase, FULL);
             assert_eq!(
                 size < FULL,
                 phase == Phase::CongestionAvoidance,

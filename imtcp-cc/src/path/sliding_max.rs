@@ -42,6 +42,7 @@ impl<T> Default for SlidingMax<T> {
 
 impl<T: Copy + Ord> SlidingMax<T> {
     /// Takes a value that was seen at `now`.
+    #[inline]
     pub(super) fn observe(&mut self, now: Timestamp, value: T) {
         self.advance(now);
         let slot = &mut self.greatest[self.slot];

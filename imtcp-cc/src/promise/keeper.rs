@@ -23,14 +23,14 @@ use super::slots::{ControlSlot, EvaluationSlot};
 use super::status::Status;
 use super::steering::Standing;
 use super::weight::Weight;
-use crate::control::{Phase, Steering, Window, WindowView};
+use crate::control::{Phase, Steering, Window};
 use crate::estimate::Estimate;
 use crate::event::{Emit, Event};
 use crate::measurement::Findings;
 use crate::mode::Mode;
 use crate::path::{PathInfo, PathView};
 use crate::transport::Acked;
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -79,21 +79,26 @@ struct PathState {
 }
 
 impl PathState {
-    fn new(acked: &Acked<'_>, path: &PathView, findings: &Findings, window: &WindowView) -> Self {
+    fn new(
+        acked: &Acked<'_>,
+        path: &PathView,
+        findings: &Findings<'_>,
+        (window, phase): (Bytes, Phase),
+    ) -> Self {
         Self {
             now: acked.now,
             smoothed: acked.info.rtt.smoothed.max(Duration::from_nanos(1)),
             least: acked.info.rtt.min,
-            cwnd: window.size,
+            cwnd: window,
             in_flight: acked.info.bytes_in_flight,
             datagram: path.max_datagram,
             on_wire: path.packet(),
             leaving: path.datagram,
             lost: path.lost,
-            estimate: findings.estimate,
+            estimate: findings.estimate.copied(),
             capacity: path.shown_capacity(),
             taking: path.bound_of_taking(),
-            slow_start: window.phase == Phase::SlowStart,
+            slow_start: phase == Phase::SlowStart,
         }
     }
 }
@@ -137,7 +142,7 @@ pub(crate) struct Keeper {
     last_ack: Option<Timestamp>,
     /// The time since which packets in flight have not been acknowledged.
     unanswered_since: Option<Timestamp>,
-    /// The state of the path at the last acknowledgement.
+    /// The state of the path at the last acknowledgement while something was required.
     last_path: Option<PathState>,
     /// The time since which data has waited to be sent, as far as it is not accounted for.
     waiting_since: Option<Timestamp>,
@@ -234,6 +239,7 @@ impl Keeper {
     }
 
     /// Tells that data waits to be sent.
+    #[inline]
     pub(crate) fn on_waiting(&mut self, now: Timestamp, emit: Emit<'_>) {
         self.latest = now;
         if self.seat.take_charge() {
@@ -245,6 +251,7 @@ impl Keeper {
 
     /// A packet left. While the window is full nobody asks whether a packet may leave, and only
     /// the probes after a timeout (RFC 9002, section 6.2), which are not released, show a silence.
+    #[inline]
     pub(crate) fn on_sent(&mut self, now: Timestamp, is_released: bool, emit: Emit<'_>) {
         self.unanswered_since.get_or_insert(now);
         if !is_released {
@@ -266,39 +273,47 @@ impl Keeper {
         self.last_congestion = Some(self.latest);
     }
 
-    /// An acknowledgement came. Returns what the promise asks of window and pacer.
+    /// An acknowledgement came. Returns what the promise asks of window and pacer; `None` while
+    /// nothing is required.
+    #[inline]
     pub(crate) fn on_ack(
         &mut self,
         acked: &Acked<'_>,
         path: &PathView,
-        findings: &Findings,
-        window: &WindowView,
+        findings: &Findings<'_>,
+        window: (Bytes, Phase),
         emit: Emit<'_>,
-    ) -> Steering {
-        let path = &PathState::new(acked, path, findings, window);
-        self.latest = path.now;
-        self.unanswered_since = (!path.in_flight.is_zero()).then_some(path.now);
-        self.last_path = Some(*path);
-        self.follow_requirement(path.now, emit);
-        self.follow_path(path);
-        if let Some(requirement) = self.requirement {
-            self.follow_slots(path, &requirement, emit);
-        }
+    ) -> Option<Steering> {
+        let (now, info) = (acked.now, &acked.info);
+        self.latest = now;
+        self.unanswered_since = (!info.bytes_in_flight.is_zero()).then_some(now);
+        self.follow_requirement(now, emit);
+        self.follow_path(now, info.rtt.smoothed, findings.estimate);
         let goodput = acked.packets.iter().fold(Bytes::ZERO, |sum, packet| {
             sum + packet.size.saturating_sub(self.settings.packet_overhead)
         });
-        self.credit(path, goodput);
-        let packets = goodput.as_f64() / self.goodput_of(path).as_f64();
+        let full = self.goodput_of_datagram(path.max_datagram);
+        let packets = goodput.as_f64() / full.as_f64();
+        if self.requirement.is_none() && now < self.next_look {
+            self.credit(now, goodput, packets);
+            self.weight.on_packets(packets);
+            return None;
+        }
+        let path = &PathState::new(acked, path, findings, window);
+        if let Some(requirement) = self.requirement {
+            self.last_path = Some(*path);
+            self.follow_slots(path, &requirement, emit);
+        }
+        self.credit(now, goodput, packets);
         self.weight.on_packets(packets);
-        if path.now >= self.next_look {
+        if now >= self.next_look {
             self.look(path, emit);
         }
-        let Some(requirement) = self.requirement else {
-            return Steering::default();
-        };
-        self.steer(path, &requirement)
+        let requirement = self.requirement?;
+        Some(self.steer(path, &requirement))
     }
 
+    #[inline]
     fn follow_requirement(&mut self, now: Timestamp, emit: Emit<'_>) {
         let Some(requirement) = self.seat.take_requirement() else {
             return;
@@ -328,16 +343,14 @@ impl Keeper {
     }
 
     /// Learns of the path, whether anything is required or not.
-    fn follow_path(&mut self, path: &PathState) {
-        if let Some(last) = self.last_ack.replace(path.now) {
-            let rtt = path.smoothed.as_secs_f64().max(1e-9);
-            let passed = path.now.saturating_since(last).as_secs_f64();
+    #[inline]
+    fn follow_path(&mut self, now: Timestamp, smoothed: Duration, estimate: Option<&Estimate>) {
+        if let Some(last) = self.last_ack.replace(now) {
+            let rtt = Nanos::from(smoothed).as_secs_f64().max(1e-9);
+            let passed = now.nanos_since(last).as_secs_f64();
             self.length.on_rounds(passed / rtt);
         }
-        if let Some(estimate) = path
-            .estimate
-            .filter(|estimate| estimate.at >= self.next_mean_at)
-        {
+        if let Some(estimate) = estimate.filter(|estimate| estimate.at >= self.next_mean_at) {
             let mean = estimate.available;
             if let Some(last) = self.last_mean.replace(mean) {
                 self.changes
@@ -347,6 +360,7 @@ impl Keeper {
         }
     }
 
+    #[inline]
     fn account_until(&mut self, until: Timestamp) {
         let Some(since) = self.waiting_since else {
             return;
@@ -361,20 +375,25 @@ impl Keeper {
         }
     }
 
-    fn credit(&mut self, path: &PathState, goodput: Bytes) {
-        self.account_until(path.now);
-        let packet = self.goodput_of(path).as_f64();
+    #[inline]
+    /// Counts what got through: its bytes, and as full packets.
+    fn credit(&mut self, now: Timestamp, goodput: Bytes, packets: f64) {
+        self.account_until(now);
         if let Some(slot) = &mut self.evaluation {
             slot.achieved += goodput;
         }
         if let Some(slot) = &mut self.control {
-            slot.achieved += goodput.as_f64() / packet;
+            slot.achieved += packets;
         }
     }
 
     /// The goodput of a full datagram.
     fn goodput_of(&self, path: &PathState) -> Bytes {
-        let payload = path.datagram.saturating_sub(self.settings.packet_overhead);
+        self.goodput_of_datagram(path.datagram)
+    }
+
+    fn goodput_of_datagram(&self, datagram: Bytes) -> Bytes {
+        let payload = datagram.saturating_sub(self.settings.packet_overhead);
         payload.max(Bytes::new(1))
     }
 

@@ -49,6 +49,7 @@ impl Lateness {
 
     /// The caller asks whether a packet may leave. If the time has come at which it was told to
     /// ask, a timer has woken it.
+    #[inline]
     pub fn on_question(&mut self, now: Timestamp) {
         let Some(told) = self.told.filter(|told| *told <= now) else {
             return;
@@ -84,6 +85,7 @@ impl Budget {
     /// A packet left that could have left at `since`. The next packet is due one packet's time
     /// after this packet's own due time, or after `since - credit` if that is later. So packets
     /// catch up at most `credit`.
+    #[inline]
     pub fn on_sent(&mut self, since: Timestamp, credit: Duration, size: Bytes, rate: Bandwidth) {
         let from = self.due.max(since - credit);
         self.due = from + rate.time_for(size).min(MAX_PAUSE);

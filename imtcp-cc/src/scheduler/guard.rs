@@ -123,6 +123,7 @@ impl Guard {
     }
 
     /// The caller asks whether the next packet may leave. Data and window allow it.
+    #[inline]
     pub fn on_question(&mut self, now: Timestamp, held: &Held) {
         self.lateness.on_question(now);
         self.account.advance(now, held);
@@ -138,6 +139,7 @@ impl Guard {
     }
 
     /// The answer that measuring wants, cut down to what the guard allows.
+    #[inline]
     pub fn bound(&mut self, now: Timestamp, wanted: Release, held: &Held) -> Release {
         let since = self.since.unwrap_or(now);
         let overdrawn = held.window_limited && !self.may_hold();
@@ -176,6 +178,7 @@ impl Guard {
     }
 
     /// A packet left that had been released.
+    #[inline]
     pub fn on_sent(&mut self, now: Timestamp, size: Bytes, mean: MeanRate) {
         let since = self.since.take().unwrap_or(now).min(now);
         self.spend(since, now, size, mean);
@@ -185,6 +188,7 @@ impl Guard {
     }
 
     /// A packet left at `now` that could have left at `since` without measuring.
+    #[inline]
     fn spend(&mut self, since: Timestamp, now: Timestamp, size: Bytes, mean: MeanRate) {
         let MeanRate { rate, burst } = mean;
         (self.burst, self.spacing) = (burst, rate.time_for(size));
@@ -209,6 +213,7 @@ struct Account {
 
 impl Account {
     /// Books the time since the last call.
+    #[inline]
     fn advance(&mut self, now: Timestamp, held: &Held) {
         let nanos = i128::from(now.as_nanos()) - i128::from(self.at.as_nanos());
         self.at = now;

@@ -81,6 +81,7 @@ impl Scheduler {
 
     /// Says whether the next packet may leave. The same question at the same time gets the same
     /// answer. `next_range` is called only if a measurement is due.
+    #[inline]
     pub(crate) fn next(
         &mut self,
         now: Timestamp,
@@ -217,6 +218,7 @@ impl Scheduler {
     }
 
     /// A packet that counts as in flight left. Its size on the wire is `size`.
+    #[inline]
     pub(crate) fn on_sent(
         &mut self,
         now: Timestamp,
@@ -242,6 +244,7 @@ impl Scheduler {
 
     /// True once per measurement: when all its echoes are in (`is_settled`), or when the missing
     /// ones are not expected any more.
+    #[inline]
     pub(crate) fn take_settled(
         &mut self,
         now: Timestamp,

@@ -106,6 +106,7 @@ impl Pacer {
     /// When the next packet may leave. The mean rate allows it from `due` on, and data and window
     /// allow `ready` packets. It may be asked any number of times. `plan` is called only if a train
     /// begins or goes on.
+    #[inline]
     pub fn next(
         &mut self,
         now: Timestamp,
@@ -199,6 +200,7 @@ impl Pacer {
     }
 
     /// A packet left. If it was late by up to `credit`, the next packets catch up.
+    #[inline]
     pub fn on_sent(&mut self, now: Timestamp, credit: Duration) {
         self.paced_at = if self.train_sent == 0 {
             now

@@ -23,6 +23,7 @@ const LONGEST_TRAIN: u32 = 32;
 const RUSHED_GAP_PERCENT: u32 = 85;
 
 impl Scheduler {
+    #[inline]
     pub(super) fn pacing_plan(&self, known: &Known<'_>) -> PacingPlan {
         let wanted = self.settings.measurement
             && self.settings.reads_all_packets
@@ -87,6 +88,7 @@ impl Scheduler {
     /// of the tight link. M / C is the time that the link takes to send one packet, so it is not
     /// part of the path's propagation delay. If C is unknown, half of the round trip takes its
     /// place.
+    #[inline]
     pub(super) fn longest_hold(&self, rtt: &RoundTrip, path: &PathView) -> Duration {
         let packet = path.packet();
         let sending = path

@@ -2,7 +2,7 @@
 //! packets found that came after a stretch without any of ours.
 
 use crate::path::ack::EchoGap;
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -92,6 +92,7 @@ impl Span {
     }
 
     /// What the link did in the gap. The luckiest packet of late waited for `least_s`.
+    #[inline]
     fn take_link(&mut self, gap: &EchoGap, arrived_s: f64, link: &Link, least_s: f64) {
         let served_s = gap.bytes.as_bits_f64() / link.capacity;
         self.pushed += u32::from(arrived_s < PUSHED_SHARE * served_s);
@@ -138,7 +139,8 @@ impl Arrivals {
     }
 
     /// Takes a gap between echoes whose times are off by up to `jitter`.
-    pub(super) fn on_gap(&mut self, gap: &EchoGap, jitter: Duration, link: Option<&Link>) {
+    #[inline]
+    pub(super) fn on_gap(&mut self, gap: &EchoGap, jitter: Nanos, link: Option<&Link>) {
         let Some(arrived) = gap.arrival_gap() else {
             return;
         };
@@ -163,7 +165,7 @@ impl Arrivals {
         span.packets += gap.packets;
         span.bits += gap.bytes.as_bits_f64();
         span.arrived_s += arrived_s;
-        if gap.waited >= arrived.max(jitter * JITTERS) {
+        if gap.waited >= arrived.max(jitter.times(JITTERS)) {
             span.waiting_s += arrived_s;
             span.waiting_bits += gap.bytes.as_bits_f64();
             span.waiting_sent_s += gap.sent_gap().as_secs_f64();

@@ -100,7 +100,7 @@ impl Span {
 mod tests {
     use super::*;
     use crate::path::ack::{EchoGap, EchoPoint, LinkState};
-    use crate::units::Bytes;
+    use crate::units::{Bytes, Nanos};
     use std::time::Duration;
 
     /// Packets of 1250 bytes, of which a link of 10 Mbit/s serves one in a millisecond.
@@ -130,10 +130,10 @@ mod tests {
                     to: point(burst * 20 + place, sent, arrived),
                     bytes: PACKET,
                     packets: 1,
-                    waited: Duration::from_millis(50),
+                    waited: Nanos::from_millis(50),
                     link: LinkState::Unknown,
                 };
-                arrivals.on_gap(&gap, Duration::ZERO, None);
+                arrivals.on_gap(&gap, Nanos::ZERO, None);
             }
         }
         arrivals

@@ -158,7 +158,7 @@ mod tests {
     use super::super::arrivals::Link;
     use super::*;
     use crate::path::ack::{EchoGap, EchoPoint, LinkState};
-    use crate::units::Bytes;
+    use crate::units::{Bytes, Nanos};
 
     /// Packets of 1250 bytes, of which a link of 10 Mbit/s serves one in a millisecond.
     const PACKET: Bytes = Bytes::new(1250);
@@ -193,10 +193,10 @@ mod tests {
                     to: point,
                     bytes: PACKET,
                     packets: 1,
-                    waited: Duration::from_micros(waited),
+                    waited: Duration::from_micros(waited).into(),
                     link: LinkState::Unknown,
                 };
-                arrivals.on_gap(&gap, Duration::ZERO, Some(&link));
+                arrivals.on_gap(&gap, Nanos::ZERO, Some(&link));
             }
         }
         arrivals

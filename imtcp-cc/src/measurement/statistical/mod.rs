@@ -25,7 +25,7 @@ use super::Estimator;
 use super::range::SearchRange;
 use crate::estimate::{Estimate, Flags};
 use crate::path::ack::{EchoGap, EchoTiming};
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use arrivals::{Arrivals, Link};
 use idle::IdleView;
 use slices::{SliceView, Slices};
@@ -93,7 +93,7 @@ pub struct StatisticalEstimator {
     /// What sets the echoes' time, and by how much the times may be off; zero if the data sets
     /// them.
     timing: EchoTiming,
-    jitter: Duration,
+    jitter: Nanos,
     arrivals: Arrivals,
     link: Option<Link>,
     /// Whether the link is covered. It follows the complete slices, and changes with them alone.
@@ -116,7 +116,7 @@ impl StatisticalEstimator {
             link_since: None,
             application_limited: false,
             timing: EchoTiming::Own,
-            jitter: Duration::ZERO,
+            jitter: Nanos::ZERO,
             arrivals: Arrivals::new(),
             link: None,
             link_covered: false,
@@ -135,9 +135,10 @@ impl StatisticalEstimator {
     }
 
     /// Tells what sets the time of echoes, and how large their `jitter` is.
-    pub fn set_echoes(&mut self, timing: EchoTiming, jitter: Duration, packet: Bytes) {
+    #[inline]
+    pub fn set_echoes(&mut self, timing: EchoTiming, jitter: Nanos, packet: Bytes) {
         let jitter = match timing {
-            EchoTiming::Own => Duration::ZERO,
+            EchoTiming::Own => Nanos::ZERO,
             EchoTiming::Clumped | EchoTiming::Foreign => jitter,
         };
         if (self.timing, self.jitter) != (timing, jitter) {
@@ -167,6 +168,7 @@ impl StatisticalEstimator {
     }
 
     /// Two clean echoes followed each other, whether or not their packets belong to a stream.
+    #[inline]
     pub fn on_gap(&mut self, gap: &EchoGap) {
         self.arrivals.on_gap(gap, self.jitter, self.link.as_ref());
         if self.slices.add(gap) {
@@ -258,7 +260,7 @@ impl StatisticalEstimator {
     fn cut(&mut self, packet: Bytes) {
         let packets = packet.times(PACKETS_PER_SLICE);
         let room = self.capacity.map_or(SLICE, |rate| rate.time_for(packets));
-        let room = room.max(self.jitter * JITTERS_PER_SLICE);
+        let room = room.max(self.jitter.times(JITTERS_PER_SLICE).into());
         let mut length = SLICE;
         while length < room && length < LONGEST_SLICE {
             length *= 2;

@@ -4,7 +4,7 @@
 //! link makes more of them, so a plain average would count busy times more often than idle ones.
 //! The sums do not depend on the capacity, which may be learnt better later.
 
-use crate::path::ack::{EchoGap, EchoPoint, LinkState};
+use crate::path::ack::{EchoGap, LinkState};
 use crate::units::{Bandwidth, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -31,6 +31,7 @@ pub(super) struct GapSums {
 }
 
 impl GapSums {
+    #[inline]
     fn add(&mut self, own_bits: f64, sent_s: f64, arrived_s: f64) {
         self.gaps += 1;
         self.own_bits += own_bits;
@@ -54,6 +55,7 @@ struct Spaced {
 }
 
 impl Spaced {
+    #[inline]
     fn add(&mut self, own_bits: f64, sent_s: f64, arrived_s: f64) {
         self.sums.add(own_bits, sent_s, arrived_s);
         self.scatter[0] += arrived_s * arrived_s / sent_s;
@@ -131,6 +133,7 @@ pub(super) struct SliceView {
 }
 
 impl Slice {
+    #[inline]
     pub(super) fn add(&mut self, gap: &EchoGap, arrived_s: f64) {
         let sent_s = gap.sent_gap().as_secs_f64();
         let own_bits = gap.bytes.as_bits_f64();
@@ -201,8 +204,8 @@ fn nanos_of(length: Duration) -> u64 {
 #[derive(Debug)]
 pub(super) struct Slices {
     slices: VecDeque<Slice>,
-    /// The newest clean echo.
-    last_echo: Option<EchoPoint>,
+    /// When the newest packet with a clean echo left, and when that echo came.
+    last_echo: Option<(Timestamp, Timestamp)>,
     length: Duration,
     /// The same in nanoseconds, and at least one.
     nanos: u64,
@@ -246,13 +249,14 @@ impl Slices {
 
     /// Adds a gap to the slice in which its later packet left. Returns whether a slice became
     /// complete because its time is over.
+    #[inline]
     pub(super) fn add(&mut self, gap: &EchoGap) -> bool {
         let Some(arrived) = gap.arrival_gap() else {
             return false;
         };
         let index = self.index_of(gap.to.sent);
-        let last = self.last_echo.replace(gap.to);
-        let completes = last.is_none_or(|last| self.index_of(last.sent) != index);
+        let last = self.last_echo.replace((gap.to.sent, gap.to.arrived));
+        let completes = last.is_none_or(|(sent, _)| self.index_of(sent) != index);
         if gap.link.is_busy() {
             if let Some(slice) = self.slice(index) {
                 slice.add(gap, arrived.as_secs_f64());
@@ -282,6 +286,7 @@ impl Slices {
 
     /// The slice at `index` if it is the newest. A later index makes a new slice, and an earlier
     /// one gives `None`.
+    #[inline]
     fn slice(&mut self, index: u64) -> Option<&mut Slice> {
         if self.slices.back().is_none_or(|newest| newest.index < index) {
             if self.slices.len() == self.capacity {
@@ -299,11 +304,11 @@ impl Slices {
 
     /// The slice for which echoes still come, and the time at which its end was or will be echoed.
     pub(super) fn present(&self) -> Option<(u64, Timestamp)> {
-        let last = self.last_echo?;
-        let index = self.index_of(last.sent);
+        let (sent, arrived) = self.last_echo?;
+        let index = self.index_of(sent);
         let length = u64::try_from(self.length.as_nanos()).unwrap_or(u64::MAX);
         let begun = Timestamp::from_nanos(index.saturating_mul(length));
-        Some((index, last.arrived - last.sent.saturating_since(begun)))
+        Some((index, arrived - sent.nanos_since(begun)))
     }
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Slice> {

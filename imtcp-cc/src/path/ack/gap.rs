@@ -1,8 +1,7 @@
 //! The stretch between two echoes that follow each other: the raw material of the statistical
 //! estimator and of the capacity estimator.
 
-use crate::units::{Bytes, TimeDelta, Timestamp};
-use std::time::Duration;
+use crate::units::{Bytes, Nanos, TimeDelta, Timestamp};
 
 /// A packet that was the largest of its own acknowledgement. The time at which the acknowledgement
 /// came is then an echo of that packet and of no other.
@@ -26,7 +25,7 @@ pub struct EchoPoint {
 impl EchoPoint {
     /// The time from sending to echo, less the packet's own serialisation if it is known. What
     /// remains is propagation and waiting in queues, whatever the packet's size.
-    pub fn delay_beyond(&self, serialisation: Option<Duration>) -> TimeDelta {
+    pub(crate) fn delay_beyond(&self, serialisation: Option<Nanos>) -> TimeDelta {
         (self.arrived - self.sent) - TimeDelta::from(serialisation.unwrap_or_default())
     }
 }
@@ -43,27 +42,27 @@ pub struct EchoGap {
     /// The number of those packets.
     pub packets: u32,
     /// How long the later packet certainly waited in queues.
-    pub waited: Duration,
+    pub(crate) waited: Nanos,
     /// What can be said of the tight link between the two points.
     pub link: LinkState,
 }
 
 impl EchoGap {
     /// The gap between the departures from the sender.
-    pub fn sent_gap(&self) -> Duration {
-        self.to.sent.saturating_since(self.from.sent)
+    pub(crate) fn sent_gap(&self) -> Nanos {
+        self.to.sent.nanos_since(self.from.sent)
     }
 
     /// The gap between the echoes. `None` if the later packet's echo came first.
-    pub fn arrival_gap(&self) -> Option<Duration> {
-        (self.to.arrived - self.from.arrived).to_duration()
+    pub(crate) fn arrival_gap(&self) -> Option<Nanos> {
+        (self.to.arrived - self.from.arrived).to_nanos()
     }
 
     /// The longer of the gap between the echoes and the gap between the acknowledgements as they
     /// came. A receiver's claims can lengthen this gap, but cannot shorten it below what we have
     /// seen ourselves.
-    pub fn seen_gap(&self) -> Option<Duration> {
-        let came = self.to.came.saturating_since(self.from.came);
+    pub(crate) fn seen_gap(&self) -> Option<Nanos> {
+        let came = self.to.came.nanos_since(self.from.came);
         Some(self.arrival_gap()?.max(came))
     }
 }

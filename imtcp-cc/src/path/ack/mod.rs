@@ -13,7 +13,9 @@ mod work;
 
 pub use cadence::{CadenceDetector, EchoCadence};
 pub use echo::Echo;
-pub use gap::{EchoGap, EchoPoint, LinkState};
+#[cfg(test)]
+pub use gap::EchoPoint;
+pub use gap::{EchoGap, LinkState};
 pub use quality::EchoQuality;
 pub use receive_clock::{Reading, ReceiveClock};
 pub use timing::EchoTiming;

@@ -1,8 +1,7 @@
 //! The packets that left and have no echo yet.
 
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::units::{Bytes, Nanos, Timestamp};
 use std::collections::VecDeque;
-use std::time::Duration;
 
 /// The largest number of packets remembered at once. A full window of 1 Gbit/s over 250 ms is
 /// 26,000 packets. If more are outstanding, the oldest are forgotten and their echoes are not
@@ -15,7 +14,7 @@ const INITIAL_PACKETS: usize = 1_024;
 /// Defines a rushed packet. A link upstream of the tight one, and no slower, would hold it back by
 /// more than this part of its serialisation time. Its send time is then not the time at which it
 /// reached the tight link.
-const RUSH_DIVISOR: u32 = 10;
+const RUSH_DIVISOR: u64 = 10;
 
 /// A packet that left.
 #[derive(Clone, Copy, Debug)]
@@ -45,14 +44,9 @@ impl Outstanding {
         }
     }
 
-    /// A packet left.
-    pub(super) fn add(
-        &mut self,
-        number: u64,
-        size: Bytes,
-        now: Timestamp,
-        capacity: Option<Bandwidth>,
-    ) {
+    /// A packet left, which the tight link serves in `serialisation`.
+    #[inline]
+    pub(super) fn add(&mut self, number: u64, size: Bytes, now: Timestamp, serialisation: Nanos) {
         if self
             .packets
             .back()
@@ -63,8 +57,8 @@ impl Outstanding {
         if self.packets.len() == MAX_PACKETS {
             self.packets.pop_front();
         }
-        let serialisation = capacity.map_or(Duration::ZERO, |rate| rate.time_for(size));
-        let rushed = self.upstream_free > now + serialisation / RUSH_DIVISOR;
+        let close = Nanos::new(serialisation.get() / RUSH_DIVISOR);
+        let rushed = self.upstream_free > now + close;
         self.upstream_free = self.upstream_free.max(now) + serialisation;
         self.packets.push_back(SentPacket {
             number,
@@ -76,6 +70,7 @@ impl Outstanding {
     }
 
     /// Marks the packet as acknowledged, if it is still remembered.
+    #[inline]
     pub(super) fn acknowledge(&mut self, number: u64) -> Option<SentPacket> {
         let index = self.position(number)?;
         let packet = &mut self.packets[index];
@@ -97,21 +92,12 @@ impl Outstanding {
             .ok()
     }
 
-    /// The packets up to this one, which is included.
-    pub(super) fn up_to(&self, number: u64) -> impl Iterator<Item = &SentPacket> {
+    /// Forgets the oldest packet if its number is no more than this.
+    #[inline]
+    pub(super) fn take_up_to(&mut self, number: u64) -> Option<SentPacket> {
         self.packets
-            .iter()
-            .take_while(move |packet| packet.number <= number)
-    }
-
-    /// Forgets the packets up to this one, which is included.
-    pub(super) fn forget_up_to(&mut self, number: u64) {
-        while self
-            .packets
             .front()
-            .is_some_and(|packet| packet.number <= number)
-        {
-            self.packets.pop_front();
-        }
+            .filter(|packet| packet.number <= number)?;
+        self.packets.pop_front()
     }
 }

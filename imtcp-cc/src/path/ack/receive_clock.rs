@@ -75,6 +75,7 @@ impl ReceiveClock {
     /// An acknowledgement came at `arrived`, from which the delay that the peer says it added is
     /// taken off. By the peer's clock its newest packet with a time arrived at `theirs`.
     /// `round_trip` is its round trip time.
+    #[inline]
     pub fn on_ack(
         &mut self,
         arrived: Timestamp,

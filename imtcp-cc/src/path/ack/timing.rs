@@ -16,7 +16,7 @@
 //! After such a sign times are read coarsely: over gaps so long that the effect of the way back on
 //! their ends is small.
 
-use crate::units::{TimeDelta, Timestamp};
+use crate::units::{Nanos, TimeDelta, Timestamp};
 use std::time::Duration;
 
 /// The number of echoes for a judgement, as in [`super::CadenceDetector`].
@@ -38,7 +38,7 @@ const CLUMPED_DENOMINATOR: usize = 2;
 
 /// The width of a beat around the median gap, in per cent, and the number of gaps within it that
 /// make a beat. The width is not zero because acknowledgements differ in size by a range or two.
-const BEAT_WIDTH_PERCENT: u32 = 15;
+const BEAT_WIDTH_PERCENT: u64 = 15;
 const BEAT_MAJORITY: usize = BLOCK * 3 / 4;
 
 /// A beat also needs different numbers of packets: this many acknowledgements do not cover the
@@ -62,16 +62,6 @@ const RELAPSE_FACTOR: u32 = 10;
 /// How many displacements of a block exceed the jitter.
 const BEYOND: usize = BLOCK / 20;
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Displacement {
-    arrival: TimeDelta,
-    departure: TimeDelta,
-    packets: u32,
-    /// The part of the gap that neither the time between the departures nor the link's own pace
-    /// explains.
-    off: Duration,
-}
-
 /// What sets the time at which echoes come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EchoTiming {
@@ -88,10 +78,19 @@ pub enum EchoTiming {
 /// Follows gaps between echoes.
 #[derive(Debug)]
 pub struct TimingJudge {
-    block: [Displacement; BLOCK],
+    /// The echoes of the present block.
     filled: usize,
+    /// How long after the echo before it each of them came, whichever was first.
+    apart: [Nanos; BLOCK],
+    /// The part of that gap that neither the time between the departures nor the link's own pace
+    /// explains.
+    off: [Nanos; BLOCK],
+    /// How many packets the acknowledgement of each covered.
+    packets: [u32; BLOCK],
+    /// How many of them began a clump.
+    clumps: usize,
     /// The jitter of the last block and of the one before it.
-    jitter: [Duration; 2],
+    jitter: [Nanos; 2],
     timing: EchoTiming,
     /// How many blocks in a row speak for another timing.
     against: u32,
@@ -107,9 +106,12 @@ pub struct TimingJudge {
 impl Default for TimingJudge {
     fn default() -> Self {
         Self {
-            block: [Displacement::default(); BLOCK],
             filled: 0,
-            jitter: [Duration::ZERO; 2],
+            apart: [Nanos::ZERO; BLOCK],
+            off: [Nanos::ZERO; BLOCK],
+            packets: [0; BLOCK],
+            clumps: 0,
+            jitter: [Nanos::ZERO; 2],
             timing: EchoTiming::Own,
             against: 0,
             distrusted_until: Timestamp::ZERO,
@@ -124,32 +126,33 @@ impl TimingJudge {
     /// An echo came. `arrival` is its time after the echo before it, and `departure` is the time
     /// between the departures of the two packets. The acknowledgement covered `packets`, which the
     /// tight link serves in `served`.
+    #[inline]
     pub fn on_echo(
         &mut self,
         now: Timestamp,
         arrival: TimeDelta,
         departure: TimeDelta,
         packets: u32,
-        served: Option<Duration>,
+        served: Option<Nanos>,
     ) {
-        let off = (arrival - departure).abs();
-        let unserved = served.map_or(off, |served| (arrival - served.into()).abs());
-        self.block[self.filled] = Displacement {
-            arrival,
-            departure,
-            packets,
-            off: off.min(unserved),
-        };
-        self.filled += 1;
+        let off = (arrival - departure).magnitude();
+        let unserved = served.map_or(off, |served| (arrival - served.into()).magnitude());
+        let at = self.filled % BLOCK;
+        self.apart[at] = arrival.magnitude();
+        self.off[at] = off.min(unserved);
+        self.packets[at] = packets;
+        self.clumps += usize::from(!Self::is_clump(arrival, departure));
+        self.filled = at + 1;
         if self.filled == BLOCK {
-            self.filled = 0;
             self.judge(now);
+            self.filled = 0;
+            self.clumps = 0;
         }
     }
 
     /// Capacity and echoes contradict each other: something pushes echoes together. If it
     /// displaces them by no more than `readable`, their time can still be read coarsely.
-    pub fn distrust(&mut self, now: Timestamp, readable: Duration) {
+    pub fn distrust(&mut self, now: Timestamp, readable: Nanos) {
         self.distrusted = if self.jitter() <= readable {
             EchoTiming::Clumped
         } else {
@@ -164,7 +167,7 @@ impl TimingJudge {
     /// were taken for unreadable, by their jitter at that moment. The start of a transfer, before
     /// its queue has filled, is a poor moment for that. If the jitter is now no more than
     /// `readable`, they can be read coarsely.
-    pub fn reconsider(&mut self, readable: Duration) {
+    pub fn reconsider(&mut self, readable: Nanos) {
         if self.distrusted == EchoTiming::Foreign && self.jitter() <= readable {
             self.distrusted = EchoTiming::Clumped;
         }
@@ -183,7 +186,7 @@ impl TimingJudge {
     /// The jitter: 95 % of the displacements stay below it. The time between two echoes differs
     /// from the time between their departures, and from the time that a busy link needs for the
     /// packets. The lesser difference is the displacement. Packets of others contribute to it.
-    pub fn jitter(&self) -> Duration {
+    pub fn jitter(&self) -> Nanos {
         self.jitter[0].max(self.jitter[1])
     }
 
@@ -240,29 +243,41 @@ impl TimingJudge {
         }
     }
 
-    fn block_jitter(&self) -> Duration {
-        let mut sizes = self.block.map(|echo| echo.off);
-        *sizes.select_nth_unstable(BLOCK - 1 - BEYOND).1
+    /// The least of the greatest displacements, of which there is one more than [`BEYOND`].
+    fn block_jitter(&self) -> Nanos {
+        let mut greatest = [Nanos::ZERO; BEYOND + 1];
+        for off in self.off {
+            // Most are none of the greatest.
+            if off > greatest[0] {
+                let place = greatest.partition_point(|other| *other < off) - 1;
+                greatest.copy_within(1..=place, 0);
+                greatest[place] = off;
+            }
+        }
+        greatest[0]
     }
 
     fn comes_in_clumps(&self) -> bool {
-        let clumps = self
-            .block
-            .iter()
-            .filter(|echo| !Self::is_clump(echo.arrival, echo.departure))
-            .count();
-        BLOCK * CLUMPED_DENOMINATOR >= clumps.max(1) * CLUMPED_NUMERATOR
+        BLOCK * CLUMPED_DENOMINATOR >= self.clumps.max(1) * CLUMPED_NUMERATOR
     }
 
     fn has_a_beat(&self) -> bool {
-        let mut gaps = self.block.map(|echo| echo.arrival.abs());
-        let median = *gaps.select_nth_unstable(BLOCK / 2).1;
-        let width = median * BEAT_WIDTH_PERCENT / 100;
-        let alike = gaps.iter().filter(|gap| gap.abs_diff(median) <= width);
+        // The first number is nearly always the commonest, and one glance is enough.
+        let first = self.packets[0];
+        let other = |count: &&u32| **count != first;
+        if self.packets.iter().filter(other).count() < BEAT_IRREGULAR {
+            return false;
+        }
+        let mut gaps = self.apart;
+        let median = gaps.select_nth_unstable(BLOCK / 2).1.get();
+        let width = median.saturating_mul(BEAT_WIDTH_PERCENT) / 100;
+        let alike = gaps
+            .iter()
+            .filter(|gap| gap.get().abs_diff(median) <= width);
         if alike.count() < BEAT_MAJORITY {
             return false;
         }
-        let mut counts = self.block.map(|echo| echo.packets);
+        let mut counts = self.packets;
         counts.sort_unstable();
         let commonest = counts
             .chunk_by(|a, b| a == b)

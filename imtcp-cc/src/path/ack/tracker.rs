@@ -8,8 +8,8 @@ use super::quality::EchoQuality;
 use super::timing::{EchoTiming, TimingJudge};
 use super::waiting::Waiting;
 use super::work::QueueWork;
-use crate::units::{Bandwidth, Bytes, Timestamp};
-use std::time::Duration;
+use crate::path::line::Line;
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 
 /// Room for the gaps of one acknowledgement that tells the arrival of this many packets.
 const MOST_GAPS: usize = 128;
@@ -25,8 +25,8 @@ pub struct AckOutcome {
     pub packets: u32,
     /// The bytes of these packets on the wire.
     pub bytes: Bytes,
-    /// The last clean echo of this acknowledgement.
-    pub echo: Option<EchoPoint>,
+    /// The last clean echo of this acknowledgement: when its packet left, and when it came.
+    pub echo: Option<(Timestamp, Timestamp)>,
 }
 
 /// A point from which a gap can be read, and whether its packet was rushed.
@@ -43,8 +43,10 @@ pub struct EchoTracker {
     /// The gaps that the last acknowledgement completed.
     gaps: Vec<EchoGap>,
     judge: TimingJudge,
-    /// The newest clean echo, as it came.
-    newest: Option<EchoPoint>,
+    /// The tight link, as fast as it was said to be last.
+    line: Line,
+    /// When the newest clean echo came, and when its packet had left.
+    newest: Option<(Timestamp, Timestamp)>,
     /// The clump to which echoes still come, if they are read coarsely: its newest packet, at the
     /// time of its first echo. At that time the whole clump arrived.
     clump: Option<Reading>,
@@ -68,6 +70,7 @@ impl EchoTracker {
             packets: Outstanding::new(),
             gaps: Vec::with_capacity(MOST_GAPS),
             judge: TimingJudge::default(),
+            line: Line::default(),
             newest: None,
             clump: None,
             last: None,
@@ -78,6 +81,7 @@ impl EchoTracker {
 
     /// A packet with application data or other content that asks for an acknowledgement left.
     /// `size` is its size on the wire.
+    #[inline]
     pub fn on_sent(
         &mut self,
         number: u64,
@@ -85,7 +89,9 @@ impl EchoTracker {
         now: Timestamp,
         capacity: Option<Bandwidth>,
     ) {
-        self.packets.add(number, size, now, capacity);
+        self.line.set_capacity(capacity);
+        let serialisation = self.line.time_for(size).unwrap_or_default();
+        self.packets.add(number, size, now, serialisation);
     }
 
     /// An acknowledgement came whose largest packet is `largest`. `newly_acked` are the packets
@@ -93,6 +99,7 @@ impl EchoTracker {
     /// gave it. `arrived` is when the acknowledgement came, less the receiver's own delay; `None`
     /// if it is no echo of any packet. Calls `sink` with the echo of each packet. The gaps are
     /// then in [`EchoTracker::gaps`].
+    #[inline]
     pub fn on_ack(
         &mut self,
         arrived: Option<Timestamp>,
@@ -102,6 +109,7 @@ impl EchoTracker {
         capacity: Option<Bandwidth>,
         mut sink: impl FnMut(&Echo),
     ) -> AckOutcome {
+        self.line.set_capacity(capacity);
         self.gaps.clear();
         let mut outcome = AckOutcome::default();
         let mut held: Option<SentPacket> = None;
@@ -113,7 +121,8 @@ impl EchoTracker {
             outcome.bytes += packet.size;
             if let Some(at) = timed {
                 sink(&echo_of(&packet, at, EchoQuality::Single));
-                outcome.echo = Some(self.take(&packet, (at, at), 1, capacity));
+                self.take(&packet, (at, at), 1);
+                outcome.echo = Some((packet.sent, at));
             } else if let Some(earlier) = held.replace(packet) {
                 sink(&echo_of(&earlier, now, EchoQuality::Aggregated));
             }
@@ -126,7 +135,8 @@ impl EchoTracker {
             }
             Some(at) => {
                 sink(&echo_of(&newest, at, EchoQuality::Single));
-                outcome.echo = Some(self.take(&newest, (at, now), outcome.packets, capacity));
+                self.take(&newest, (at, now), outcome.packets);
+                outcome.echo = Some((newest.sent, now));
             }
             None => sink(&echo_of(&newest, now, EchoQuality::Aggregated)),
         }
@@ -148,13 +158,8 @@ impl EchoTracker {
     }
 
     /// Takes a clean echo and reads the gap that it completes.
-    fn take(
-        &mut self,
-        packet: &SentPacket,
-        (arrived, came): (Timestamp, Timestamp),
-        covered: u32,
-        capacity: Option<Bandwidth>,
-    ) -> EchoPoint {
+    #[inline]
+    fn take(&mut self, packet: &SentPacket, (arrived, came): (Timestamp, Timestamp), covered: u32) {
         let point = EchoPoint {
             number: packet.number,
             size: packet.size,
@@ -166,15 +171,12 @@ impl EchoTracker {
             point,
             rushed: packet.rushed,
         };
-        let read = self.read(reading, covered, capacity);
-        self.newest = Some(point);
-        if let Some(read) = read {
-            if let Some(gap) = self.gap_to(&read, capacity) {
-                self.gaps.push(gap);
-            }
-            self.settle(read, capacity);
+        if self.judge_time(&point, covered) {
+            self.settle(reading);
+        } else if let Some(read) = self.read_coarsely(reading) {
+            self.settle(read);
         }
-        point
+        self.newest = Some((arrived, packet.sent));
     }
 
     /// What sets the time of echoes. If it is not the data, echoes are read coarsely.
@@ -183,7 +185,7 @@ impl EchoTracker {
     }
 
     /// The largest error of the difference between two echoes' times, for 95 % of them.
-    pub fn jitter(&self) -> Duration {
+    pub(crate) fn jitter(&self) -> Nanos {
         self.judge.jitter()
     }
 
@@ -194,37 +196,40 @@ impl EchoTracker {
 
     /// The echoes contradict themselves. They are no longer read finely, and not at all if their
     /// times are off by more than `readable`.
-    pub fn distrust(&mut self, now: Timestamp, readable: Duration) {
+    pub(crate) fn distrust(&mut self, now: Timestamp, readable: Nanos) {
         self.judge.distrust(now, readable);
     }
 
     /// Judges again whether distrusted echoes can be read coarsely: they can if they are off by no
     /// more than `readable`.
-    pub fn reconsider(&mut self, readable: Duration) {
+    pub(crate) fn reconsider(&mut self, readable: Nanos) {
         self.judge.reconsider(readable);
     }
 
-    /// The reading that this echo completes, if it completes one.
-    fn read(
-        &mut self,
-        echo: Reading,
-        packets: u32,
-        capacity: Option<Bandwidth>,
-    ) -> Option<Reading> {
-        let Some(newest) = self.newest else {
-            return Some(echo);
+    /// Judges the time of an echo. True if it is read finely: then it completes a reading.
+    #[inline]
+    fn judge_time(&mut self, echo: &EchoPoint, packets: u32) -> bool {
+        let Some((arrived, sent)) = self.newest else {
+            return true;
         };
-        let arrival = echo.point.arrived - newest.arrived;
-        let departure = echo.point.sent - newest.sent;
-        let served = capacity.map(|rate| rate.time_for(echo.point.size.times(packets.into())));
+        let (arrival, departure) = (echo.arrived - arrived, echo.sent - sent);
+        let served = match packets {
+            1 => self.line.time_for(echo.size),
+            _ => self.line.time_for_any(echo.size.times(packets.into())),
+        };
         self.judge
-            .on_echo(echo.point.arrived, arrival, departure, packets, served);
-        if !self.judge.is_coarse() {
+            .on_echo(echo.arrived, arrival, departure, packets, served);
+        let is_fine = !self.judge.is_coarse();
+        if is_fine {
             self.clump = None;
-            return Some(echo);
         }
-        if let Some(clump) = &mut self.clump
-            && TimingJudge::is_clump(arrival, departure)
+        is_fine
+    }
+
+    /// The reading that this echo completes where echoes are read coarsely, if it completes one.
+    fn read_coarsely(&mut self, echo: Reading) -> Option<Reading> {
+        if let (Some(clump), Some((arrived, sent))) = (&mut self.clump, self.newest)
+            && TimingJudge::is_clump(echo.point.arrived - arrived, echo.point.sent - sent)
         {
             let EchoPoint { arrived, came, .. } = clump.point;
             *clump = echo;
@@ -232,93 +237,104 @@ impl EchoTracker {
             return None;
         }
         let complete = self.clump.replace(echo)?;
-        let least = self.judge.jitter() * COARSE_JITTERS;
-        let far = self.last.is_none_or(|last| {
-            complete.point.arrived.saturating_since(last.point.arrived) >= least
-        });
+        let least = self.judge.jitter().times(COARSE_JITTERS);
+        let far = self
+            .last
+            .is_none_or(|last| complete.point.arrived.nanos_since(last.point.arrived) >= least);
         far.then_some(complete)
     }
 
     /// Ends a gap here and begins the next.
-    fn settle(&mut self, read: Reading, capacity: Option<Bandwidth>) {
-        let last = self.last.map(|last| last.point);
-        self.waiting.observe(&read.point, last.as_ref(), capacity);
-        self.last = Some(read);
-        // An echo that comes later for such a packet is out of order and belongs to no gap.
-        self.packets.forget_up_to(read.point.number);
-    }
-
-    /// The part of a packet's waiting time that is beyond doubt.
-    fn waited(&self, point: &EchoPoint, serialisation: Option<Duration>) -> Duration {
-        let doubt = if self.judge.is_coarse() {
-            self.judge.jitter()
+    #[inline]
+    fn settle(&mut self, read: Reading) {
+        let point = &read.point;
+        let serialisation = self.line.time_for(point.size);
+        let delay = point.delay_beyond(serialisation);
+        if let Some(last) = self.last {
+            let waited = self.waiting.of(delay, self.doubt());
+            self.end_gap(&last, point, waited);
+            if let Some(serialisation) = serialisation {
+                let last = last.point.arrived;
+                self.waiting
+                    .observe_distance(point.arrived, last, serialisation);
+            }
         } else {
-            Duration::ZERO
-        };
-        self.waiting.of(point, serialisation, doubt)
+            // An echo that comes later for such a packet is out of order and belongs to no gap.
+            while self.packets.take_up_to(point.number).is_some() {}
+        }
+        self.waiting.observe(point.arrived, delay);
+        self.last = Some(read);
     }
 
-    /// The gap from the last point.
+    /// The part of a waiting time that is not beyond doubt.
+    fn doubt(&self) -> Nanos {
+        match self.judge.is_coarse() {
+            true => self.judge.jitter(),
+            false => Nanos::ZERO,
+        }
+    }
+
+    /// How long the packet of a point certainly waited.
+    #[inline]
+    fn waited(&mut self, point: &EchoPoint) -> Nanos {
+        let serialisation = self.line.time_for(point.size);
+        self.waiting
+            .of(point.delay_beyond(serialisation), self.doubt())
+    }
+
+    /// Ends the gap between two points, and forgets its packets. The later point's packet `waited`.
     ///
     /// A packet between the two points may be missing because it was not acknowledged. If the
     /// queue was long, the packet was most likely dropped there and never crossed the link.
     /// Otherwise nobody can tell where it was lost, or whether it is only late, and there is no
     /// gap.
-    fn gap_to(&self, to: &Reading, capacity: Option<Bandwidth>) -> Option<EchoGap> {
-        let last = self.last?;
-        let (from, to) = (last.point, to.point);
+    #[inline]
+    fn end_gap(&mut self, last: &Reading, to: &EchoPoint, waited: Nanos) {
+        let from = last.point;
+        let waiting = self.waited(&from);
+        let long_queue = waiting.get() >= self.waiting.longest().get() / 2;
+        let mut work = QueueWork::after(&from, waiting, self.line.time_for(from.size));
         let mut bytes = Bytes::ZERO;
         let mut packets = 0u32;
-        let serialisation = capacity.map(|rate| rate.time_for(from.size));
-        let waiting = self.waited(&from, serialisation);
-        let long_queue = waiting >= self.waiting.longest() / 2;
-        let mut work = QueueWork::after(&from, waiting, capacity, serialisation);
         let mut spaced = false;
-        for packet in self.packets.up_to(to.number) {
+        let mut is_whole = true;
+        while let Some(packet) = self.packets.take_up_to(to.number) {
             if !packet.acknowledged {
-                if !long_queue {
-                    return None;
-                }
+                is_whole &= long_queue;
                 continue;
             }
-            work.arrive(packet.sent, packet.size);
+            if let Some(serialisation) = self.line.time_for(packet.size) {
+                work.arrive(packet.sent, serialisation);
+            }
             spaced = !packet.rushed;
             bytes += packet.size;
             packets += 1;
         }
-        (packets > 0).then(|| EchoGap {
+        if packets == 0 || !is_whole {
+            return;
+        }
+        let link = match self.judge.timing() {
+            EchoTiming::Clumped if self.bound => self.verdict_from_waiting(waiting, waited),
+            EchoTiming::Own | EchoTiming::Clumped => work.verdict(spaced && !last.rushed),
+            EchoTiming::Foreign => LinkState::Unknown,
+        };
+        self.gaps.push(EchoGap {
             from,
-            to,
+            to: *to,
             bytes,
             packets,
-            waited: self.waited(&to, capacity.map(|rate| rate.time_for(to.size))),
-            link: match self.judge.timing() {
-                EchoTiming::Own => work.verdict(spaced && !last.rushed),
-                EchoTiming::Clumped if self.bound => {
-                    self.verdict_from_waiting(&from, &to, capacity)
-                }
-                EchoTiming::Clumped => work.verdict(spaced && !last.rushed),
-                EchoTiming::Foreign => LinkState::Unknown,
-            },
-        })
+            waited,
+            link,
+        });
     }
 
     /// Without a capacity nobody knows how long a queue lasts. If the packets at both ends waited,
     /// those between more likely waited than not.
-    fn verdict_from_waiting(
-        &self,
-        from: &EchoPoint,
-        to: &EchoPoint,
-        capacity: Option<Bandwidth>,
-    ) -> LinkState {
-        let waited = |point: &EchoPoint| {
-            let serialisation = capacity.map(|rate| rate.time_for(point.size));
-            !self.waited(point, serialisation).is_zero()
-        };
-        if waited(from) && waited(to) {
-            LinkState::BusyQueued
-        } else {
+    fn verdict_from_waiting(&self, from: Nanos, to: Nanos) -> LinkState {
+        if from == Nanos::ZERO || to == Nanos::ZERO {
             LinkState::Unknown
+        } else {
+            LinkState::BusyQueued
         }
     }
 }

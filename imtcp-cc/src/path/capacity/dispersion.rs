@@ -12,15 +12,16 @@ mod level;
 mod looks;
 mod memory;
 mod piles;
+mod ring;
 
 use crate::path::ack::EchoGap;
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::path::line::Line;
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use jitter::EchoJitter;
 use level::{Call, Gone, Level};
 use looks::Looks;
 use memory::Memory;
 use piles::Piles;
-use std::time::Duration;
 
 /// The number of dispersions in memory. At one probe stream per RTT and a busy link this is a few
 /// RTTs. The memory must be short enough to notice a new capacity, and long enough to hold a pile
@@ -60,12 +61,12 @@ const CLOSE_PERCENT: u32 = 110;
 /// The distance of packets that a host sends one after the other, as fast as it can. They would
 /// come at the pace of any slower link, so they are evidence against a capacity that is too high,
 /// however high it is. Without them nothing could refute a capacity beyond the host's own pace.
-const BACK_TO_BACK: Duration = Duration::from_micros(50);
+const BACK_TO_BACK: Nanos = Nanos::new(50_000);
 
 /// The shortest time over which a dispersion is read; on fast links it covers several packets.
 /// Hosts resolve times to some microseconds. A host that wakes late finds several packets at once,
 /// and their distances are its own pace.
-const RESOLUTION: Duration = Duration::from_micros(50);
+const RESOLUTION: Nanos = Nanos::new(50_000);
 
 /// If hosts are late, a dispersion is read over this many standard deviations of their lateness. A
 /// longer time would make piles sharper, and rarely go without foreign packets.
@@ -83,6 +84,8 @@ pub struct DispersionCapacity {
     read_s: f64,
     looks: Looks,
     capacity: Option<Bandwidth>,
+    /// The link of that capacity.
+    line: Line,
     level: Level,
     /// How many gaps in a row were too long.
     too_long: u32,
@@ -116,8 +119,8 @@ struct Run {
     /// When the packet before the run left.
     from: Timestamp,
     bytes: Bytes,
-    sent: Duration,
-    arrived: Duration,
+    sent: Nanos,
+    arrived: Nanos,
 }
 
 /// Gaps of packets that were sent as fast as the capacity serves them, or faster, or back to back.
@@ -144,6 +147,7 @@ impl DispersionCapacity {
             read_s: 0.0,
             looks: Looks::default(),
             capacity: None,
+            line: Line::default(),
             level: Level::default(),
             too_long: 0,
             stretch: Stretch::default(),
@@ -171,6 +175,7 @@ impl DispersionCapacity {
     /// Whether the packets that came at the capacity's pace took longer than any traffic of others
     /// explains. Then it is not the capacity, and echoes came closer together than the data.
     /// `None` until there are enough such packets again.
+    #[inline]
     pub fn is_contradicted(&mut self) -> Option<bool> {
         self.capacity
             .filter(|_| self.stretch.gaps >= CHECKED_GAPS)?;
@@ -182,11 +187,12 @@ impl DispersionCapacity {
         Some(arrived_s > MOST_STRETCH * expected_s)
     }
 
+    #[inline]
     fn stretch(&mut self, packets: u32, times: &Times) {
         let Some(served) = times.served else {
             return;
         };
-        if times.is_close || times.sent <= BACK_TO_BACK * packets {
+        if times.is_close || times.sent <= BACK_TO_BACK.times(packets) {
             self.stretch.gaps += 1;
             self.stretch.expected_s += served.max(times.sent).as_secs_f64();
             self.stretch.arrived_s += times.arrival.as_secs_f64();
@@ -194,16 +200,18 @@ impl DispersionCapacity {
     }
 
     /// Takes a gap between clean echoes. Returns the capacity if it changed.
+    #[inline]
     pub fn on_gap(&mut self, gap: &EchoGap) -> Option<NewCapacity> {
         let arrival = gap.seen_gap()?;
         if self.is_too_long(gap.packets) {
             return None;
         }
-        let times = Times::of(gap, arrival, self.capacity);
+        self.line.set_capacity(self.capacity);
+        let times = Times::of(gap, arrival, self.line.time_for(gap.bytes));
         self.stretch(gap.packets, &times);
         if self.capacity.is_some() && (times.is_close || gap.link.is_busy()) {
             let ends = (gap.from.number, gap.to.number);
-            let (nanos, bytes) = (arrival.as_nanos() as f64, gap.bytes.as_f64());
+            let (nanos, bytes) = (arrival.get() as f64, gap.bytes.as_f64());
             self.jitter.on_dispersion(ends, nanos, bytes);
         }
         let dispersion = self.read(gap, &times)?;
@@ -224,11 +232,15 @@ impl DispersionCapacity {
 
     fn piles(&self) -> Piles {
         let deviation = self.jitter.deviation();
+        if deviation.is_zero() {
+            return Piles::SHARP;
+        }
         // The average follows slowly if the lateness has just changed.
         let least = (deviation * DEVIATIONS).as_secs_f64();
         Piles::new(deviation, self.read_s.max(least))
     }
 
+    #[inline]
     fn call(&mut self, dispersion: &Dispersion) -> Call {
         let Some(capacity) = self.capacity else {
             return Call::None;
@@ -287,6 +299,7 @@ impl DispersionCapacity {
         })
     }
 
+    #[inline]
     fn is_too_long(&mut self, packets: u32) -> bool {
         if packets <= MOST_PACKETS {
             self.too_long = 0;
@@ -301,6 +314,7 @@ impl DispersionCapacity {
     /// Sooner or later foreign packets come between packets that were sent further apart than the
     /// link serves them. Such packets are no evidence against a capacity that other packets have
     /// shown.
+    #[inline]
     fn read(&mut self, gap: &EchoGap, times: &Times) -> Option<Dispersion> {
         if self.capacity.is_some() && !(times.is_close && gap.link.is_busy()) {
             self.run = Run::default();
@@ -315,17 +329,17 @@ impl DispersionCapacity {
         }
         run.end = Some(gap.to.number);
         run.bytes += gap.bytes;
-        run.sent += times.sent;
-        run.arrived += times.arrival;
-        if run.arrived < RESOLUTION.max(self.jitter.deviation() * DEVIATIONS) {
+        run.sent = run.sent + times.sent;
+        run.arrived = run.arrived + times.arrival;
+        if run.arrived < RESOLUTION.max(self.jitter.shortest(DEVIATIONS)) {
             self.run = run;
             return None;
         }
         self.run = Run::default();
-        let tells = self.capacity.is_some() || run.arrived > run.sent * STRETCH;
+        let tells = self.capacity.is_some() || run.arrived > run.sent.times(STRETCH);
         self.read_s += (run.arrived.as_secs_f64() - self.read_s) * NEWEST_SHARE;
         tells.then(|| Dispersion {
-            nanos_per_byte: run.arrived.as_nanos() as f64 / run.bytes.as_f64().max(1.0),
+            nanos_per_byte: run.arrived.get() as f64 / run.bytes.as_f64().max(1.0),
             sent: run.from,
         })
     }
@@ -333,23 +347,23 @@ impl DispersionCapacity {
 
 /// What the times of a gap say.
 struct Times {
-    sent: Duration,
-    arrival: Duration,
+    sent: Nanos,
+    arrival: Nanos,
     /// How long the link needs for the bytes at the present capacity.
-    served: Option<Duration>,
+    served: Option<Nanos>,
     /// Whether the packets left about as fast as the link serves them, or faster.
     is_close: bool,
 }
 
 impl Times {
-    fn of(gap: &EchoGap, arrival: Duration, capacity: Option<Bandwidth>) -> Self {
+    fn of(gap: &EchoGap, arrival: Nanos, served: Option<Nanos>) -> Self {
         let sent = gap.sent_gap();
-        let served = capacity.map(|capacity| capacity.time_for(gap.bytes));
+        let is_close = |served: Nanos| sent.get() <= served.times(CLOSE_PERCENT).get() / 100;
         Self {
             sent,
             arrival,
             served,
-            is_close: served.is_some_and(|served| sent <= served * CLOSE_PERCENT / 100),
+            is_close: served.is_some_and(is_close),
         }
     }
 }

@@ -12,9 +12,8 @@ use dispersion::{DispersionCapacity, NewCapacity};
 pub use rce::ResidualCapacity;
 use sustained::SustainedRate;
 
-use crate::path::ack::{EchoGap, EchoPoint};
-use crate::units::{Bandwidth, Bytes, Timestamp};
-use std::time::Duration;
+use crate::path::ack::EchoGap;
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 
 /// If delivery exceeds a capacity from dispersions by more than this factor, that capacity is
 /// wrong.
@@ -75,22 +74,29 @@ impl Capacity {
         self.current.is_some() && self.bound
     }
 
-    /// Packets were delivered: `echo` is the echo of the newest of `packets` packets, which have
-    /// `bytes` on the wire.
+    /// `packets` packets with `bytes` on the wire were delivered. The newest left at `sent`, and its
+    /// acknowledgement came at `came`.
+    #[inline]
     pub fn on_delivered(
         &mut self,
-        echo: &EchoPoint,
+        (sent, came): (Timestamp, Timestamp),
         bytes: Bytes,
         packets: u32,
-        jitter: Duration,
+        jitter: Nanos,
     ) -> Option<Bandwidth> {
+        let before = self.sustained.get();
         self.sustained
-            .on_delivered(echo.sent, echo.came, bytes, packets, jitter);
-        self.update()
+            .on_delivered(sent, came, bytes, packets, jitter);
+        // Most deliveries change nothing.
+        (self.sustained.get() != before)
+            .then(|| self.update())
+            .flatten()
     }
 
     /// Takes a gap between echoes. `coarse` says whether echoes are read coarsely.
+    #[inline]
     pub fn on_gap(&mut self, gap: &EchoGap, coarse: bool) -> CapacityNews {
+        let before = (self.coarse, self.dispersion.get());
         self.coarse = coarse;
         let mut since = None;
         if coarse {
@@ -110,8 +116,10 @@ impl Capacity {
         if contradiction {
             self.contradictions = 0;
         }
+        // Most gaps change nothing.
+        let is_news = since.is_some() || before != (coarse, self.dispersion.get());
         CapacityNews {
-            changed: self.update(),
+            changed: is_news.then(|| self.update()).flatten(),
             since,
             contradiction,
         }
@@ -126,6 +134,7 @@ impl Capacity {
         new.since
     }
 
+    #[inline]
     fn trusted_dispersion(&self) -> Option<Bandwidth> {
         let found = self.dispersion.get().filter(|_| !self.coarse)?;
         let exceeded = self
@@ -136,6 +145,7 @@ impl Capacity {
         (!exceeded).then_some(found)
     }
 
+    #[inline]
     fn update(&mut self) -> Option<Bandwidth> {
         let trusted = self.trusted_dispersion();
         self.bound = trusted.is_none();
@@ -149,8 +159,9 @@ impl Capacity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path::ack::LinkState;
+    use crate::path::ack::{EchoPoint, LinkState};
     use crate::units::Timestamp;
+    use std::time::Duration;
 
     /// A full packet at 20 Mbit/s, and an acknowledgement of 150 bytes.
     const PACKET: Bytes = Bytes::new(1378);
@@ -171,7 +182,7 @@ mod tests {
             to: at(1, arrival),
             bytes: PACKET,
             packets: 1,
-            waited: Duration::ZERO,
+            waited: Nanos::ZERO,
             link: LinkState::BusyQueued,
         }
     }

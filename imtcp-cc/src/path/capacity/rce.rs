@@ -57,27 +57,27 @@ impl ResidualCapacity {
     }
 
     /// An acknowledgement of `size` bytes on the wire came at `now`. The newest of its packets
-    /// left at `newest_sent`. `timeout` is the retransmission timeout. Returns the new estimate at
-    /// the end of a slot.
+    /// left at `newest_sent`. `timeout` computes the retransmission timeout. Returns the new
+    /// estimate at the end of a slot.
+    #[inline]
     pub fn on_ack(
         &mut self,
         now: Timestamp,
         newest_sent: Timestamp,
         size: Bytes,
-        timeout: Duration,
+        timeout: impl FnOnce() -> Duration,
     ) -> Option<Bandwidth> {
         let Some(until) = self.packets_until else {
-            self.begin(now, newest_sent + timeout);
+            self.begin(now, newest_sent + timeout());
             return None;
         };
         let mut updated = None;
         if newest_sent >= until || self.gaps.len() == MOST_GAPS {
             updated = self.end();
             // The slot began with the last acknowledgement of the one before.
-            self.begin(self.last_ack, newest_sent + timeout);
+            self.begin(self.last_ack, newest_sent + timeout());
         }
-        let gap = now.saturating_since(self.last_ack).as_nanos();
-        self.gaps.push(u64::try_from(gap).unwrap_or(u64::MAX));
+        self.gaps.push(now.nanos_since(self.last_ack).get());
         self.acked += size;
         self.last_ack = self.last_ack.max(now);
         updated
@@ -144,7 +144,7 @@ mod tests {
                 let now = 1_000_000 + round * 50_000 + index * gap_us;
                 let sent = at(now - 50_000);
                 updates += u64::from(
-                    rce.on_ack(at(now), sent, Bytes::new(1250), TIMEOUT)
+                    rce.on_ack(at(now), sent, Bytes::new(1250), || TIMEOUT)
                         .is_some(),
                 );
             }
@@ -188,7 +188,7 @@ mod tests {
     fn times_that_stand_still_and_huge_sizes_are_no_trouble() {
         let mut rce = ResidualCapacity::default();
         for _ in 0..5000 {
-            let _ = rce.on_ack(at(7), at(7), Bytes::new(u64::MAX), TIMEOUT);
+            let _ = rce.on_ack(at(7), at(7), Bytes::new(u64::MAX), || TIMEOUT);
         }
         assert_eq!(rce.get(), None);
     }

@@ -6,15 +6,14 @@
 //! itself has pushed the others aside.
 
 use crate::path::sliding_max::SlidingMax;
-use crate::units::{Bandwidth, Bytes, Timestamp};
-use std::time::Duration;
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 
 /// The length of a run in jitters of the echoes. A jitter then changes a run by a sixteenth. It is
 /// counted as part of the time, so that it never makes the rate too high.
 const JITTERS: u32 = 16;
 
 /// The shortest run.
-const SHORTEST_RUN: Duration = Duration::from_millis(20);
+const SHORTEST_RUN: Nanos = Nanos::new(20_000_000);
 
 /// The fewest packets of a run.
 const FEWEST_PACKETS: u32 = 32;
@@ -39,13 +38,14 @@ pub struct SustainedRate {
 impl SustainedRate {
     /// `packets` packets with `bytes` on the wire were acknowledged at `arrived`. The newest of
     /// them had left at `sent`.
+    #[inline]
     pub fn on_delivered(
         &mut self,
         sent: Timestamp,
         arrived: Timestamp,
         bytes: Bytes,
         packets: u32,
-        jitter: Duration,
+        jitter: Nanos,
     ) {
         self.greatest.advance(arrived);
         let here = Start { sent, arrived };
@@ -61,14 +61,14 @@ impl SustainedRate {
         // A way back that was blocked brings many acknowledgements at once. They still cannot show
         // more than was sent, in the time in which it was sent (as in BBR's delivery rate).
         let run = arrived
-            .saturating_since(start.arrived)
-            .max(sent.saturating_since(start.sent));
-        if run < SHORTEST_RUN.max(jitter * JITTERS) {
+            .nanos_since(start.arrived)
+            .max(sent.nanos_since(start.sent));
+        if run < SHORTEST_RUN.max(jitter.times(JITTERS)) {
             return;
         }
         // If acknowledgements were held up just before a run began, that run reads too much, and
         // the next run does not. So a rate counts as sustained only if two runs have it.
-        let rate = Bandwidth::from_bytes_over(self.bytes, run + jitter);
+        let rate = Bandwidth::from_bytes_over(self.bytes, (run + jitter).into());
         let last = std::mem::replace(&mut self.last, rate);
         if let Some(rate) = rate.zip(last).map(|(rate, last)| rate.min(last)) {
             self.greatest.observe(arrived, rate);
@@ -87,6 +87,7 @@ impl SustainedRate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn at(us: u64) -> Timestamp {
         Timestamp::from_origin(Duration::from_micros(us))
@@ -96,7 +97,7 @@ mod tests {
     fn clumps_do_not_raise_the_rate() {
         // 1250 bytes a millisecond, 10 Mbit/s, echoed four at a time.
         let mut sustained = SustainedRate::default();
-        let jitter = Duration::from_millis(4);
+        let jitter = Nanos::new(4_000_000);
         for i in 0..1000u64 {
             let echoed = i.div_ceil(4) * 4000;
             sustained.on_delivered(at(i * 1000), at(echoed), Bytes::new(1250), 1, jitter);
@@ -116,7 +117,7 @@ mod tests {
                 at(echoed * 1000),
                 Bytes::new(1250),
                 1,
-                Duration::ZERO,
+                Nanos::ZERO,
             );
         }
         let rate = sustained.get().unwrap().as_bps_f64() / 1e6;
@@ -132,7 +133,7 @@ mod tests {
             let (sent, arrived) = (at(i * 1000), at(echoed * 1000));
             for _ in 0..4 {
                 let bytes = Bytes::new(1250);
-                sustained.on_delivered(sent, arrived, bytes, 1, Duration::ZERO);
+                sustained.on_delivered(sent, arrived, bytes, 1, Nanos::ZERO);
             }
         }
         let rate = sustained.get().unwrap().as_bps_f64() / 1e6;
@@ -146,7 +147,7 @@ mod tests {
         for gap in [100, 1000] {
             for _ in 0..12_000_000 / gap {
                 now += gap;
-                sustained.on_delivered(at(now), at(now), Bytes::new(1250), 1, Duration::ZERO);
+                sustained.on_delivered(at(now), at(now), Bytes::new(1250), 1, Nanos::ZERO);
             }
         }
         let rate = sustained.get().unwrap().as_bps_f64() / 1e6;

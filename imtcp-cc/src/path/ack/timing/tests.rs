@@ -28,7 +28,7 @@ fn a_link_with_a_queue_keeps_the_data_s_own_time() {
         (220 + 190 * i64::from(i.is_multiple_of(3)), 300, 1)
     });
     assert!(!judge.is_coarse());
-    assert_eq!(judge.jitter(), Duration::from_micros(110));
+    assert_eq!(judge.jitter(), Duration::from_micros(110).into());
 }
 
 #[test]
@@ -37,10 +37,10 @@ fn bursts_that_a_queue_spreads_are_no_jitter() {
     for i in 0..10 * BLOCK {
         // Ten packets leave together every 1.2 ms, and come as the link serves them.
         let departure = if i.is_multiple_of(10) { 1200 } else { 0 };
-        let served = Some(Duration::from_micros(110));
+        let served = Some(Nanos::new(110_000));
         judge.on_echo(Timestamp::ZERO, us(115), us(departure), 1, served);
     }
-    assert_eq!(judge.jitter(), Duration::from_micros(5));
+    assert_eq!(judge.jitter(), Duration::from_micros(5).into());
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn aggregates_are_noticed_and_forgotten() {
     assert!(!judge.is_coarse(), "one block is no rule");
     feed(&mut judge, BLOCK, aggregate);
     assert_eq!(judge.timing(), EchoTiming::Clumped);
-    assert_eq!(judge.jitter(), Duration::from_micros(3600));
+    assert_eq!(judge.jitter(), Duration::from_micros(3600).into());
     feed(&mut judge, 100 * BLOCK, |_| (400, 400, 1));
     assert!(judge.is_coarse(), "no time has passed");
     judge.coarse_until = Timestamp::ZERO;
@@ -106,7 +106,7 @@ fn a_receiver_with_a_fixed_count_has_no_beat() {
 #[test]
 fn a_contradiction_lasts() {
     let mut judge = TimingJudge::default();
-    judge.distrust(Timestamp::ZERO, Duration::ZERO);
+    judge.distrust(Timestamp::ZERO, Nanos::ZERO);
     assert!(judge.is_coarse());
     feed(&mut judge, 20 * BLOCK, |_| (400, 400, 1));
     assert!(judge.is_coarse());
@@ -118,11 +118,11 @@ fn echoes_that_could_not_be_read_for_a_moment_are_read_when_they_can() {
     let late = |i: usize| (if i.is_multiple_of(4) { 2000 } else { 10 }, 6, 1);
     let mut judge = TimingJudge::default();
     feed(&mut judge, 2 * BLOCK, late);
-    judge.distrust(Timestamp::ZERO, Duration::from_micros(100));
-    judge.reconsider(Duration::from_micros(100));
+    judge.distrust(Timestamp::ZERO, Duration::from_micros(100).into());
+    judge.reconsider(Duration::from_micros(100).into());
     feed(&mut judge, 2 * BLOCK, late);
     assert_eq!(judge.timing(), EchoTiming::Foreign);
-    judge.reconsider(Duration::from_millis(4));
+    judge.reconsider(Duration::from_millis(4).into());
     feed(&mut judge, 2 * BLOCK, late);
     assert_eq!(judge.timing(), EchoTiming::Clumped);
 }
@@ -134,7 +134,7 @@ fn a_host_that_wakes_late_is_read_coarsely_and_a_way_back_that_holds_echoes_up_i
     for (readable_ms, timing) in [(5, EchoTiming::Clumped), (0, EchoTiming::Foreign)] {
         let mut judge = TimingJudge::default();
         feed(&mut judge, 2 * BLOCK, late);
-        judge.distrust(Timestamp::ZERO, Duration::from_millis(readable_ms));
+        judge.distrust(Timestamp::ZERO, Duration::from_millis(readable_ms).into());
         assert_eq!(judge.timing(), timing, "readable: {readable_ms} ms");
     }
 }

@@ -7,7 +7,8 @@
 //! below the time that the link needs for a packet.
 
 use super::looks::Looks;
-use std::collections::VecDeque;
+use super::ring::Ring;
+use crate::units::Nanos;
 use std::time::Duration;
 
 /// The number of dispersions from which the middle is taken.
@@ -30,8 +31,8 @@ type Pair = (f64, f64);
 #[derive(Debug)]
 pub(super) struct EchoJitter {
     /// The latest dispersions, in nanoseconds per byte.
-    dispersions: VecDeque<f64>,
-    pairs: VecDeque<Pair>,
+    dispersions: Ring<f64, DISPERSIONS>,
+    pairs: Ring<Pair, PRODUCTS>,
     scratch: Vec<f64>,
     looks: Looks,
     middle: Option<f64>,
@@ -43,8 +44,8 @@ pub(super) struct EchoJitter {
 impl EchoJitter {
     pub(super) fn new() -> Self {
         Self {
-            dispersions: VecDeque::with_capacity(DISPERSIONS),
-            pairs: VecDeque::with_capacity(PRODUCTS),
+            dispersions: Ring::new(),
+            pairs: Ring::new(),
             scratch: Vec::with_capacity(DISPERSIONS),
             looks: Looks::default(),
             middle: None,
@@ -68,13 +69,16 @@ impl EchoJitter {
         self.deviation
     }
 
+    /// So many times the deviation.
+    pub(super) fn shortest(&self, deviations: u32) -> Nanos {
+        Nanos::from(self.deviation).times(deviations)
+    }
+
     /// A busy link dispersed the packets after `from`, up to `to`, with `bytes` on the wire.
+    #[inline]
     pub(super) fn on_dispersion(&mut self, (from, to): (u64, u64), nanos: f64, bytes: f64) {
         let dispersion = nanos / bytes.max(1.0);
-        if self.dispersions.len() == DISPERSIONS {
-            self.dispersions.pop_front();
-        }
-        self.dispersions.push_back(dispersion);
+        self.dispersions.push(dispersion);
         let last = self.last.replace((to, dispersion));
         if let (Some((end, before)), Some(middle)) = (last, self.middle)
             && end == from
@@ -82,11 +86,8 @@ impl EchoJitter {
                 .iter()
                 .all(|it| (it - middle).abs() <= NEAR * middle)
         {
-            if self.pairs.len() == PRODUCTS {
-                self.pairs.pop_front();
-            }
             let pair = ((before - middle) * bytes, (dispersion - middle) * bytes);
-            self.pairs.push_back(pair);
+            self.pairs.push(pair);
         }
         if self.looks.on_dispersion() {
             self.look();
@@ -95,9 +96,11 @@ impl EchoJitter {
 
     fn look(&mut self) {
         self.scratch.clear();
-        self.scratch.extend(&self.dispersions);
+        self.scratch.extend(self.dispersions.iter());
         let half = self.scratch.len() / 2;
-        let (_, middle, _) = self.scratch.select_nth_unstable_by(half, f64::total_cmp);
+        let (_, middle, _) = self
+            .scratch
+            .select_nth_unstable_by_key(half, |it| it.to_bits());
         self.middle = Some(*middle);
         let found = covariance(&self.pairs)
             .filter(|found| found.value < -SIGNIFICANT * found.error)
@@ -116,7 +119,7 @@ struct Covariance {
     error: f64,
 }
 
-fn covariance(pairs: &VecDeque<Pair>) -> Option<Covariance> {
+fn covariance(pairs: &Ring<Pair, PRODUCTS>) -> Option<Covariance> {
     if pairs.len() < FEWEST {
         return None;
     }

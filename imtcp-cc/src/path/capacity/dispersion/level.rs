@@ -86,6 +86,7 @@ pub(super) struct Level {
 impl Level {
     /// A dispersion is `ratio` times that of the capacity. Its packets left at `sent`. Dispersions
     /// of one pile differ by a factor of `width` at most.
+    #[inline]
     pub(super) fn on_dispersion(&mut self, ratio: f64, sent: Timestamp, width: f64) -> Call {
         if ratio > width.max(LONGER) {
             if self.longer == 0 {

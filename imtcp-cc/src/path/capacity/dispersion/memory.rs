@@ -73,7 +73,7 @@ impl Memory {
         self.all.drain(..self.all.len().saturating_sub(count));
         self.sorted.clear();
         self.sorted.extend(&self.all);
-        self.sorted.sort_unstable_by(f64::total_cmp);
+        self.sorted.sort_unstable_by_key(|it| it.to_bits());
         self.fresh = 0;
     }
 

@@ -43,6 +43,13 @@ pub(super) struct Piles {
 }
 
 impl Piles {
+    /// Those of hosts that are never late.
+    pub(super) const SHARP: Self = Self {
+        width: PILE_WIDTH,
+        reach: SHADOW_WIDTH,
+        ratio: SHADOW_RATIO,
+    };
+
     /// Echoes are late with a standard deviation of `jitter`. Dispersions are read over `read_s`
     /// seconds.
     pub(super) fn new(jitter: Duration, read_s: f64) -> Self {
@@ -52,11 +59,7 @@ impl Piles {
             0.0
         };
         if 1.0 + spread <= PILE_WIDTH {
-            Self {
-                width: PILE_WIDTH,
-                reach: SHADOW_WIDTH,
-                ratio: SHADOW_RATIO,
-            }
+            Self::SHARP
         } else {
             Self {
                 width: 1.0 + spread,
@@ -110,7 +113,10 @@ impl Piles {
             }
             // Only a pile that is larger than the best one so far is of interest.
             let (most, known) = (least * self.width, start + best.len());
-            let rest = sorted.get(known..).unwrap_or_default().iter();
+            if known >= sorted.len() {
+                break;
+            }
+            let rest = sorted[known..].iter();
             let more = rest.take_while(|other| **other <= most).count();
             if more > 0 {
                 best = start..known + more;

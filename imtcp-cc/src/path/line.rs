@@ -1,0 +1,38 @@
+//! How long the tight link takes for a packet.
+
+use crate::units::{Bandwidth, Bytes, Nanos};
+
+/// A link of some capacity. It remembers the packet that it was last asked about, because packets
+/// that follow each other are nearly always of one size.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Line {
+    capacity: Option<Bandwidth>,
+    /// The size of a packet, and its time at that capacity.
+    size: Bytes,
+    time: Option<Nanos>,
+}
+
+impl Line {
+    /// The capacity is this from now on, if it is known.
+    pub(super) fn set_capacity(&mut self, capacity: Option<Bandwidth>) {
+        if self.capacity != capacity {
+            self.capacity = capacity;
+            self.time = self.time_for_any(self.size);
+        }
+    }
+
+    /// The time that the link needs for a packet of this size; `None` while its capacity is not
+    /// known.
+    pub(super) fn time_for(&mut self, size: Bytes) -> Option<Nanos> {
+        if self.size != size {
+            self.size = size;
+            self.time = self.time_for_any(size);
+        }
+        self.time
+    }
+
+    /// The same for what is not likely to be asked about again.
+    pub(super) fn time_for_any(&self, size: Bytes) -> Option<Nanos> {
+        self.capacity.map(|capacity| capacity.nanos_for(size))
+    }
+}
