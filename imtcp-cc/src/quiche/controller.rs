@@ -1,6 +1,6 @@
 //! quiche's controller trait over [`ImTcp`].
 
-use super::convert::{Origin, ack_request, path_info, peer_acks, round_trip, send_request};
+use super::convert::{Origin, ack_info, ack_request, path_info, peer_acks, send_request};
 use super::gaps::{GapObserver, Gaps};
 use super::memory::Memory;
 use super::peer::host;
@@ -15,7 +15,7 @@ use crate::promise::{Bounds, Promise};
 #[cfg(feature = "qlog")]
 use crate::qlog::Parameters;
 use crate::saved::SavedPath;
-use crate::transport::{AckInfo, Acked, AckedPacket, LossInfo, Release, SentPacket};
+use crate::transport::{Acked, AckedPacket, LossInfo, Release, SentPacket};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use quiche::cc::{
     AckReceived, CongestionController, PacketSent, PacketSpace, PacketsLost, PathContext,
@@ -264,22 +264,18 @@ impl CongestionController for Controller {
             return;
         }
         let now = self.origin.timestamp(ack.now);
-        let info = AckInfo {
-            largest: ack.largest_acked,
-            ack_delay: ack.ack_delay,
-            rtt: round_trip(&ack.rtt),
-            bytes_in_flight: Bytes::from_usize(ack.bytes_in_flight),
-        };
-        let (origin, mut received) = (self.origin, ack.receive_times);
-        let counted = ack.acked.iter().filter(|packet| packet.size > 0);
+        let mut received = ack.receive_times;
         self.acked.clear();
-        self.acked
-            .extend(counted.map(|packet| origin.acked(packet, &mut received)));
+        for packet in ack.acked {
+            if packet.size > 0 {
+                self.acked.push(self.origin.acked(packet, &mut received));
+            }
+        }
         #[cfg(feature = "qlog")]
-        self.record_acked(now, info);
+        self.record_acked(now, || ack_info(ack));
         self.core.on_ack(&Acked {
             now,
-            info,
+            info: ack_info(ack),
             packets: &self.acked,
         });
         let marks = ack.ecn_ce.unwrap_or(self.congestion_marks);

@@ -1,7 +1,7 @@
 //! Converts quiche's types to those of the core and back, instants and timestamps among them.
 
 use crate::path::{PathInfo, Role};
-use crate::transport::{AckRequest, AckedPacket, PeerAcks, RoundTrip, SendRequest};
+use crate::transport::{AckInfo, AckRequest, AckedPacket, PeerAcks, RoundTrip, SendRequest};
 use crate::units::{Bytes, Timestamp};
 use quiche::cc::{PathIdentity, ReceiveTime};
 use std::time::{Duration, Instant};
@@ -62,6 +62,15 @@ pub fn round_trip(rtt: &quiche::cc::Rtt) -> RoundTrip {
         min: rtt.min,
         smoothed: rtt.smoothed,
         variation: rtt.variation,
+    }
+}
+
+pub(super) fn ack_info(ack: &quiche::cc::AckReceived<'_>) -> AckInfo {
+    AckInfo {
+        largest: ack.largest_acked,
+        ack_delay: ack.ack_delay,
+        rtt: round_trip(&ack.rtt),
+        bytes_in_flight: Bytes::from_usize(ack.bytes_in_flight),
     }
 }
 

@@ -130,10 +130,10 @@ impl Controller {
     }
 
     /// The packets of an acknowledgement are about to be told to the core.
-    pub(super) fn record_acked(&mut self, now: Timestamp, info: AckInfo) {
+    pub(super) fn record_acked(&mut self, now: Timestamp, info: impl FnOnce() -> AckInfo) {
         let packets = std::mem::take(&mut self.acked);
         self.record(now, || Input::Acked {
-            info,
+            info: info(),
             packets: packets.clone(),
         });
         self.acked = packets;
