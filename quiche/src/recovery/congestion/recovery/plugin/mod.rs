@@ -138,6 +138,9 @@ impl PluginRecovery {
 
     /// Tells the controller what the last run of loss detection found in `epoch`.
     fn report_losses(&mut self, epoch: Epoch, now: Instant) {
+        if self.inner.epochs[epoch].observed.is_empty() {
+            return;
+        }
         let persistent_congestion =
             !self.inner.epochs[epoch].observed.lost().is_empty() && self.is_persistent(epoch);
         let observed = &mut self.inner.epochs[epoch].observed;
@@ -215,6 +218,10 @@ impl PluginRecovery {
 
 /// Keeps the times of the packets in `acked`; both are by ascending packet number.
 fn retain_acked(times: &mut Vec<ReceiveTime>, acked: &[AckedPacket]) {
+    // Few peers tell times.
+    if times.is_empty() {
+        return;
+    }
     let mut acked = acked.iter().map(|packet| packet.packet_number).peekable();
     times.retain(|time| {
         while acked

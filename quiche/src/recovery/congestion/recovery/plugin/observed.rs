@@ -35,6 +35,10 @@ impl Observed {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.lost.is_empty() && self.spurious.is_empty()
+    }
+
     pub(super) fn lost(&self) -> &[LostPacket] {
         &self.lost
     }
