@@ -194,13 +194,13 @@ impl Reports {
         smoothed_rtt: Duration,
         bytes_in_flight: Bytes,
     ) -> bool {
-        let distance = if bytes_in_flight.is_zero() {
-            LAST_REPORT
+        let passed = |distance: Nanos| self.last_report.is_none_or(|last| now >= last + distance);
+        let is_due = if bytes_in_flight.is_zero() {
+            passed(LAST_REPORT)
         } else {
-            Nanos::new(Nanos::from(smoothed_rtt).get() / 2).clamp(FASTEST_REPORT, SLOWEST_REPORT)
+            let half = || Nanos::new(Nanos::from(smoothed_rtt).get() / 2);
+            passed(FASTEST_REPORT) && passed(half().min(SLOWEST_REPORT))
         };
-        let last = self.last_report;
-        let is_due = last.is_none_or(|last| now >= last + distance);
         if is_due {
             self.last_report = Some(now);
         }

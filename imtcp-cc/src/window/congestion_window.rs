@@ -1,9 +1,7 @@
 //! The congestion window of one path: its law, its use, and the record of its losses.
 
 use super::start::CROWDED_DIVISOR;
-use super::{
-    AckedBytes, Flight, LossRecord, MeasuredStart, Resume, Step, WindowLaw, WindowUsage, law,
-};
+use super::{AckedBytes, Flight, Law, LossRecord, MeasuredStart, Resume, Step, WindowUsage};
 use crate::control::{
     Enough, Phase, Proportion, StartPace, Steering, Window, WindowOrder, WindowView,
 };
@@ -13,7 +11,7 @@ use crate::units::{Bytes, Timestamp};
 
 #[derive(Debug)]
 pub(crate) struct CongestionWindow {
-    law: Box<dyn WindowLaw>,
+    law: Law,
     usage: WindowUsage,
     losses: LossRecord,
     start: MeasuredStart,
@@ -33,7 +31,7 @@ pub(crate) struct CongestionWindow {
 impl CongestionWindow {
     pub(crate) fn new(kind: Window, initial_window_packets: u32, max_datagram: Bytes) -> Self {
         Self {
-            law: law(kind, initial_window_packets, max_datagram),
+            law: Law::new(kind, initial_window_packets, max_datagram),
             usage: WindowUsage::default(),
             losses: LossRecord::default(),
             start: MeasuredStart::new(),
@@ -52,7 +50,7 @@ impl CongestionWindow {
     }
 
     pub(crate) fn size(&self) -> Bytes {
-        self.bounded(self.law.window())
+        self.bounded(self.law.base().window)
     }
 
     /// What the mode allows of a window.
@@ -62,11 +60,11 @@ impl CongestionWindow {
     }
 
     pub(crate) fn slow_start_threshold(&self) -> Option<Bytes> {
-        self.law.slow_start_threshold()
+        self.law.base().threshold
     }
 
     pub(crate) fn phase(&self) -> Phase {
-        self.law.phase()
+        self.law.base().phase()
     }
 
     #[inline]
@@ -96,7 +94,7 @@ impl CongestionWindow {
     /// The size of the path's full datagrams changed, in bytes of UDP payload.
     pub(crate) fn on_max_datagram(&mut self, max_datagram: Bytes) {
         self.max_datagram = max_datagram;
-        self.law.on_max_datagram_size(max_datagram);
+        self.law.any().on_max_datagram_size(max_datagram);
     }
 
     pub(crate) fn on_sent(&mut self, packet: &SentPacket) {
@@ -111,7 +109,7 @@ impl CongestionWindow {
 
     /// Whether the window is in its first slow start, and has not filled the path yet.
     pub(crate) fn is_growing(&self) -> bool {
-        self.start.is_searching() && self.law.phase() == Phase::SlowStart
+        self.start.is_searching() && self.law.base().phase() == Phase::SlowStart
     }
 
     /// Moves the window after an acknowledgement. `enough` bounds slow start. True if the
@@ -125,7 +123,7 @@ impl CongestionWindow {
     ) -> bool {
         match steering.order {
             WindowOrder::Free => self.law.set_slope(None),
-            WindowOrder::LeaveSlowStart => self.law.leave_slow_start(),
+            WindowOrder::LeaveSlowStart => self.law.any().leave_slow_start(),
             WindowOrder::Along(slope) => self.law.set_slope(Some(slope)),
         }
         self.proportion = steering.proportion;
@@ -156,9 +154,9 @@ impl CongestionWindow {
             if self.is_starting() {
                 self.bound_start(&mut acked, info, enough, is_steered);
             }
-            let was_recovering = self.law.phase() == Phase::Recovery;
+            let was_recovering = self.law.base().phase() == Phase::Recovery;
             self.law.on_ack(&acked);
-            if was_recovering && self.law.phase() != Phase::Recovery {
+            if was_recovering && self.law.base().phase() != Phase::Recovery {
                 self.judge();
             }
         }
@@ -180,25 +178,25 @@ impl CongestionWindow {
             least_rtt: info.rtt.min,
             enough,
         };
-        if self.resume.on_ack(acked, &flight, self.law.as_mut()) {
+        if self.resume.on_ack(acked, &flight, self.law.any()) {
             acked.size = Bytes::ZERO;
             return;
         }
         let is_left = self.start.has_left() && !is_steered;
-        if self.law.phase() != Phase::SlowStart && !is_left {
+        if self.law.base().phase() != Phase::SlowStart && !is_left {
             self.start.give_up();
         }
-        match self.start.on_ack(acked, self.law.window(), enough) {
+        match self.start.on_ack(acked, self.law.base().window, enough) {
             Step::Grow => {}
             Step::Slow => acked.size = Bytes::new(acked.size.get() / CROWDED_DIVISOR),
             // The law sees the acknowledgement, and nothing to grow by.
             Step::Hold => acked.size = Bytes::ZERO,
             Step::Leave => {
                 // Slow start would have doubled the window once more.
-                let limit = self.law.window().times(2);
-                self.law.leave_towards(acked.now, limit);
+                let limit = self.law.base().window.times(2);
+                self.law.any().leave_towards(acked.now, limit);
             }
-            Step::Resume => self.law.resume_slow_start(),
+            Step::Resume => self.law.any().resume_slow_start(),
         }
     }
 
@@ -212,7 +210,7 @@ impl CongestionWindow {
     pub(crate) fn on_loss(&mut self, now: Timestamp, info: &LossInfo) -> bool {
         let is_reduced = self.react(now, info.newest_sent);
         if info.persistent_congestion {
-            self.law.on_persistent_congestion();
+            self.law.any().on_persistent_congestion();
             self.losses.on_proof();
         }
         is_reduced
@@ -229,29 +227,29 @@ impl CongestionWindow {
     /// A packet that had been declared lost was acknowledged after all.
     pub(crate) fn on_spurious_loss(&mut self, number: u64) {
         if self.losses.on_spurious(number) {
-            self.law.on_spurious_congestion();
+            self.law.any().on_spurious_congestion();
         }
     }
 
     /// Recovery is over, so all losses of the event are known.
     fn judge(&mut self) {
         if self.is_pardonable && self.losses.is_lone() {
-            self.law.on_spurious_congestion();
+            self.law.any().on_spurious_congestion();
         }
     }
 
     fn react(&mut self, now: Timestamp, newest_sent: Timestamp) -> bool {
-        let (before, phase) = (self.law.window(), self.law.phase());
+        let (before, phase) = (self.law.base().window, self.law.base().phase());
         let has_begun = self
             .law
+            .any()
             .on_congestion(now, newest_sent, self.proportion.as_ref());
         self.losses.on_reaction(has_begun);
         if has_begun {
             self.is_pardonable = phase != Phase::SlowStart && self.proportion.is_none();
             self.start.give_up();
-            self.resume
-                .on_reduction(now, newest_sent, self.law.as_mut());
+            self.resume.on_reduction(now, newest_sent, self.law.any());
         }
-        self.law.window() < before
+        self.law.base().window < before
     }
 }

@@ -274,14 +274,6 @@ impl EchoTracker {
         }
     }
 
-    /// How long the packet of a point certainly waited.
-    #[inline]
-    fn waited(&mut self, point: &EchoPoint) -> Nanos {
-        let serialisation = self.line.time_for(point.size);
-        self.waiting
-            .of(point.delay_beyond(serialisation), self.doubt())
-    }
-
     /// Ends the gap between two points, and forgets its packets. The later point's packet `waited`.
     ///
     /// A packet between the two points may be missing because it was not acknowledged. If the
@@ -291,9 +283,11 @@ impl EchoTracker {
     #[inline]
     fn end_gap(&mut self, last: &Reading, to: &EchoPoint, waited: Nanos) {
         let from = last.point;
-        let waiting = self.waited(&from);
+        let serialisation = self.line.time_for(from.size);
+        let delay = from.delay_beyond(serialisation);
+        let waiting = self.waiting.of(delay, self.doubt());
         let long_queue = waiting.get() >= self.waiting.longest().get() / 2;
-        let mut work = QueueWork::after(&from, waiting, self.line.time_for(from.size));
+        let mut work = QueueWork::after(&from, waiting, serialisation);
         let mut bytes = Bytes::ZERO;
         let mut packets = 0u32;
         let mut spaced = false;

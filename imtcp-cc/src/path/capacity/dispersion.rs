@@ -232,12 +232,12 @@ impl DispersionCapacity {
 
     fn piles(&self) -> Piles {
         let deviation = self.jitter.deviation();
-        if deviation.is_zero() {
+        if deviation == Nanos::ZERO {
             return Piles::SHARP;
         }
         // The average follows slowly if the lateness has just changed.
-        let least = (deviation * DEVIATIONS).as_secs_f64();
-        Piles::new(deviation, self.read_s.max(least))
+        let least = deviation.times(DEVIATIONS).as_secs_f64();
+        Piles::new(deviation.into(), self.read_s.max(least))
     }
 
     #[inline]
@@ -331,7 +331,7 @@ impl DispersionCapacity {
         run.bytes += gap.bytes;
         run.sent = run.sent + times.sent;
         run.arrived = run.arrived + times.arrival;
-        if run.arrived < RESOLUTION.max(self.jitter.shortest(DEVIATIONS)) {
+        if run.arrived < RESOLUTION.max(self.jitter.deviation().times(DEVIATIONS)) {
             self.run = run;
             return None;
         }

@@ -38,7 +38,7 @@ pub(super) struct EchoJitter {
     middle: Option<f64>,
     /// The packet that ended the last dispersion, and that dispersion.
     last: Option<(u64, f64)>,
-    deviation: Duration,
+    deviation: Nanos,
 }
 
 impl EchoJitter {
@@ -50,7 +50,7 @@ impl EchoJitter {
             looks: Looks::default(),
             middle: None,
             last: None,
-            deviation: Duration::ZERO,
+            deviation: Nanos::ZERO,
         }
     }
 
@@ -60,18 +60,13 @@ impl EchoJitter {
         self.looks = Looks::default();
         self.middle = None;
         self.last = None;
-        self.deviation = Duration::ZERO;
+        self.deviation = Nanos::ZERO;
     }
 
     /// The standard deviation of the time by which a single echo is late. Zero if it does not
     /// show.
-    pub(super) fn deviation(&self) -> Duration {
+    pub(super) fn deviation(&self) -> Nanos {
         self.deviation
-    }
-
-    /// So many times the deviation.
-    pub(super) fn shortest(&self, deviations: u32) -> Nanos {
-        Nanos::from(self.deviation).times(deviations)
     }
 
     /// A busy link dispersed the packets after `from`, up to `to`, with `bytes` on the wire.
@@ -109,7 +104,7 @@ impl EchoJitter {
             });
         // Hosts that are late are so by changing times.
         self.looks.on_look(found.is_zero());
-        self.deviation = found;
+        self.deviation = found.into();
     }
 }
 
@@ -154,7 +149,7 @@ mod tests {
             let nanos = 1e6 + late(number + 1) - late(number) + others(number);
             jitter.on_dispersion((number, number + 1), nanos, 1500.0);
         }
-        jitter.deviation()
+        jitter.deviation().into()
     }
 
     /// Evenly spread over 0 to 1, without order.
