@@ -5,7 +5,7 @@
 //! rate stays the same. The burst makes up for at most the lateness that timers of this host have
 //! shown.
 
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::time::Duration;
 
 /// The lateness that packets may catch up on any host: the tick of tokio's timer.
@@ -18,7 +18,7 @@ const MOST_CREDIT: Duration = Duration::from_millis(10);
 const REMEMBERED: usize = 16;
 
 /// The longest time that the mean rate asks for after a packet.
-const MAX_PAUSE: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Nanos = Nanos::from_millis(1000);
 
 /// Measures how late the timers of this host are.
 #[derive(Debug, Default)]
@@ -88,7 +88,7 @@ impl Budget {
     #[inline]
     pub fn on_sent(&mut self, since: Timestamp, credit: Duration, size: Bytes, rate: Bandwidth) {
         let from = self.due.max(since - credit);
-        self.due = from + rate.time_for(size).min(MAX_PAUSE);
+        self.due = from + rate.nanos_for(size).min(MAX_PAUSE);
     }
 }
 

@@ -14,7 +14,7 @@
 
 use super::{Budget, Lateness};
 use crate::transport::Release;
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::time::Duration;
 
 /// While the window limits the transfer, the data held back is on average at most the window
@@ -221,9 +221,9 @@ impl Account {
             self.balance -= i128::from(self.held.get()) * nanos;
         }
         let income = i128::from(held.window.get() / HELD_DIVISOR);
-        let allowance = i128::try_from(held.allowance.as_nanos()).unwrap_or(i128::MAX);
-        let measurements = held.measurement.times(MOST_MEASUREMENTS);
-        self.most = i128::from(measurements.get()).saturating_mul(allowance);
+        let allowance = u128::from(Nanos::from(held.allowance).get());
+        let measurements = u128::from(held.measurement.times(MOST_MEASUREMENTS).get());
+        self.most = i128::try_from(measurements * allowance).unwrap_or(i128::MAX);
         self.balance = self
             .balance
             .saturating_add(income * nanos.max(0))

@@ -5,7 +5,7 @@ use super::{Held, Known, PacingPlan, Ready, Scheduler};
 use crate::path::PathView;
 use crate::path::ack::EchoTiming;
 use crate::transport::{RoundTrip, SendRequest};
-use crate::units::Bandwidth;
+use crate::units::{Bandwidth, Nanos};
 use std::time::Duration;
 
 /// The number of packets of the shortest train that has a gap.
@@ -90,12 +90,13 @@ impl Scheduler {
     /// place.
     #[inline]
     pub(super) fn longest_hold(&self, rtt: &RoundTrip, path: &PathView) -> Duration {
-        let packet = path.packet();
+        let half = |span: Nanos| Nanos::new(span.get() / 2);
+        let (packet, least) = (path.packet(), Nanos::from(rtt.min));
         let sending = path
             .capacity
-            .map_or(rtt.min / 2, |rate| rate.time_for(packet));
-        let round_trip = rtt.min.saturating_sub(sending);
-        (round_trip / 2).min(self.settings.longest_hold)
+            .map_or(half(least), |rate| rate.nanos_for(packet));
+        let longest = Nanos::from(self.settings.longest_hold);
+        half(least.saturating_sub(sending)).min(longest).into()
     }
 }
 

@@ -43,12 +43,8 @@ impl Bandwidth {
 
     /// The rate at which `bytes` pass in `span`; `None` when the span is empty.
     pub fn from_bytes_over(bytes: Bytes, span: Duration) -> Option<Self> {
-        let nanos = span.as_nanos();
-        if nanos == 0 {
-            return None;
-        }
-        let span = u64::try_from(nanos).unwrap_or(u64::MAX);
-        Some(Self(bit_nanos_over(bytes, span)))
+        let nanos = Nanos::from(span).get();
+        (nanos > 0).then(|| Self(bit_nanos_over(bytes, nanos)))
     }
 
     /// The rate in bits per second.
