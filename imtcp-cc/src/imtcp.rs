@@ -5,6 +5,10 @@
 //!                     echoes   estimates    steering   bytes
 //!                     gaps     next range
 //! ```
+//!
+//! What every acknowledgement and every packet pass, and what has one caller, is marked `#[inline]`
+//! in all rooms: the compiler divides the crate into units, and keeps functions of different units
+//! apart. Without the marks an acknowledgement costs 500 instructions more.
 
 use crate::config::Config;
 use crate::control::{Phase, Steering};

@@ -295,6 +295,7 @@ impl Keeper {
         let full = self.goodput_of_datagram(path.max_datagram);
         let packets = goodput.as_f64() / full.as_f64();
         if self.requirement.is_none() && now < self.next_look {
+            // Nearly always: nobody reads the state of the path.
             self.credit(now, goodput, packets);
             self.weight.on_packets(packets);
             return None;
