@@ -194,7 +194,10 @@ impl Reports {
         smoothed_rtt: Duration,
         bytes_in_flight: Bytes,
     ) -> bool {
-        let passed = |distance: Nanos| self.last_report.is_none_or(|last| now >= last + distance);
+        let passed = |distance: Nanos| {
+            self.last_report
+                .is_none_or(|last| now >= last.after(distance))
+        };
         let is_due = if bytes_in_flight.is_zero() {
             passed(LAST_REPORT)
         } else {

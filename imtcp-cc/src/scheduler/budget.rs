@@ -88,7 +88,7 @@ impl Budget {
     #[inline]
     pub fn on_sent(&mut self, since: Timestamp, credit: Duration, size: Bytes, rate: Bandwidth) {
         let from = self.due.max(since - credit);
-        self.due = from + rate.nanos_for(size).min(MAX_PAUSE);
+        self.due = from.after(rate.nanos_for(size).min(MAX_PAUSE));
     }
 }
 

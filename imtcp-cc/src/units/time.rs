@@ -43,6 +43,11 @@ impl Timestamp {
     pub(crate) const fn nanos_since(self, earlier: Self) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
+
+    /// The instant a span after this one.
+    pub(crate) const fn after(self, span: Nanos) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
 }
 
 /// The nanoseconds of a span, or the largest number where they do not fit. Times are added for
@@ -85,6 +90,10 @@ impl Nanos {
         Self(self.0.saturating_sub(other.0))
     }
 
+    pub(crate) fn signed(self) -> TimeDelta {
+        TimeDelta(i64::try_from(self.0).unwrap_or(i64::MAX))
+    }
+
     /// The span in seconds, for statistics: the same number as [`Duration::as_secs_f64`] gives.
     pub(crate) fn as_secs_f64(self) -> f64 {
         match u32::try_from(self.0) {
@@ -110,20 +119,6 @@ impl Add for Nanos {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
-    }
-}
-
-impl Add<Nanos> for Timestamp {
-    type Output = Self;
-    fn add(self, span: Nanos) -> Self {
-        Self(self.0.saturating_add(span.0))
-    }
-}
-
-impl Sub<Nanos> for Timestamp {
-    type Output = Self;
-    fn sub(self, span: Nanos) -> Self {
-        Self(self.0.saturating_sub(span.0))
     }
 }
 
@@ -209,12 +204,6 @@ impl TimeDelta {
 impl From<Duration> for TimeDelta {
     fn from(span: Duration) -> Self {
         Self(i64::try_from(nanos_of(span)).unwrap_or(i64::MAX))
-    }
-}
-
-impl From<Nanos> for TimeDelta {
-    fn from(span: Nanos) -> Self {
-        Self(i64::try_from(span.0).unwrap_or(i64::MAX))
     }
 }
 

@@ -126,7 +126,7 @@ impl State {
         let passed = acked.now.nanos_since(last);
         let idle = acked.sent.nanos_since(last).min(passed);
         let limited = acked.application_limited;
-        epoch.start = epoch.start + if limited { passed } else { idle };
+        epoch.start = epoch.start.after(if limited { passed } else { idle });
     }
 
     /// Grows the window in congestion avoidance (sections 4.3 to 4.5).

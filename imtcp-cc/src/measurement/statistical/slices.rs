@@ -308,7 +308,7 @@ impl Slices {
         let index = self.index_of(sent);
         let length = u64::try_from(self.length.as_nanos()).unwrap_or(u64::MAX);
         let begun = Timestamp::from_nanos(index.saturating_mul(length));
-        Some((index, arrived - sent.nanos_since(begun)))
+        Some((index, arrived - sent.saturating_since(begun)))
     }
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Slice> {

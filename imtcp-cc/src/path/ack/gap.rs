@@ -26,7 +26,7 @@ impl EchoPoint {
     /// The time from sending to echo, less the packet's own serialisation if it is known. What
     /// remains is propagation and waiting in queues, whatever the packet's size.
     pub(crate) fn delay_beyond(&self, serialisation: Option<Nanos>) -> TimeDelta {
-        (self.arrived - self.sent) - TimeDelta::from(serialisation.unwrap_or_default())
+        (self.arrived - self.sent) - serialisation.unwrap_or_default().signed()
     }
 }
 

@@ -58,8 +58,8 @@ impl Outstanding {
             self.packets.pop_front();
         }
         let close = Nanos::new(serialisation.get() / RUSH_DIVISOR);
-        let rushed = self.upstream_free > now + close;
-        self.upstream_free = self.upstream_free.max(now) + serialisation;
+        let rushed = self.upstream_free > now.after(close);
+        self.upstream_free = self.upstream_free.max(now).after(serialisation);
         self.packets.push_back(SentPacket {
             number,
             size,

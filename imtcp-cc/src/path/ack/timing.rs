@@ -136,7 +136,7 @@ impl TimingJudge {
         served: Option<Nanos>,
     ) {
         let off = (arrival - departure).magnitude();
-        let unserved = served.map_or(off, |served| (arrival - served.into()).magnitude());
+        let unserved = served.map_or(off, |served| (arrival - served.signed()).magnitude());
         let at = self.filled % BLOCK;
         self.apart[at] = arrival.magnitude();
         self.off[at] = off.min(unserved);

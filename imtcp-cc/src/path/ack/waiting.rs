@@ -32,7 +32,7 @@ impl Waiting {
         last: Timestamp,
         serialisation: Nanos,
     ) {
-        let pushed = TimeDelta::from(serialisation) - (arrived - last);
+        let pushed = serialisation.signed() - (arrived - last);
         let pushed = pushed.to_nanos().unwrap_or(Nanos::ZERO);
         self.pushed.observe(arrived, pushed);
     }

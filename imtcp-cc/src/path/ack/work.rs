@@ -23,9 +23,9 @@ impl QueueWork {
     /// is known.
     pub(super) fn after(from: &EchoPoint, waiting: Nanos, serialisation: Option<Nanos>) -> Self {
         let busy = serialisation.is_some();
-        let bare_empty_at = from.sent + serialisation.unwrap_or_default();
+        let bare_empty_at = from.sent.after(serialisation.unwrap_or_default());
         Self {
-            empty_at: bare_empty_at + waiting,
+            empty_at: bare_empty_at.after(waiting),
             busy,
             bare_empty_at,
             bare_busy: busy,
@@ -35,10 +35,10 @@ impl QueueWork {
     /// A packet left at `sent`, which the link serves in `serialisation`.
     pub(super) fn arrive(&mut self, sent: Timestamp, serialisation: Nanos) {
         let tolerance = Nanos::new(serialisation.get() / WORK_TOLERANCE_DIVISOR);
-        self.busy &= sent <= self.empty_at + tolerance;
-        self.empty_at = self.empty_at.max(sent) + serialisation;
-        self.bare_busy &= sent <= self.bare_empty_at + tolerance;
-        self.bare_empty_at = self.bare_empty_at.max(sent) + serialisation;
+        self.busy &= sent <= self.empty_at.after(tolerance);
+        self.empty_at = self.empty_at.max(sent).after(serialisation);
+        self.bare_busy &= sent <= self.bare_empty_at.after(tolerance);
+        self.bare_empty_at = self.bare_empty_at.max(sent).after(serialisation);
     }
 
     pub(super) fn verdict(&self, spaced: bool) -> LinkState {
