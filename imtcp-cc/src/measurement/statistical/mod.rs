@@ -19,6 +19,8 @@ mod full;
 mod given;
 mod idle;
 mod slices;
+#[cfg(test)]
+mod tests;
 mod window;
 
 use super::Estimator;
@@ -63,6 +65,13 @@ const CAPACITY_DOUBT: f64 = 0.005;
 /// The least half width of an interval, as a share of the estimate. The capacity is in doubt
 /// ([`CAPACITY_DOUBT`]), and the window's edges cut packets.
 const SYSTEMATIC_SHARE: f64 = 0.015;
+
+/// Half of the 95 % interval of what gaps read wrongly of the others' traffic, as a share of that
+/// traffic. Traffic that reacts, or that other links carry, is no sample of anything, so its error
+/// does not shrink with more gaps. It is a fit: laid over what was read on drawn paths
+/// (`survey --estimates`, seeds 1 to 60), 0.1, 0.15 and 0.2 all lower the mean interval score of
+/// each class, and this is the least at which the median coverage of `steps` and `elastic` is 0.9.
+const FOREIGN_SHARE: f64 = 0.15;
 
 /// Others give way if the gaps within our bursts say that more is available than what our packets
 /// found idle allows, by this share of the capacity.
@@ -322,7 +331,9 @@ impl StatisticalEstimator {
     ) -> Estimate {
         let available = (capacity.as_bps_f64() - mean.rate).max(0.0);
         let systematic = SYSTEMATIC_SHARE * available;
-        let half = libm::sqrt(mean.half_width * mean.half_width + systematic * systematic);
+        let foreign = FOREIGN_SHARE * mean.rate;
+        let squares = mean.half_width * mean.half_width;
+        let half = libm::sqrt(squares + systematic * systematic + foreign * foreign);
         Estimate {
             at,
             available: Bandwidth::from_bps_f64(available),

@@ -1,0 +1,61 @@
+use super::*;
+use crate::path::ack::{EchoPoint, LinkState};
+
+/// A link of 10 Mbit/s, which serves a packet in a millisecond.
+const CAPACITY: Bandwidth = Bandwidth::from_mbps(10);
+const PACKET: Bytes = Bytes::new(1250);
+
+fn at_us(us: u64) -> Timestamp {
+    Timestamp::from_nanos(us * 1000)
+}
+
+/// Pairs at the link's pace, one every 20 ms, of which the second packets arrive `apart_us` after
+/// the first ones.
+fn feed(estimator: &mut StatisticalEstimator, pairs: std::ops::Range<u64>, apart_us: u64) {
+    for pair in pairs {
+        let begun = 1_000_000 + pair * 20_000;
+        let point = |place: u64, arrived: u64| EchoPoint {
+            number: pair * 2 + place,
+            size: PACKET,
+            sent: at_us(begun + place * 1000),
+            arrived: at_us(arrived),
+            came: at_us(arrived),
+        };
+        estimator.on_gap(&EchoGap {
+            from: point(0, begun + 1000),
+            to: point(1, begun + 1000 + apart_us),
+            bytes: PACKET,
+            packets: 1,
+            waited: Duration::ZERO,
+            link: LinkState::BusySpaced,
+        });
+    }
+}
+
+fn estimator() -> StatisticalEstimator {
+    let mut estimator = StatisticalEstimator::new(Bandwidth::ZERO);
+    estimator.on_capacity(CAPACITY, PACKET, None);
+    estimator
+}
+
+/// Value and half of the interval, in megabits per second.
+fn told(estimator: &mut StatisticalEstimator) -> Option<[f64; 2]> {
+    let estimate = estimator.report(at_us(10_000_000))?;
+    let below = estimate.available.saturating_sub(estimate.low);
+    Some([estimate.available, below].map(|rate| rate.as_bps_f64() / 1e6))
+}
+
+#[test]
+fn who_reads_much_traffic_of_others_doubts_as_much_of_it() {
+    let mut busy = estimator();
+    // Between two packets of ours others had 0.4 ms of the link: 4 of 10 Mbit/s.
+    feed(&mut busy, 0..100, 1400);
+    let [available, half] = told(&mut busy).expect("two seconds of pairs");
+    assert!((available - 6.0).abs() < 0.01, "{available}");
+    assert!((0.6..0.65).contains(&half), "{half}");
+    let mut idle = estimator();
+    feed(&mut idle, 0..100, 1000);
+    let [available, half] = told(&mut idle).expect("two seconds of pairs");
+    assert!((available - 10.0).abs() < 0.01, "{available}");
+    assert!(half < 0.2, "{half}");
+}
