@@ -26,7 +26,7 @@ fn feed(estimator: &mut StatisticalEstimator, pairs: std::ops::Range<u64>, apart
             to: point(1, begun + 1000 + apart_us),
             bytes: PACKET,
             packets: 1,
-            waited: Duration::ZERO,
+            waited: Nanos::ZERO,
             link: LinkState::BusySpaced,
         });
     }
