@@ -5,6 +5,7 @@
 //! acknowledged bytes. The arithmetic is in the files beside this one.
 
 mod foresight;
+mod path_state;
 mod slot_by_slot;
 mod steer;
 
@@ -31,6 +32,7 @@ use crate::mode::Mode;
 use crate::path::{PathInfo, PathView};
 use crate::transport::Acked;
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
+use path_state::PathState;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -54,53 +56,6 @@ pub(crate) struct KeeperSettings {
     pub(crate) packet_overhead: Bytes,
     pub(crate) requirement: Option<Requirement>,
     pub(crate) mode: Mode,
-}
-
-/// The state of the path and the window when an acknowledgement comes.
-#[derive(Clone, Copy, Debug)]
-struct PathState {
-    now: Timestamp,
-    smoothed: Duration,
-    least: Duration,
-    cwnd: Bytes,
-    in_flight: Bytes,
-    /// M, the UDP payload of a full datagram, and the size of the same datagram on the wire.
-    datagram: Bytes,
-    on_wire: Bytes,
-    estimate: Option<Estimate>,
-    /// The capacity on the wire, and P of PT (4), which may stand in for it where only the taking
-    /// is bounded.
-    capacity: Option<Bandwidth>,
-    taking: Option<Bandwidth>,
-    slow_start: bool,
-    /// The size of the datagrams that leave now, and the share of packets that were lost lately.
-    leaving: Bytes,
-    lost: f64,
-}
-
-impl PathState {
-    fn new(
-        acked: &Acked<'_>,
-        path: &PathView,
-        findings: &Findings<'_>,
-        (window, phase): (Bytes, Phase),
-    ) -> Self {
-        Self {
-            now: acked.now,
-            smoothed: acked.info.rtt.smoothed.max(Duration::from_nanos(1)),
-            least: acked.info.rtt.min,
-            cwnd: window,
-            in_flight: acked.info.bytes_in_flight,
-            datagram: path.max_datagram,
-            on_wire: path.packet(),
-            leaving: path.datagram,
-            lost: path.lost,
-            estimate: findings.estimate.copied(),
-            capacity: path.shown_capacity(),
-            taking: path.bound_of_taking(),
-            slow_start: phase == Phase::SlowStart,
-        }
-    }
 }
 
 /// Keeps a connection's promise on one path.
