@@ -4,7 +4,7 @@ use super::ack::{EchoCadence, EchoTiming};
 use super::{LATEST_HOST, READABLE_DIVISOR};
 use crate::saved::SavedPath;
 use crate::transport::RoundTrip;
-use crate::units::{Bandwidth, Bytes, Nanos};
+use crate::units::{Bandwidth, Bytes};
 use std::time::Duration;
 
 /// What is known of the path since the last acknowledgement.
@@ -98,11 +98,11 @@ impl PathView {
     /// There is no bound if the peer's clock times the packets themselves. Otherwise a small part
     /// of a round trip is allowed, because the peer's host may be late by as much. Larger jitter
     /// comes from the way back, which may add any delay.
-    pub(super) fn readable_jitter(&self) -> Nanos {
+    pub(super) fn readable_jitter(&self) -> Duration {
         if self.by_peer {
-            return Nanos::MAX;
+            return Duration::MAX;
         }
         let round_trip = self.rtt.map_or(Duration::ZERO, |rtt| rtt.smoothed);
-        (round_trip / READABLE_DIVISOR).min(LATEST_HOST).into()
+        (round_trip / READABLE_DIVISOR).min(LATEST_HOST)
     }
 }

@@ -10,6 +10,7 @@ use super::waiting::Waiting;
 use super::work::QueueWork;
 use crate::path::line::Line;
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
+use std::time::Duration;
 
 /// Room for the gaps of one acknowledgement that tells the arrival of this many packets.
 const MOST_GAPS: usize = 128;
@@ -196,14 +197,14 @@ impl EchoTracker {
 
     /// The echoes contradict themselves. They are no longer read finely, and not at all if their
     /// times are off by more than `readable`.
-    pub(crate) fn distrust(&mut self, now: Timestamp, readable: Nanos) {
-        self.judge.distrust(now, readable);
+    pub fn distrust(&mut self, now: Timestamp, readable: Duration) {
+        self.judge.distrust(now, readable.into());
     }
 
     /// Judges again whether distrusted echoes can be read coarsely: they can if they are off by no
     /// more than `readable`.
-    pub(crate) fn reconsider(&mut self, readable: Nanos) {
-        self.judge.reconsider(readable);
+    pub fn reconsider(&mut self, readable: Duration) {
+        self.judge.reconsider(readable.into());
     }
 
     /// Judges the time of an echo. True if it is read finely: then it completes a reading.
