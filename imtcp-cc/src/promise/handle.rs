@@ -147,8 +147,9 @@ impl Promise {
     ///
     /// # Errors
     /// The connection is gone, or its path is known not to allow the requirement: the period is
-    /// below two of its least round trips, or the rate is above both what is available and the ceiling's share
-    /// of the capacity. The error says what is possible. The previous requirement stays in force.
+    /// below two of its least round trips, or the rate is above both what is available and the
+    /// ceiling's share of the capacity. The error says what is possible. The previous requirement
+    /// stays in force.
     pub fn require(&self, requirement: Requirement) -> Result<(), RejectedRequirement> {
         if self.has_ended() {
             return Err(RejectedRequirement::ConnectionGone);

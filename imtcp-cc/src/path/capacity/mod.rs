@@ -74,8 +74,8 @@ impl Capacity {
         self.current.is_some() && self.bound
     }
 
-    /// `packets` packets with `bytes` on the wire were delivered. The newest left at `sent`, and its
-    /// acknowledgement came at `came`.
+    /// `packets` packets with `bytes` on the wire were delivered. The newest left at `sent`, and
+    /// its acknowledgement came at `came`.
     #[inline]
     pub fn on_delivered(
         &mut self,
