@@ -147,9 +147,8 @@ impl Promise {
     ///
     /// # Errors
     /// The connection is gone, or its path is known not to allow the requirement: the period is
-    /// below two of its least round trips, or the rate is above both what is available and the
-    /// ceiling's share of the capacity. The error says what is possible. The previous requirement
-    /// stays in force.
+    /// below two round trips, or the rate is above both what is available and the ceiling's share
+    /// of the capacity. The error says what is possible. The previous requirement stays in force.
     pub fn require(&self, requirement: Requirement) -> Result<(), RejectedRequirement> {
         if self.has_ended() {
             return Err(RejectedRequirement::ConnectionGone);
@@ -159,7 +158,7 @@ impl Promise {
             // Without a capacity there is no bound on what may turn out to be available.
             outlook.capacity.map(|_| outlook.reach())
         });
-        requirement.check(bulletin.least_rtt, most)?;
+        requirement.check(bulletin.smoothed_rtt, most)?;
         self.post(Some(requirement));
         Ok(())
     }

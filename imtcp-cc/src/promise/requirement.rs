@@ -113,10 +113,10 @@ impl Requirement {
     /// the path may carry.
     pub(super) fn check(
         &self,
-        least_rtt: Option<Duration>,
+        smoothed_rtt: Option<Duration>,
         most: Option<Bandwidth>,
     ) -> Result<(), RejectedRequirement> {
-        if let Some(rtt) = least_rtt {
+        if let Some(rtt) = smoothed_rtt {
             let shortest = rtt * FEWEST_ROUND_TRIPS;
             if self.per < shortest {
                 return Err(RejectedRequirement::PeriodBelowRoundTrips {

@@ -210,7 +210,7 @@ mod tests {
             history: History::default(),
         };
         let far = Bulletin {
-            least_rtt: Some(Duration::from_millis(600)),
+            smoothed_rtt: Some(Duration::from_millis(600)),
             ..Bulletin::default()
         };
         seat.publish(far, false);
