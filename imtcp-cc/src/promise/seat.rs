@@ -211,6 +211,7 @@ mod tests {
         };
         let far = Bulletin {
             smoothed_rtt: Some(Duration::from_millis(600)),
+            least_rtt: Some(Duration::from_millis(600)),
             ..Bulletin::default()
         };
         seat.publish(far, false);
