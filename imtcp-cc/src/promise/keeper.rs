@@ -331,8 +331,8 @@ impl Keeper {
         }
     }
 
-    #[inline]
     /// Counts what got through: its bytes, and as full packets.
+    #[inline]
     fn credit(&mut self, now: Timestamp, goodput: Bytes, packets: f64) {
         self.account_until(now);
         if let Some(slot) = &mut self.evaluation {

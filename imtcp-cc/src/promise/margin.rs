@@ -29,7 +29,7 @@ const MOST: f64 = 0.25;
 /// that may be missed: so much less a slot that was kept takes away, and there the allowance rests.
 /// It begins this far below zero, so a slot that is missed once in a while changes nothing.
 const ALLOWANCE: f64 = 0.04;
-const MAY_MISS: f64 = 0.02;
+pub(super) const MAY_MISS: f64 = 0.02;
 
 /// About thirty control slots count.
 const MEMORY: f64 = 29.0 / 30.0;

@@ -3,17 +3,15 @@
 //! Such a source is paced at its rate, and its window is little more than it needs. Beside others
 //! that keep a deep queue full this may be too little, whatever the margin: what comes evenly and
 //! never pushes gets what the others leave. If slots are missed by habit, the source competes in
-//! each slot like one that uses all it can get, until the slot has its amount. What the slot
-//! carries as a whole stays the same.
+//! each slot like one that uses all it can get, until the slot has its amount. What is in flight
+//! then, and what leaves at the least pace afterwards, comes on top.
 
+use super::margin::MAY_MISS;
 use super::status::Outcome;
 
 /// So many slots that were just missed lift the restraint. One that lacked a tenth or more lifts it
 /// at once: the exit gives up after two of these, and the source has to have tried before.
 const HABIT: f64 = 2.0;
-
-/// The share of slots that may be missed. A slot that is kept takes so much of a missed one away.
-const MAY_MISS: f64 = 0.02;
 
 /// The most missed slots that count: the restraint comes back after 50 slots in a row at the
 /// latest.
@@ -26,7 +24,8 @@ pub(super) struct Restraint {
 }
 
 impl Restraint {
-    /// A slot ended. `is_far` says that it lacked a tenth or more.
+    /// A slot ended. `is_far` says that it lacked a tenth or more. One that is kept makes up for as
+    /// much of a missed one as may be missed.
     pub(super) fn on_slot(&mut self, outcome: Outcome, is_far: bool) {
         let step = match outcome {
             Outcome::Missed if is_far => HABIT,

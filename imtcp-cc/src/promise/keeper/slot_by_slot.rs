@@ -211,10 +211,13 @@ impl Keeper {
                 && is_far
                 && pushed
                 && self.is_at_bound(path, requirement);
-            self.restraint.on_slot(outcome, is_far);
             let counts = self.share.holds() || self.exit.is_resting() || outcome.is_kept();
-            if counts && self.settings.law != PromiseLaw::Paper {
-                self.exit.on_slot(outcome.is_kept(), is_hopeless);
+            // The paper's law knows neither.
+            if self.settings.law != PromiseLaw::Paper {
+                self.restraint.on_slot(outcome, is_far);
+                if counts {
+                    self.exit.on_slot(outcome.is_kept(), is_hopeless);
+                }
             }
             let report = SlotReport {
                 index: self.index,
