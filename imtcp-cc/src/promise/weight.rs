@@ -4,7 +4,7 @@
 //! more than that has to answer losses like several such flows.
 //!
 //! ```text
-//! N    = required / fair                                             from 1 to promise_weight
+//! N    = 2^m required / fair                                         from 1 to promise_weight
 //! fair = W / srtt
 //! W    = 1 / (sqrt(2 p / 3) + 12 sqrt(3 p / 8) p (1 + 32 p^2))                RFC 5348, 3.1
 //! W    = max of that, and (C (3 + b) / (4 (1 - b)))^(1/4) (srtt / p)^(3/4)    RFC 9438, 5.2
@@ -12,12 +12,21 @@
 //!
 //! p is the loss event rate, one over the packets between two congestion events. b is 0.7 and C is
 //! 0.4. The second W is that of CUBIC.
+//!
+//! The formulas tell what a flow gets on average. With windows of some packets, and where losses
+//! come together, it gets less. So slots that are missed count as well: m is their number, up to
+//! two, less what kept ones have made up for.
 
 use super::loss_intervals::LossIntervals;
+use super::margin::MAY_MISS;
+use super::status::Outcome;
 use crate::control::Window;
 
 /// (C (3 + b) / (4 (1 - b)))^(1/4) with C = 0.4 and b = 0.7 (RFC 9438, section 5.2).
 const CUBIC_FACTOR: f64 = 1.0536;
+
+/// The most missed slots that count. Two make N four times as large.
+const MOST_MISSED: f64 = 2.0;
 
 /// The loss event rate, and what follows from it.
 #[derive(Clone, Debug)]
@@ -27,6 +36,8 @@ pub(super) struct Weight {
     most: f64,
     /// In packets.
     intervals: LossIntervals,
+    /// m: the slots that were missed, less what kept ones have made up for.
+    missed: f64,
 }
 
 impl Weight {
@@ -35,6 +46,7 @@ impl Weight {
             window,
             most,
             intervals: LossIntervals::default(),
+            missed: 0.0,
         }
     }
 
@@ -49,6 +61,16 @@ impl Weight {
 
     pub(super) fn on_congestion(&mut self) {
         self.intervals.close();
+    }
+
+    /// A slot ended. One that is kept makes up for as much of a missed one as may be missed.
+    pub(super) fn on_slot(&mut self, outcome: Outcome) {
+        let step = match outcome {
+            Outcome::Missed => 1.0,
+            Outcome::Kept => -MAY_MISS,
+            Outcome::SourceLimited => 0.0,
+        };
+        self.missed = (self.missed + step).clamp(0.0, MOST_MISSED);
     }
 
     /// The mean number of packets between congestion events; `None` before the first.
@@ -75,8 +97,9 @@ impl Weight {
 
     /// The same without bounds.
     pub(super) fn needed(&self, required: f64, srtt: f64) -> f64 {
-        self.fair_rate(srtt)
-            .map_or(1.0, |fair| required / fair.max(1e-9))
+        self.fair_rate(srtt).map_or(1.0, |fair| {
+            libm::exp2(self.missed) * required / fair.max(1e-9)
+        })
     }
 }
 
@@ -123,6 +146,21 @@ mod tests {
         // On a short path CUBIC is as Reno: 0.01 s, p = 1/150: 1.0536 * 1.5^0.75 = 1.43 < 14.15.
         let short = after(Window::Cubic, 150.0).fair_rate(0.01);
         assert_eq!(short, after(Window::Reno, 150.0).fair_rate(0.01));
+    }
+
+    #[test]
+    fn missed_slots_double_it_twice_and_fifty_kept_ones_take_one_back() {
+        let mut weight = after(Window::Reno, 150.0);
+        let mut after = |outcome, slots| {
+            (0..slots).for_each(|_| weight.on_slot(outcome));
+            weight.of(141.499, 0.1)
+        };
+        let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-3, "{found}");
+        near(after(Outcome::Missed, 1), 2.0);
+        near(after(Outcome::Missed, 3), 4.0);
+        near(after(Outcome::Kept, 50), 2.0);
+        near(after(Outcome::SourceLimited, 50), 2.0);
+        near(after(Outcome::Kept, 51), 1.0);
     }
 
     #[test]

@@ -23,8 +23,9 @@ pub(crate) struct CongestionWindow {
     proportion: Option<Proportion>,
     /// The largest window that a mode allows.
     most: Option<Bytes>,
-    /// Whether the last reduction is undone if it proves to rest on a lone loss. The end of slow
-    /// start is not, and neither is a reduction in proportion to a promise.
+    /// Whether the source wants all it can get, and no rate bounds it.
+    is_greedy: bool,
+    /// Whether the last reduction is undone if it proves to rest on a lone loss.
     is_pardonable: bool,
 }
 
@@ -40,6 +41,7 @@ impl CongestionWindow {
             max_datagram,
             proportion: None,
             most: None,
+            is_greedy: true,
             is_pardonable: false,
         }
     }
@@ -138,6 +140,7 @@ impl CongestionWindow {
         // grow all the same, so that enough of it remains after a loss. The rate stays the bound,
         // so no burst follows.
         let is_paced = steering.packets_per_second.is_some();
+        self.is_greedy = !is_paced;
         // A window that a mode bounds grows no further than the bound.
         let is_capped = size < base.window;
         let is_steered = steering.order != WindowOrder::Free;
@@ -238,6 +241,15 @@ impl CongestionWindow {
         }
     }
 
+    /// Whether a lone loss may leave a window of this size as it was. Without a promise it may, as
+    /// CUBIC's may in quiche. A source that wants at least a rate must not have less for having
+    /// asked, so it may up to the window that it needs. One that wants no more has a window to
+    /// spare.
+    fn may_keep(&self, window: Bytes) -> bool {
+        self.proportion
+            .is_none_or(|proportion| self.is_greedy && window <= proportion.needed)
+    }
+
     fn react(&mut self, now: Timestamp, newest_sent: Timestamp) -> bool {
         let (before, phase) = (self.law.base().window, self.law.base().phase());
         let has_begun = self
@@ -246,7 +258,7 @@ impl CongestionWindow {
             .on_congestion(now, newest_sent, self.proportion.as_ref());
         self.losses.on_reaction(has_begun);
         if has_begun {
-            self.is_pardonable = phase != Phase::SlowStart && self.proportion.is_none();
+            self.is_pardonable = phase != Phase::SlowStart && self.may_keep(before);
             self.start.give_up();
             self.resume.on_reduction(now, newest_sent, self.law.any());
         }

@@ -215,6 +215,7 @@ impl Keeper {
             // The paper's law knows neither.
             if self.settings.law != PromiseLaw::Paper {
                 self.restraint.on_slot(outcome, is_far);
+                self.weight.on_slot(outcome);
                 if counts {
                     self.exit.on_slot(outcome.is_kept(), is_hopeless);
                 }
