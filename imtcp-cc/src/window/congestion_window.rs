@@ -265,3 +265,6 @@ impl CongestionWindow {
         self.law.base().window < before
     }
 }
+
+#[cfg(test)]
+mod tests;

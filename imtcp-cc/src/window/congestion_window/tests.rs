@@ -1,0 +1,118 @@
+use super::*;
+use crate::transport::{AckedPacket, RoundTrip};
+use std::time::Duration;
+
+const SIZE: Bytes = Bytes::new(1000);
+
+const RTT: Duration = Duration::from_millis(100);
+
+/// A window that has left slow start, and has lost one of its last hundred packets.
+struct Flow {
+    window: CongestionWindow,
+    steering: Steering,
+    next: u64,
+    now: Timestamp,
+}
+
+impl Flow {
+    fn new(steering: Steering) -> Self {
+        let mut flow = Self {
+            window: CongestionWindow::new(Window::Cubic, 100, SIZE),
+            steering,
+            next: 0,
+            now: Timestamp::ZERO,
+        };
+        flow.window.law.any().leave_slow_start();
+        flow
+    }
+
+    /// A round trip of a hundred packets, of which the last one is answered.
+    fn round(&mut self) {
+        let sent = self.now;
+        for _ in 0..100 {
+            let packet = SentPacket {
+                number: self.next,
+                size: SIZE,
+                released: true,
+                bytes_in_flight: SIZE.times(100),
+            };
+            self.window.on_sent(&packet);
+            self.next += 1;
+        }
+        self.now = sent + RTT;
+        let packet = AckedPacket {
+            number: self.next - 1,
+            size: SIZE,
+            sent,
+            received: None,
+        };
+        let info = AckInfo {
+            largest: packet.number,
+            ack_delay: Duration::ZERO,
+            rtt: RoundTrip {
+                latest: RTT,
+                min: RTT,
+                smoothed: RTT,
+                variation: Duration::ZERO,
+            },
+            bytes_in_flight: SIZE.times(99),
+        };
+        let acked = Acked {
+            now: self.now,
+            info,
+            packets: &[packet],
+        };
+        self.window.on_ack(&acked, &self.steering, None);
+    }
+
+    /// What is left of a window of 100 packets after a lone loss, when recovery is over.
+    fn after_a_lone_loss(mut self) -> u64 {
+        self.round();
+        self.window.on_lost(self.next - 50);
+        let loss = LossInfo {
+            newest_sent: self.now,
+            persistent_congestion: false,
+        };
+        assert!(self.window.on_loss(self.now, &loss));
+        self.now = self.now + Duration::from_millis(1);
+        self.round();
+        self.window.size().get() / SIZE.get()
+    }
+}
+
+fn promising(needed: u64, weight: f64) -> Steering {
+    Steering {
+        proportion: Some(Proportion {
+            weight,
+            needed: SIZE.times(needed),
+        }),
+        ..Steering::default()
+    }
+}
+
+#[test]
+fn a_lone_loss_is_pardoned_without_a_promise() {
+    assert_eq!(Flow::new(Steering::default()).after_a_lone_loss(), 100);
+}
+
+#[test]
+fn who_wants_at_least_a_rate_is_pardoned_up_to_the_window_that_it_needs() {
+    assert_eq!(Flow::new(promising(101, 1.0)).after_a_lone_loss(), 100);
+    assert_eq!(Flow::new(promising(90, 1.0)).after_a_lone_loss(), 70);
+    // The promise rests.
+    let resting = Steering {
+        proportion: Some(Proportion::STANDARD),
+        ..Steering::default()
+    };
+    assert_eq!(Flow::new(resting).after_a_lone_loss(), 70);
+}
+
+#[test]
+fn who_wants_no_more_than_a_rate_is_not_pardoned() {
+    let exactly = Steering {
+        packets_per_second: Some(900.0),
+        ..promising(101, 2.0)
+    };
+    // Of two flows one loses 30 %.
+    assert_eq!(Flow::new(exactly).after_a_lone_loss(), 85);
+}
