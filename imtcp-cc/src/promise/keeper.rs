@@ -16,7 +16,6 @@ use super::history::History;
 use super::law::PromiseLaw;
 use super::margin::Margin;
 use super::requirement::Requirement;
-use super::restraint::Restraint;
 use super::seat::PromiseSeat;
 use super::share::{Bounds, Share};
 use super::slot_length::{SlotLength, SlotLengthRule};
@@ -75,7 +74,6 @@ pub(crate) struct Keeper {
     /// the next.
     standing: Standing,
     margin: Margin,
-    restraint: Restraint,
     /// k, the slope of the window in packets per round trip. It is used while it cannot be
     /// computed anew.
     slope: f64,
@@ -125,7 +123,6 @@ impl Keeper {
             exit: Exit::default(),
             standing: Standing::OnTarget,
             margin: Margin::default(),
-            restraint: Restraint::default(),
             slope: 1.0,
             index: 0,
             status: Status::Idle,

@@ -42,7 +42,6 @@ mod loss_intervals;
 mod margin;
 mod readers;
 mod requirement;
-mod restraint;
 mod running;
 mod seat;
 mod share;

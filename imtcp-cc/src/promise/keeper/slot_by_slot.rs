@@ -2,7 +2,7 @@
 
 use super::super::law::PromiseLaw;
 use super::super::ledger::{PathLimits, Renewal};
-use super::super::requirement::{Demand, FEWEST_ROUND_TRIPS, Requirement};
+use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
 use super::super::share::Claim;
 use super::super::slots::{ControlSlot, EvaluationSlot, evaluation_rounds, next_target, rounds_up};
 use super::super::status::{Outcome, SlotReport};
@@ -206,15 +206,11 @@ impl Keeper {
             self.margin
                 .on_slot(outcome, slot.achieved.as_f64() / due.max(1.0));
             let is_far = slot.achieved.as_f64() < 0.9 * due;
-            let pushed = requirement.wanted() == Demand::AtLeast || self.restraint.is_lifted();
-            let is_hopeless = outcome == Outcome::Missed
-                && is_far
-                && pushed
-                && self.is_at_bound(path, requirement);
+            let is_hopeless =
+                outcome == Outcome::Missed && is_far && self.is_at_bound(path, requirement);
             let counts = self.share.holds() || self.exit.is_resting() || outcome.is_kept();
             // The paper's law knows neither.
             if self.settings.law != PromiseLaw::Paper {
-                self.restraint.on_slot(outcome, is_far);
                 self.weight.on_slot(outcome);
                 if counts {
                     self.exit.on_slot(outcome.is_kept(), is_hopeless);

@@ -127,24 +127,13 @@ impl Keeper {
                 .map(|control| k_bw(&self.position(path, &control, window)).unwrap_or(self.slope)),
             window,
             srtt: path.smoothed.as_secs_f64(),
-            wants_no_more: requirement.wanted() == Demand::Exactly && !self.pushes(path, bw),
+            wants_no_more: requirement.wanted() == Demand::Exactly,
             is_crowded: self
                 .last_congestion
                 .is_some_and(|at| path.now.saturating_since(at) < requirement.per()),
             sent_for_each: self.sent_for_each(path),
             rates: self.path_rates(path),
         }
-    }
-
-    /// Whether a source that wants no more has to push until its slot has its amount: `bw` packets
-    /// per second.
-    fn pushes(&self, path: &PathState, bw: f64) -> bool {
-        let Some(slot) = self.evaluation.filter(|_| self.restraint.is_lifted()) else {
-            return false;
-        };
-        let counted = slot.achieved.as_f64() / self.goodput_of(path).as_f64()
-            + path.in_flight.as_f64() / path.datagram.as_f64().max(1.0);
-        counted < bw * slot.end.saturating_since(slot.start).as_secs_f64()
     }
 
     fn order(&mut self, path: &PathState, aim: &Aim) -> WindowOrder {
