@@ -350,9 +350,14 @@ impl Keeper {
         payload.max(Bytes::new(1))
     }
 
+    /// The required rate without its margin, in packets per second.
+    fn bare_packets(&self, path: &PathState, requirement: &Requirement) -> f64 {
+        requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64()
+    }
+
     /// The rate at which the control aims, in packets per second.
     fn required_packets(&self, path: &PathState, requirement: &Requirement) -> f64 {
-        let bw = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
+        let bw = self.bare_packets(path, requirement);
         if self.settings.law == PromiseLaw::Paper {
             return bw;
         }

@@ -84,7 +84,11 @@ impl fmt::Display for Report {
                 }
                 None => (String::new(), ""),
             };
-            writeln!(f, "| {what} | {value:.1} | {bar} | {verdict} | {note} |")?;
+            let value = match value.is_nan() {
+                true => "none".to_owned(),
+                false => format!("{value:.1}"),
+            };
+            writeln!(f, "| {what} | {value} | {bar} | {verdict} | {note} |")?;
         }
         Ok(())
     }
@@ -105,7 +109,7 @@ mod tests {
         let text = report.to_string();
         assert!(text.contains("| goodput | 98.0 | >= 98 | met |"), "{text}");
         assert!(
-            text.contains("| time | NaN | <= 105 | MISSED | of nothing |"),
+            text.contains("| time | none | <= 105 | MISSED | of nothing |"),
             "{text}"
         );
     }

@@ -148,7 +148,7 @@ impl Keeper {
         if let Some(requirement) = self.requirement {
             let whole = evaluation_rounds(requirement.per(), path.smoothed);
             self.length.on_slot(lacking <= 0.0, whole);
-            let bw = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
+            let bw = self.bare_packets(path, &requirement);
             if control.steered {
                 let whole = bw * requirement.per().as_secs_f64();
                 self.margin

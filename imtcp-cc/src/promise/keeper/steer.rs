@@ -195,7 +195,7 @@ impl Keeper {
     /// above what may be reached.
     pub(super) fn is_at_bound(&self, path: &PathState, requirement: &Requirement) -> bool {
         let bw = self.required_packets(path, requirement);
-        let bare = requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64();
+        let bare = self.bare_packets(path, requirement);
         let reach = self.path_rates(path).map(|rates| rates.reach());
         let weight = self.weight.needed(bw, path.smoothed.as_secs_f64());
         weight.max(1.0) >= self.share.bound() || reach.is_some_and(|reach| reach < bare)
