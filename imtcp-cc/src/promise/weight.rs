@@ -38,6 +38,8 @@ pub(super) struct Weight {
     intervals: LossIntervals,
     /// m: the slots that were missed, less what kept ones have made up for.
     missed: f64,
+    /// 2^m, which each acknowledgement asks for.
+    raise: f64,
 }
 
 impl Weight {
@@ -47,6 +49,7 @@ impl Weight {
             most,
             intervals: LossIntervals::default(),
             missed: 0.0,
+            raise: 1.0,
         }
     }
 
@@ -71,6 +74,7 @@ impl Weight {
             Outcome::SourceLimited => 0.0,
         };
         self.missed = (self.missed + step).clamp(0.0, MOST_MISSED);
+        self.raise = libm::exp2(self.missed);
     }
 
     /// The mean number of packets between congestion events; `None` before the first.
@@ -97,9 +101,8 @@ impl Weight {
 
     /// The same without bounds.
     pub(super) fn needed(&self, required: f64, srtt: f64) -> f64 {
-        self.fair_rate(srtt).map_or(1.0, |fair| {
-            libm::exp2(self.missed) * required / fair.max(1e-9)
-        })
+        self.fair_rate(srtt)
+            .map_or(1.0, |fair| self.raise * required / fair.max(1e-9))
     }
 }
 
