@@ -12,6 +12,7 @@ mod known;
 mod pacer;
 mod pacing;
 mod probing;
+mod rush;
 mod settings;
 
 pub use settings::{StoreTarget, StoreTimer};

@@ -5,6 +5,7 @@
 //! busy from the first packet to the last, and each gap shows how much others sent meanwhile.
 
 use super::Place;
+use super::rush::Rush;
 use crate::units::Timestamp;
 use std::time::Duration;
 
@@ -12,9 +13,6 @@ use std::time::Duration;
 /// packets that others send meanwhile form a queue there. At a load of one half the queue is half
 /// as long as the head. This queue keeps the link busy while the tail of the train is sent.
 const HEAD: u32 = 8;
-
-/// One train in this many is rushed: its head leaves faster than the known capacity.
-const TRAINS_PER_RUSH: u32 = 8;
 
 /// If a packet waited for a second one and none came, the next packets do not wait; this is their
 /// number. If no second packet ever comes, fewer than one packet in twenty waits, and the 95th
@@ -41,7 +39,7 @@ pub struct PacingPlan {
     /// The gap between two packets after the head. It is long enough to watch the link for some
     /// time, and short enough to keep the queue.
     pub tail_gap: Duration,
-    /// The gap that replaces `head_gap` in one train of [`TRAINS_PER_RUSH`]. It is shorter than the
+    /// The gap that replaces `head_gap` in rushed trains ([`super::rush`]). It is shorter than the
     /// known capacity allows, so a higher capacity becomes visible.
     pub rushed_gap: Duration,
     /// The longest time that a packet waits for a second one.
@@ -74,7 +72,9 @@ pub struct Pacer {
     train_sent: u32,
     /// Whether the packets of the present train leave at a distance from each other.
     is_spaced: bool,
-    trains: u32,
+    /// Whether there was a train before.
+    has_begun: bool,
+    rush: Rush,
     /// The time from which on a packet has waited for a second one.
     filling_since: Option<Timestamp>,
     /// The number of coming packets that do not wait for a second one.
@@ -89,7 +89,8 @@ impl Default for Pacer {
             train_left: 0,
             train_sent: 0,
             is_spaced: false,
-            trains: 0,
+            has_begun: false,
+            rush: Rush::default(),
             filling_since: None,
             // The application has not shown yet that it brings packets in pairs.
             skip: SKIP_AFTER_FAILURE,
@@ -135,7 +136,7 @@ impl Pacer {
         // other at once, the burst would be faster than each train: pairs would leave at twice the
         // pace of the tight link.
         let due = self.paced_at + plan.head_gap;
-        if self.trains > 0 && now < due {
+        if self.has_begun && now < due {
             return Pace::At(due);
         }
         self.start_train(now, &plan, ready)
@@ -143,12 +144,9 @@ impl Pacer {
 
     fn gap(&self, plan: &PacingPlan) -> Duration {
         if self.train_sent >= HEAD {
-            plan.tail_gap
-        } else if self.trains.is_multiple_of(TRAINS_PER_RUSH) {
-            plan.rushed_gap
-        } else {
-            plan.head_gap
+            return plan.tail_gap;
         }
+        self.rush.gap(plan)
     }
 
     fn start_train(&mut self, now: Timestamp, plan: &PacingPlan, ready: u32) -> Pace {
@@ -165,7 +163,11 @@ impl Pacer {
         self.train_left = plan.train_packets.min(ready.max(1));
         self.train_sent = 0;
         self.is_spaced = !plan.head_gap.is_zero();
-        self.trains = self.trains.wrapping_add(1);
+        self.has_begun = true;
+        // A single packet has no gap.
+        if self.train_left > 1 {
+            self.rush.on_train(now, plan.head_gap);
+        }
         Pace::Now
     }
 
