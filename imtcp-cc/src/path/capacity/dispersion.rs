@@ -18,7 +18,7 @@ use crate::path::ack::EchoGap;
 use crate::path::line::Line;
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use jitter::EchoJitter;
-use level::{Call, Gone, Level};
+use level::{Call, Gone, Level, Seen};
 use looks::Looks;
 use memory::Memory;
 use piles::Piles;
@@ -57,6 +57,10 @@ const STRETCH: u32 = 2;
 /// Once a capacity is known, packets count only if they were sent at most this far apart, as a
 /// percentage of the time that the capacity needs to serve them.
 const CLOSE_PERCENT: u32 = 110;
+
+/// Packets that were sent this close together, or closer, as a percentage of the same time, would
+/// come closer together than before if the link had become faster.
+const RUSHED_PERCENT: u32 = 92;
 
 /// The distance of packets that a host sends one after the other, as fast as it can. They would
 /// come at the pace of any slower link, so they are evidence against a capacity that is too high,
@@ -109,6 +113,8 @@ struct Dispersion {
     nanos_per_byte: f64,
     /// When the packet before them left.
     sent: Timestamp,
+    /// Whether they left clearly faster than the link has served packets before.
+    is_rushed: bool,
 }
 
 /// Gaps that follow each other. They are collected until they are long enough to be read.
@@ -223,6 +229,11 @@ impl DispersionCapacity {
         {
             return Some(slower);
         }
+        if let Call::Exceeded(newest) = call
+            && let Some(faster) = self.faster(newest)
+        {
+            return Some(faster);
+        }
         let is_due = is_due || self.capacity.is_none() || call == Call::MayBeExceeded;
         if !is_due || self.memory.len() < FEWEST {
             return None;
@@ -247,7 +258,12 @@ impl DispersionCapacity {
         };
         let ratio = dispersion.nanos_per_byte * capacity.as_bps_f64() / 8.0e9;
         let width = self.piles().width();
-        self.level.on_dispersion(ratio, dispersion.sent, width)
+        let seen = Seen {
+            ratio,
+            sent: dispersion.sent,
+            is_rushed: dispersion.is_rushed,
+        };
+        self.level.on_dispersion(&seen, width)
     }
 
     /// The capacity of a link that has become slower, if the newest dispersions, all of them longer
@@ -259,15 +275,37 @@ impl DispersionCapacity {
         if !gone.is_told(before.as_bps_f64() / found.as_bps_f64()) {
             return None;
         }
-        self.memory.keep_newest(gone.newest);
-        self.looks = Looks::default();
-        self.stretch = Stretch::default();
-        self.capacity = Some(found);
-        let level = std::mem::take(&mut self.level);
+        let since = self.level.slower_since();
+        self.start_anew(found, gone.newest);
         Some(NewCapacity {
             capacity: found,
-            since: Some(level.slower_since()),
+            since: Some(since),
         })
+    }
+
+    /// The capacity of a link that has become faster, if the newest dispersions are a new pile.
+    fn faster(&mut self, newest: usize) -> Option<NewCapacity> {
+        let before = self.capacity?;
+        let piles = self.piles();
+        let found = piles.fullest(self.memory.newest(newest), 0.0)?;
+        if found <= before.scaled(piles.width()) {
+            return None;
+        }
+        let since = self.level.rushed_since();
+        self.start_anew(found, newest);
+        Some(NewCapacity {
+            capacity: found,
+            since: Some(since),
+        })
+    }
+
+    /// The link has another capacity than before. Only the newest dispersions are of it.
+    fn start_anew(&mut self, capacity: Bandwidth, newest: usize) {
+        self.memory.keep_newest(newest);
+        self.looks = Looks::default();
+        self.stretch = Stretch::default();
+        self.level = Level::default();
+        self.capacity = Some(capacity);
     }
 
     /// Looks at all dispersions in memory.
@@ -338,9 +376,12 @@ impl DispersionCapacity {
         self.run = Run::default();
         let tells = self.capacity.is_some() || run.arrived > run.sent.times(STRETCH);
         self.read_s += (run.arrived.as_secs_f64() - self.read_s) * NEWEST_SHARE;
+        let served = self.line.time_for(run.bytes);
         tells.then(|| Dispersion {
             nanos_per_byte: run.arrived.get() as f64 / run.bytes.as_f64().max(1.0),
             sent: run.from,
+            is_rushed: served
+                .is_some_and(|served| run.sent.times(100) < served.times(RUSHED_PERCENT)),
         })
     }
 }

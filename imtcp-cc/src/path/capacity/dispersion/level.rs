@@ -34,6 +34,9 @@ const CHANCE: f64 = 1e-4;
 /// So many dispersions shorter than the pile's call for a look at once.
 const SHORTER: usize = 4;
 
+/// So many more rushed dispersions shorter than the pile's than others are a faster link.
+const RUSHED: usize = 4;
+
 /// A capacity counts as known, and not as learnt better, if so many dispersions were in its pile.
 const KNOWN: u32 = 32;
 
@@ -49,6 +52,9 @@ pub(super) enum Call {
     MayBeGone(Gone),
     /// There may be a pile of shorter dispersions.
     MayBeExceeded,
+    /// There is one: most rushed packets come closer together than the link has served them. This
+    /// many of the newest dispersions are to be looked at.
+    Exceeded(usize),
 }
 
 /// All of the newest dispersions are longer than the pile's.
@@ -68,6 +74,17 @@ impl Gone {
     }
 }
 
+/// A dispersion, as it is seen from the capacity.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    /// What it is of the capacity's own.
+    pub(super) ratio: f64,
+    /// When its packets left.
+    pub(super) sent: Timestamp,
+    /// Whether they left clearly faster than the link has served packets before.
+    pub(super) is_rushed: bool,
+}
+
 /// Follows the pile of the present capacity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Level {
@@ -81,13 +98,26 @@ pub(super) struct Level {
     /// How many were shorter since the last look, and when the first of them left.
     shorter: usize,
     shorter_since: Timestamp,
+    /// How many more rushed dispersions were shorter than were not, how many of any kind came since
+    /// the first of them, and when that one left.
+    rushed: usize,
+    since_rushed: usize,
+    rushed_since: Timestamp,
 }
 
 impl Level {
-    /// A dispersion is `ratio` times that of the capacity. Its packets left at `sent`. Dispersions
-    /// of one pile differ by a factor of `width` at most.
+    /// Takes a dispersion. Those of one pile differ by a factor of `width` at most.
     #[inline]
-    pub(super) fn on_dispersion(&mut self, ratio: f64, sent: Timestamp, width: f64) -> Call {
+    pub(super) fn on_dispersion(&mut self, seen: &Seen, width: f64) -> Call {
+        let Seen { ratio, sent, .. } = *seen;
+        if seen.is_rushed {
+            self.on_rushed(ratio * width < 1.0, sent);
+        }
+        self.since_rushed += usize::from(self.rushed > 0);
+        if self.rushed == RUSHED {
+            self.rushed = 0;
+            return Call::Exceeded(self.since_rushed.min(NEWEST));
+        }
         if ratio > width.max(LONGER) {
             if self.longer == 0 {
                 self.longer_since = sent;
@@ -112,6 +142,19 @@ impl Level {
         }
     }
 
+    /// Packets were sent faster than the link has served them before. While it has its capacity,
+    /// they come as far apart as ever.
+    fn on_rushed(&mut self, is_shorter: bool, sent: Timestamp) {
+        if !is_shorter {
+            self.rushed = self.rushed.saturating_sub(1);
+            return;
+        }
+        if self.rushed == 0 {
+            (self.since_rushed, self.rushed_since) = (0, sent);
+        }
+        self.rushed += 1;
+    }
+
     fn see(&mut self, new: u32) {
         self.seen += new;
         while self.seen >= MOST {
@@ -127,6 +170,11 @@ impl Level {
     /// Since when the link is faster, if its capacity was known before.
     pub(super) fn faster_since(&self) -> Option<Timestamp> {
         (self.shorter > 0 && self.held >= KNOWN).then_some(self.shorter_since)
+    }
+
+    /// Since when rushed packets come closer together than before.
+    pub(super) fn rushed_since(&self) -> Timestamp {
+        self.rushed_since
     }
 
     /// Since when the link is slower.
@@ -158,11 +206,47 @@ mod tests {
         Timestamp::from_nanos(ms * 1_000_000)
     }
 
+    fn seen(ratio: f64, sent: Timestamp) -> Seen {
+        let is_rushed = false;
+        Seen {
+            ratio,
+            sent,
+            is_rushed,
+        }
+    }
+
+    /// What rushed dispersions call for, one a millisecond, and which of them.
+    fn called_by_rushed(ratios: impl IntoIterator<Item = f64>) -> Option<(u64, Call, Level)> {
+        let mut level = Level::default();
+        (0..).zip(ratios).find_map(|(ms, ratio)| {
+            let (sent, is_rushed) = (at(ms), true);
+            let call = level.on_dispersion(
+                &Seen {
+                    ratio,
+                    sent,
+                    is_rushed,
+                },
+                1.02,
+            );
+            matches!(call, Call::Exceeded(_)).then_some((ms, call, level))
+        })
+    }
+
+    #[test]
+    fn rushed_packets_that_come_as_they_left_are_a_faster_link() {
+        let ratios = [1.0, 1.3, 0.85, 0.85, 1.2, 0.85, 0.85, 0.85];
+        let (ms, call, level) = called_by_rushed(ratios).unwrap();
+        assert_eq!((ms, call), (7, Call::Exceeded(6)));
+        assert_eq!(level.rushed_since(), at(2));
+        // Echoes that are pushed together now and then are none.
+        assert_eq!(called_by_rushed([0.85, 1.0, 1.0].repeat(100)), None);
+    }
+
     /// What is called for, one dispersion a millisecond, and when.
     fn first_call(ratios: impl Iterator<Item = f64>) -> Option<(u64, Call, Level)> {
         let mut level = Level::default();
         (0..).zip(ratios).find_map(|(ms, ratio)| {
-            let call = level.on_dispersion(ratio, at(ms), 1.02);
+            let call = level.on_dispersion(&seen(ratio, at(ms)), 1.02);
             (call != Call::None).then_some((ms, call, level))
         })
     }
@@ -190,11 +274,11 @@ mod tests {
         let mut level = Level::default();
         for at_ms in 0..300 {
             let ratio = if at_ms % 10 < 3 { 1.0 } else { 1.7 };
-            level.on_dispersion(ratio, at(at_ms), 1.02);
+            level.on_dispersion(&seen(ratio, at(at_ms)), 1.02);
         }
         let mut called = 330;
         for at_ms in 300..2000 {
-            if let Call::MayBeGone(gone) = level.on_dispersion(2.5, at(at_ms), 1.02) {
+            if let Call::MayBeGone(gone) = level.on_dispersion(&seen(2.5, at(at_ms)), 1.02) {
                 assert!((0.2..0.25).contains(&gone.share), "{at_ms} ms: {gone:?}");
                 called = at_ms;
             }
