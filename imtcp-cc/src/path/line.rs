@@ -2,6 +2,9 @@
 
 use crate::units::{Bandwidth, Bytes, Nanos};
 
+/// A link that is faster by this factor has changed.
+const FAR_FASTER: f64 = 1.25;
+
 /// A link of some capacity. It remembers the packet that it was last asked about, because packets
 /// that follow each other are nearly always of one size.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +22,23 @@ impl Line {
             self.capacity = capacity;
             self.time = self.time_for_any(self.size);
         }
+    }
+
+    /// How much longer a packet of this size took than it takes on a link of `capacity`, if that
+    /// is faster.
+    pub(super) fn saved_by(&self, capacity: Bandwidth, size: Bytes) -> Option<Nanos> {
+        let before = self.capacity.filter(|before| capacity > *before)?;
+        Some(
+            before
+                .nanos_for(size)
+                .saturating_sub(capacity.nanos_for(size)),
+        )
+    }
+
+    /// Whether a link of `capacity` is faster by so much that nobody has only learnt it better.
+    pub(super) fn is_far_below(&self, capacity: Bandwidth) -> bool {
+        self.capacity
+            .is_some_and(|before| capacity > before.scaled(FAR_FASTER))
     }
 
     /// The time that the link needs for a packet of this size; `None` while its capacity is not

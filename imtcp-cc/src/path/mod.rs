@@ -282,6 +282,9 @@ impl Path {
         } else if timing == EchoTiming::Foreign {
             self.tracker.reconsider(self.view.readable_jitter());
         }
+        if let Some(capacity) = news.changed.filter(|_| news.since.is_some()) {
+            self.tracker.on_changed_link(capacity);
+        }
         HeardGap {
             timing,
             jitter: self.tracker.jitter(),

@@ -60,6 +60,13 @@ impl<T: Copy + Ord> SlidingMax<T> {
         self.most
     }
 
+    /// Changes each value in the memory. `change` must keep their order.
+    pub(super) fn map(&mut self, change: impl Fn(T) -> T) {
+        for value in self.greatest.iter_mut().chain([&mut self.most]) {
+            *value = value.map(&change);
+        }
+    }
+
     /// Moves the time on to `now`, and forgets values that are too old.
     pub(super) fn advance(&mut self, now: Timestamp) {
         if now < self.until {
@@ -123,6 +130,17 @@ mod tests {
                 prop_assert_eq!(sliding.get(), greatest.map(|(_, value)| *value).max());
             }
         }
+    }
+
+    #[test]
+    fn a_change_reaches_all_that_is_kept() {
+        let mut most = SlidingMax::default();
+        most.observe(at_s(1), 7);
+        most.observe(at_s(2), 5);
+        most.map(|value| value + 10);
+        assert_eq!(most.get(), Some(17));
+        most.advance(at_s(11));
+        assert_eq!(most.get(), Some(15));
     }
 
     #[test]

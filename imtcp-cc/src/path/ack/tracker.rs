@@ -56,6 +56,8 @@ pub struct EchoTracker {
     /// Whether the capacity is only a lower bound.
     bound: bool,
     waiting: Waiting,
+    /// The size of the largest packet.
+    largest: Bytes,
 }
 
 impl Default for EchoTracker {
@@ -77,6 +79,24 @@ impl EchoTracker {
             last: None,
             bound: false,
             waiting: Waiting::default(),
+            largest: Bytes::ZERO,
+        }
+    }
+
+    /// The link has had this capacity for some time already.
+    pub fn on_changed_link(&mut self, capacity: Bandwidth) {
+        if let Some(saved) = self.line.saved_by(capacity, self.largest) {
+            self.waiting.on_faster_link(saved);
+        }
+        self.line.set_capacity(Some(capacity));
+    }
+
+    /// The link is this fast. Whether that has changed, or is only known better, is not always told.
+    #[inline]
+    fn set_capacity(&mut self, capacity: Option<Bandwidth>) {
+        match capacity.filter(|new| self.line.is_far_below(*new)) {
+            Some(faster) => self.on_changed_link(faster),
+            None => self.line.set_capacity(capacity),
         }
     }
 
@@ -90,7 +110,8 @@ impl EchoTracker {
         now: Timestamp,
         capacity: Option<Bandwidth>,
     ) {
-        self.line.set_capacity(capacity);
+        self.set_capacity(capacity);
+        self.largest = self.largest.max(size);
         let serialisation = self.line.time_for(size).unwrap_or_default();
         self.packets.add(number, size, now, serialisation);
     }
@@ -110,7 +131,7 @@ impl EchoTracker {
         capacity: Option<Bandwidth>,
         mut sink: impl FnMut(&Echo),
     ) -> AckOutcome {
-        self.line.set_capacity(capacity);
+        self.set_capacity(capacity);
         self.gaps.clear();
         let mut outcome = AckOutcome::default();
         let mut held: Option<SentPacket> = None;

@@ -24,6 +24,14 @@ impl Waiting {
         self.longest.observe(arrived, self.excess(delay));
     }
 
+    /// The tight link has been faster than was thought for some time, so that each full packet took
+    /// `saved` less. From the delays of that time too much was taken for serialisation.
+    pub(super) fn on_faster_link(&mut self, saved: Nanos) {
+        self.base
+            .map(|Reverse(delay)| Reverse(delay + saved.signed()));
+        self.pushed.map(|pushed| pushed.saturating_sub(saved));
+    }
+
     /// The tight link serves the packet of an echo in `serialisation`. The echo before it came at
     /// `last`.
     pub(super) fn observe_distance(
@@ -54,5 +62,35 @@ impl Waiting {
     /// The longest recent time in queues.
     pub(super) fn longest(&self) -> Nanos {
         self.longest.get().unwrap_or(Nanos::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at_ms(ms: u64) -> Timestamp {
+        Timestamp::from_nanos(ms * 1_000_000)
+    }
+
+    fn micros(us: i64) -> TimeDelta {
+        TimeDelta::from_nanos(us * 1000)
+    }
+
+    /// Packets took 1 ms each, and take 250 us since 10 ms ago. Nobody has known of it, so too much
+    /// was taken off their delays, and their echoes seemed to be pushed together.
+    #[test]
+    fn a_link_that_was_faster_for_some_time_makes_nobody_wait() {
+        let mut waiting = Waiting::default();
+        waiting.observe(at_ms(0), micros(20_000));
+        waiting.observe(at_ms(10), micros(19_250));
+        waiting.observe_distance(at_ms(10), at_ms(9), Nanos::new(1_750_000));
+        assert_eq!(waiting.of(micros(20_500), Nanos::ZERO), Nanos::new(500_000));
+        waiting.on_faster_link(Nanos::new(750_000));
+        assert_eq!(waiting.of(micros(20_000), Nanos::ZERO), Nanos::ZERO);
+        assert_eq!(
+            waiting.of(micros(21_000), Nanos::ZERO),
+            Nanos::new(1_000_000)
+        );
     }
 }
