@@ -230,7 +230,7 @@ impl ImTcp {
                 .on_waiting(now, &mut |event| log.emit(now, event));
         }
         let known = known!(self);
-        let next_range = || self.measuring.next_range(self.path.view());
+        let next_range = || self.measuring.next_range(now, self.path.view());
         let answer = self.scheduler.next(now, request, &known, next_range);
         self.follow_steps(now);
         answer

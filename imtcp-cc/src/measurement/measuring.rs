@@ -384,9 +384,14 @@ impl Measuring {
         }
     }
 
-    /// The range that the next measurement searches; `None` while nothing is known of the path.
-    pub(crate) fn next_range(&self, view: &PathView) -> Option<SearchRange> {
+    /// The range that the next measurement searches; `None` while nothing is known of the path, and
+    /// while trains are to tell of a link that has just changed.
+    pub(crate) fn next_range(&self, now: Timestamp, view: &PathView) -> Option<SearchRange> {
         let bound = view.capacity;
+        let drives = self.settings.driver == EstimatorKind::Statistical;
+        if drives && self.statistical.is_new_link(now) {
+            return None;
+        }
         let driver: &dyn Estimator = match self.settings.driver {
             EstimatorKind::Classic => &self.classic,
             EstimatorKind::Statistical => &self.statistical,

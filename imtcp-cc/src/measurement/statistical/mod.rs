@@ -98,6 +98,8 @@ pub struct StatisticalEstimator {
     changed: bool,
     /// Since when the link has had its capacity, if that has changed.
     link_since: Option<Timestamp>,
+    /// Whether nothing was told of it since.
+    is_new_link: bool,
     application_limited: bool,
     /// What sets the echoes' time, and by how much the times may be off; zero if the data sets
     /// them.
@@ -123,6 +125,7 @@ impl StatisticalEstimator {
             level_start: 0,
             changed: false,
             link_since: None,
+            is_new_link: false,
             application_limited: false,
             timing: EchoTiming::Own,
             jitter: Nanos::ZERO,
@@ -173,7 +176,16 @@ impl StatisticalEstimator {
             self.changed = true;
             self.slices.forget_before(self.level_start);
             self.arrivals.clear();
+            // What was available on the link as it was says nothing of the link as it is.
+            self.latest = None;
+            self.is_new_link = true;
         }
+    }
+
+    /// Whether nothing is known yet of a link that has changed. Trains at the pace of its capacity
+    /// then tell more than streams in a range that nobody knows.
+    pub fn is_new_link(&self, now: Timestamp) -> bool {
+        self.is_new_link && self.has_just_changed(now)
     }
 
     /// Two clean echoes followed each other, whether or not their packets belong to a stream.
@@ -191,6 +203,7 @@ impl StatisticalEstimator {
         let estimate = full
             .or_else(|| self.given_estimate(now))
             .or_else(|| self.estimate_of_slices(now))?;
+        self.is_new_link = false;
         let is_news = self.latest.is_none_or(|latest| latest.at < estimate.at);
         self.latest = Some(estimate);
         is_news.then_some(estimate)
@@ -379,6 +392,7 @@ impl Estimator for StatisticalEstimator {
         self.level_start = 0;
         self.changed = false;
         self.link_since = None;
+        self.is_new_link = false;
         self.arrivals.clear();
         self.link_covered = false;
     }
