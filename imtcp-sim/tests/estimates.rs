@@ -52,6 +52,19 @@ classes! {
     busy_hosts_are_read: Hosts, 0.8, 1.4;
 }
 
+/// Frames of six packets over a link that falls from 23 to 8 Mbit/s and rises to 36. Nearly all of
+/// them are sent as streams, so few trains show that the link has risen.
+#[test]
+fn a_slow_source_follows_a_link_that_rises_by_far() {
+    let path = Class::Steps.draw(38).expect("what is drawn is valid");
+    let read = run(&path, 38, false).unwrap_or_else(|error| panic!("{error}"));
+    let tally = Tally::of(&[read]);
+    let own = tally.column(Reader::Statistical).expect("it reads");
+    let score = &own.scores[0];
+    assert!(score.lag_s.is_some_and(|lag| lag < 1.2), "{score:?}");
+    assert!(score.coverage.is_some_and(|share| share > 0.8), "{score:?}");
+}
+
 #[test]
 fn a_seed_is_read_again_to_the_same_end() {
     let written = || serde_json::to_string(&survey(Class::Hosts)).expect("it is plain data");
