@@ -85,6 +85,10 @@ pub struct Flags {
     /// `available` is what the path gives a flow whose packets wait, however fast it sends: its
     /// share, where a queue serves flows in turn.
     pub share: bool,
+    /// What is available changes from one half second to the next by so much that the present one
+    /// is likely to be off the value by 15 % of the capacity or more. The interval and
+    /// [`crate::promise::Promise::bytes_within`] tell more than the value then.
+    pub variable: bool,
     /// A policer drops what exceeds a rate, and queues nothing. `available` is this rate, which
     /// holds once the policer's bucket is empty. For a moment more gets through.
     pub policed: bool,
@@ -103,6 +107,7 @@ impl Flags {
             (self.changed, "changed"),
             (self.elastic, "elastic"),
             (self.share, "share"),
+            (self.variable, "variable"),
             (self.policed, "policed"),
             (self.lower_bound, "lower_bound"),
         ]

@@ -178,7 +178,8 @@ fn estimate_to_words(estimate: Option<Estimate>) -> [u64; ESTIMATE_WORDS] {
                 | u64::from(flags.lower_bound) << 4
                 | u64::from(flags.elastic) << 5
                 | u64::from(flags.share) << 6
-                | u64::from(flags.policed) << 7,
+                | u64::from(flags.policed) << 7
+                | u64::from(flags.variable) << 8,
         ]
     })
 }
@@ -199,6 +200,7 @@ fn estimate_from_words(words: [u64; ESTIMATE_WORDS]) -> Option<Estimate> {
             changed: flag(3),
             elastic: flag(5),
             share: flag(6),
+            variable: flag(8),
             policed: flag(7),
             lower_bound: flag(4),
         },

@@ -1,5 +1,15 @@
 //! The mean and the standard deviation of numbers that come one by one (Welford 1962).
 
+/// What is available varies if blocks of time differ so much that half of the 95 % interval of the
+/// present one exceeds this share of the capacity. A value within the same share counts as having
+/// followed a change (`survey --estimates`).
+const VARIABLE_SHARE: f64 = 0.15;
+
+/// Whether what is available varies. Half of the interval that this makes is `spread`.
+pub(super) fn is_variable(spread: f64, capacity: f64) -> bool {
+    spread > VARIABLE_SHARE * capacity
+}
+
 /// The numbers so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Deviation {

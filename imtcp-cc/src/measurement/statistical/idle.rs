@@ -11,7 +11,7 @@
 
 use super::CAPACITY_DOUBT;
 use super::arrivals::{Arrivals, SPAN, Span};
-use super::deviation::Deviation;
+use super::deviation::{Deviation, is_variable};
 use super::window::BLOCK_95;
 use crate::estimate::{Estimate, Flags};
 use crate::units::{Bandwidth, Timestamp};
@@ -50,6 +50,7 @@ pub(super) struct IdleView {
     pub(super) at: Timestamp,
     /// At most [`IdleView::LONGEST`].
     pub(super) window: Duration,
+    pub(super) is_variable: bool,
 }
 
 impl IdleView {
@@ -84,6 +85,7 @@ impl IdleView {
             high: Bandwidth::from_bps_f64((available + half(most - available)).min(bound)),
             at: arrivals.newest().min(now),
             window: SPAN * u32::try_from(length).unwrap_or(SPANS),
+            is_variable: is_variable(spread, capacity),
         })
     }
 
@@ -100,7 +102,10 @@ impl IdleView {
             low: self.low,
             high: self.high,
             window: self.window,
-            flags,
+            flags: Flags {
+                variable: self.is_variable,
+                ..flags
+            },
         }
     }
 }

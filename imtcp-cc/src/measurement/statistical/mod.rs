@@ -29,6 +29,7 @@ use crate::estimate::{Estimate, Flags};
 use crate::path::ack::{EchoGap, EchoTiming};
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use arrivals::{Arrivals, Link};
+use deviation::is_variable;
 use idle::IdleView;
 use slices::{SliceView, Slices};
 use std::time::Duration;
@@ -257,6 +258,8 @@ impl StatisticalEstimator {
         let tells = !self.application_limited && self.timing != EchoTiming::Foreign;
         let mut estimate = full::estimate(&self.arrivals, now).filter(|_| tells)?;
         if let Some(capacity) = self.capacity {
+            let half = estimate.high.saturating_sub(estimate.low).as_bps_f64() / 2.0;
+            estimate.flags.variable = is_variable(half, capacity.as_bps_f64());
             estimate.available = estimate.available.min(capacity);
             estimate.low = estimate.low.min(capacity);
         }
@@ -354,7 +357,10 @@ impl StatisticalEstimator {
             high: Bandwidth::from_bps_f64(available + half)
                 .min(capacity.scaled(1.0 + CAPACITY_DOUBT)),
             window,
-            flags: self.flags(window),
+            flags: Flags {
+                variable: is_variable(mean.present, capacity.as_bps_f64()),
+                ..self.flags(window)
+            },
         }
     }
 

@@ -36,8 +36,10 @@ pub(super) const BLOCK_95: f64 = 2.36;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct WindowMean {
     pub(super) rate: f64,
-    /// Half of the 95 % interval of `rate`, as an estimate of the rate in this window.
+    /// Half of the 95 % interval of `rate`, as an estimate of the rate in the present second.
     pub(super) half_width: f64,
+    /// The part of it that is due to blocks differing from each other.
+    pub(super) present: f64,
 }
 
 /// The scatter of the rates of slices: within a slice, per second that was seen, and between
@@ -119,6 +121,7 @@ pub(super) fn mean(
     Some(WindowMean {
         rate,
         half_width: libm::sqrt(squares),
+        present,
     })
 }
 
@@ -302,6 +305,25 @@ mod tests {
         let views = [covered(0), covered(second)];
         let rooms = [Room { index, most }];
         mean(&views, rooms.into_iter(), 11, SLICE, CAPACITY).expect("two slices")
+    }
+
+    /// Slices over two seconds, with the rates of blocks of half a second.
+    fn over_blocks(rates: [f64; 4]) -> WindowMean {
+        let view = |index: u64| SliceView {
+            rate: rates[usize::try_from(index / 50).unwrap_or(0)],
+            ..covered(index)
+        };
+        let views: Vec<_> = (0..200).map(view).collect();
+        mean(&views, std::iter::empty(), 200, SLICE, CAPACITY).expect("200 slices")
+    }
+
+    #[test]
+    fn what_changes_from_block_to_block_varies() {
+        use super::super::deviation::is_variable;
+        let varies = |rates| is_variable(over_blocks(rates).present, CAPACITY);
+        assert!(!varies([4e6; 4]));
+        assert!(!varies([4e6, 4.5e6, 4e6, 4.5e6]));
+        assert!(varies([2e6, 4e6, 2e6, 4e6]));
     }
 
     #[test]
