@@ -307,10 +307,13 @@ mod tests {
         mean(&views, rooms.into_iter(), 11, SLICE, CAPACITY).expect("two slices")
     }
 
-    /// Slices over two seconds, with the rates of blocks of half a second.
+    /// Slices over two seconds, with the rates of blocks of half a second. The gaps within a slice
+    /// agree.
     fn over_blocks(rates: [f64; 4]) -> WindowMean {
         let view = |index: u64| SliceView {
             rate: rates[usize::try_from(index / 50).unwrap_or(0)],
+            covered: false,
+            freedom: 3,
             ..covered(index)
         };
         let views: Vec<_> = (0..200).map(view).collect();
