@@ -37,8 +37,9 @@ impl Line {
 
     /// Whether a link of `capacity` is faster by so much that nobody has only learnt it better.
     pub(super) fn is_far_below(&self, capacity: Bandwidth) -> bool {
+        // Nearly always the first comparison is enough.
         self.capacity
-            .is_some_and(|before| capacity > before.scaled(FAR_FASTER))
+            .is_some_and(|before| capacity > before && capacity > before.scaled(FAR_FASTER))
     }
 
     /// The time that the link needs for a packet of this size; `None` while its capacity is not

@@ -91,7 +91,8 @@ impl EchoTracker {
         self.line.set_capacity(Some(capacity));
     }
 
-    /// The link is this fast. Whether that has changed, or is only known better, is not always told.
+    /// The link is this fast. Whether that has changed, or is only known better, is not always
+    /// told.
     #[inline]
     fn set_capacity(&mut self, capacity: Option<Bandwidth>) {
         match capacity.filter(|new| self.line.is_far_below(*new)) {

@@ -127,6 +127,8 @@ struct Run {
     bytes: Bytes,
     sent: Nanos,
     arrived: Nanos,
+    /// The time that the link needs for them at the present capacity; zero while it is not known.
+    served: Nanos,
 }
 
 /// Gaps of packets that were sent as fast as the capacity serves them, or faster, or back to back.
@@ -369,6 +371,7 @@ impl DispersionCapacity {
         run.bytes += gap.bytes;
         run.sent = run.sent + times.sent;
         run.arrived = run.arrived + times.arrival;
+        run.served = run.served + times.served.unwrap_or_default();
         if run.arrived < RESOLUTION.max(self.jitter.deviation().times(DEVIATIONS)) {
             self.run = run;
             return None;
@@ -376,12 +379,10 @@ impl DispersionCapacity {
         self.run = Run::default();
         let tells = self.capacity.is_some() || run.arrived > run.sent.times(STRETCH);
         self.read_s += (run.arrived.as_secs_f64() - self.read_s) * NEWEST_SHARE;
-        let served = self.line.time_for(run.bytes);
         tells.then(|| Dispersion {
             nanos_per_byte: run.arrived.get() as f64 / run.bytes.as_f64().max(1.0),
             sent: run.from,
-            is_rushed: served
-                .is_some_and(|served| run.sent.times(100) < served.times(RUSHED_PERCENT)),
+            is_rushed: run.sent.times(100) < run.served.times(RUSHED_PERCENT),
         })
     }
 }

@@ -207,11 +207,10 @@ mod tests {
     }
 
     fn seen(ratio: f64, sent: Timestamp) -> Seen {
-        let is_rushed = false;
         Seen {
             ratio,
             sent,
-            is_rushed,
+            is_rushed: false,
         }
     }
 
@@ -219,15 +218,11 @@ mod tests {
     fn called_by_rushed(ratios: impl IntoIterator<Item = f64>) -> Option<(u64, Call, Level)> {
         let mut level = Level::default();
         (0..).zip(ratios).find_map(|(ms, ratio)| {
-            let (sent, is_rushed) = (at(ms), true);
-            let call = level.on_dispersion(
-                &Seen {
-                    ratio,
-                    sent,
-                    is_rushed,
-                },
-                1.02,
-            );
+            let rushed = Seen {
+                is_rushed: true,
+                ..seen(ratio, at(ms))
+            };
+            let call = level.on_dispersion(&rushed, 1.02);
             matches!(call, Call::Exceeded(_)).then_some((ms, call, level))
         })
     }
