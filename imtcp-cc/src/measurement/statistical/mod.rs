@@ -99,8 +99,6 @@ pub struct StatisticalEstimator {
     changed: bool,
     /// Since when the link has had its capacity, if that has changed.
     link_since: Option<Timestamp>,
-    /// Whether nothing was told of it since.
-    is_new_link: bool,
     application_limited: bool,
     /// What sets the echoes' time, and by how much the times may be off; zero if the data sets
     /// them.
@@ -126,7 +124,6 @@ impl StatisticalEstimator {
             level_start: 0,
             changed: false,
             link_since: None,
-            is_new_link: false,
             application_limited: false,
             timing: EchoTiming::Own,
             jitter: Nanos::ZERO,
@@ -179,14 +176,13 @@ impl StatisticalEstimator {
             self.arrivals.clear();
             // What was available on the link as it was says nothing of the link as it is.
             self.latest = None;
-            self.is_new_link = true;
         }
     }
 
     /// Whether nothing is known yet of a link that has changed. Trains at the pace of its capacity
     /// then tell more than streams in a range that nobody knows.
     pub fn is_new_link(&self, now: Timestamp) -> bool {
-        self.is_new_link && self.has_just_changed(now)
+        self.latest.is_none() && self.has_just_changed(now)
     }
 
     /// Two clean echoes followed each other, whether or not their packets belong to a stream.
@@ -204,7 +200,6 @@ impl StatisticalEstimator {
         let estimate = full
             .or_else(|| self.given_estimate(now))
             .or_else(|| self.estimate_of_slices(now))?;
-        self.is_new_link = false;
         let is_news = self.latest.is_none_or(|latest| latest.at < estimate.at);
         self.latest = Some(estimate);
         is_news.then_some(estimate)
@@ -398,7 +393,6 @@ impl Estimator for StatisticalEstimator {
         self.level_start = 0;
         self.changed = false;
         self.link_since = None;
-        self.is_new_link = false;
         self.arrivals.clear();
         self.link_covered = false;
     }
