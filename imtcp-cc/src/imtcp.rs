@@ -282,13 +282,14 @@ impl ImTcp {
         {
             emit(Event::ModeChanged { mode });
         }
+        let wants_enough = self.window.is_starting() || self.mode.fills_the_path();
+        let enough = wants_enough.then(|| self.measuring.enough(path)).flatten();
+        let enough = enough.as_ref();
         self.steering = match asked {
             Some(steering) => steering,
-            None => self.mode.on_ack(acked, path, &findings, window),
+            None => self.mode.on_ack(acked, path, &findings, window, enough),
         };
-        let starts = self.window.is_starting();
-        let enough = starts.then(|| self.measuring.enough(path)).flatten();
-        let is_limited = self.window.on_ack(acked, &self.steering, enough.as_ref());
+        let is_limited = self.window.on_ack(acked, &self.steering, enough);
         self.measuring.set_application_limited(is_limited);
         self.measuring
             .set_growing(self.window.is_growing() && !is_limited);

@@ -4,6 +4,9 @@
 //! available; it is an average, so it comes late. The queue says within a round trip that somebody
 //! else needs the link; it says nothing of how much is free. So the rate rises towards g A while
 //! there is no queue, and falls to a quarter in every second round trip while there is one.
+//!
+//! A loss counts as a queue too, because a queue may be too short to be seen otherwise. Where no
+//! packet of the last round trips has met a queue, it is chance, as on a radio link.
 
 use std::time::Duration;
 
@@ -20,6 +23,9 @@ const QUEUE_PACKETS: u32 = 3;
 /// The factor by which the rate rises in a round trip without a queue.
 const RISE: f64 = 1.5;
 
+/// The same after round trips in which no packet met a queue: that of slow start.
+const CALM_RISE: f64 = 2.0;
+
 /// The factor by which the rate falls in a round trip with a queue. With a half, a background
 /// transfer has a seventh of the goodput of a CUBIC flow that has a queue of half of the pipe at
 /// 10 ms; with a quarter it has a twentieth (`m11`). In return it uses less of what short transfers
@@ -33,11 +39,17 @@ const USED: f64 = 2.0;
 /// The least rate, as a share of the capacity. A path can be measured with so little.
 const LEAST_SHARE: f64 = 0.01;
 
+/// The number of round trips without any queue after which a loss is taken for chance. The packets
+/// that left beside a lost one are back when it is missed, or come with the next round trip.
+const CALM_ROUNDS: u32 = 2;
+
 /// What a round trip has shown. Rates are in packets per second.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     /// The least delay above the least round trip that a packet had.
     pub(super) queue: Duration,
+    /// The largest one.
+    pub(super) longest_queue: Duration,
     pub(super) least_rtt: Duration,
     pub(super) smoothed_rtt: Duration,
     /// A, if it is known and not only bounded.
@@ -54,12 +66,21 @@ pub(super) struct Round {
 
 impl Round {
     fn has_queue(&self) -> bool {
+        self.queue > self.least_queue()
+    }
+
+    /// Whether no packet met a queue.
+    fn is_calm(&self) -> bool {
+        self.longest_queue <= self.least_queue()
+    }
+
+    /// The least queueing delay that is a sign of somebody.
+    fn least_queue(&self) -> Duration {
         let packets = self.capacity.filter(|capacity| *capacity > 0.0);
         let packets = packets.map_or(Duration::ZERO, |capacity| {
             Duration::from_secs_f64((f64::from(QUEUE_PACKETS) / capacity).min(1.0))
         });
-        let least = LEAST_QUEUE.max(self.least_rtt / QUEUE_DIVISOR).max(packets);
-        self.queue > least
+        LEAST_QUEUE.max(self.least_rtt / QUEUE_DIVISOR).max(packets)
     }
 
     /// The rate that is never gone below: a packet per round trip, or a hundredth of the capacity
@@ -90,6 +111,8 @@ pub(super) struct Background {
     has_fallen: bool,
     /// Whether the window was reduced in this round trip.
     is_congested: bool,
+    /// The round trips in a row in which no packet met a queue.
+    calm: u32,
 }
 
 impl Background {
@@ -99,7 +122,14 @@ impl Background {
             rate: rate.max(0.0),
             has_fallen: false,
             is_congested: false,
+            calm: 0,
         }
+    }
+
+    /// Whether a loss now would have another cause than a queue that is full: packets that left at
+    /// about the same time met none.
+    pub(super) fn is_calm(&self) -> bool {
+        self.calm >= CALM_ROUNDS
     }
 
     /// The window was reduced. The queue may be too short to be seen otherwise.
@@ -115,8 +145,15 @@ impl Background {
     /// A round trip is over.
     pub(super) fn on_round(&mut self, share: f64, round: &Round) {
         let is_congested = std::mem::take(&mut self.is_congested);
+        let is_calm = round.is_calm() && !is_congested;
+        self.calm = if is_calm {
+            self.calm.saturating_add(1)
+        } else {
+            0
+        };
         let gives_way = round.has_queue() || is_congested;
         let factor = match (gives_way, self.has_fallen) {
+            (false, _) if self.is_calm() => CALM_RISE,
             (false, _) => RISE,
             (true, false) => FALL,
             // The queue of before the fall is still there.
@@ -139,6 +176,7 @@ mod tests {
     fn quiet() -> Round {
         Round {
             queue: Duration::ZERO,
+            longest_queue: Duration::ZERO,
             least_rtt: Duration::from_millis(40),
             smoothed_rtt: Duration::from_millis(40),
             available: Some(1000.0),
@@ -152,10 +190,32 @@ mod tests {
     #[test]
     fn the_rate_rises_to_its_share_of_what_is_available_and_stays_there() {
         let mut background = Background::new(250.0);
-        for expected in [375.0, 562.5, 843.75, 950.0, 950.0] {
+        for expected in [375.0, 750.0, 950.0, 950.0] {
             background.on_round(0.95, &quiet());
             assert_eq!(background.rate(), expected);
         }
+    }
+
+    #[test]
+    fn where_some_packets_meet_a_queue_the_rate_rises_by_half() {
+        let round = Round {
+            longest_queue: Duration::from_millis(5),
+            ..quiet()
+        };
+        let mut background = Background::new(250.0);
+        for expected in [375.0, 562.5, 843.75, 950.0] {
+            background.on_round(0.95, &round);
+            assert!(!background.is_calm());
+            assert_eq!(background.rate(), expected);
+        }
+        // After two round trips without any queue a loss is chance.
+        for is_calm in [false, true] {
+            background.on_round(0.95, &quiet());
+            assert_eq!(background.is_calm(), is_calm);
+        }
+        background.on_congestion();
+        background.on_round(0.95, &quiet());
+        assert!(!background.is_calm());
     }
 
     #[test]
@@ -163,6 +223,7 @@ mod tests {
         let round = Round {
             // 40 ms / 20 are 2 ms, more than three packets.
             queue: Duration::from_micros(2_001),
+            longest_queue: Duration::from_micros(2_001),
             ..quiet()
         };
         let mut background = Background::new(800.0);
@@ -173,6 +234,7 @@ mod tests {
         }
         let round = Round {
             queue: Duration::from_millis(2),
+            longest_queue: Duration::from_millis(2),
             ..quiet()
         };
         background.on_round(0.95, &round);
@@ -213,7 +275,12 @@ mod tests {
         assert_eq!(background.rate(), 1500.0);
         let queue = Duration::from_millis(3);
         for expected in [375.0, 375.0, 93.75, 93.75, 25.0] {
-            background.on_round(0.95, &Round { queue, ..round });
+            let waited = Round {
+                queue,
+                longest_queue: queue,
+                ..round
+            };
+            background.on_round(0.95, &waited);
             assert_eq!(background.rate(), expected);
         }
         // A rate that nobody uses does not rise.

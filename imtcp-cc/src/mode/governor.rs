@@ -3,7 +3,7 @@
 use super::Mode;
 use super::background::{Background, Round};
 use super::full_speed::{CHANCE_WEIGHT, LOSS_PACKETS, MOST_LOSS, growth};
-use crate::control::{Phase, Proportion, Slope, Steering, WindowOrder};
+use crate::control::{Enough, Phase, Proportion, Slope, Steering, WindowOrder};
 use crate::estimate::Estimate;
 use crate::loss_share::LossShare;
 use crate::measurement::Findings;
@@ -36,15 +36,18 @@ const SPARE_PACKETS: f64 = 4.0;
 struct Running {
     since: Timestamp,
     least: Duration,
+    most: Duration,
     samples: u32,
     /// The packets that were acknowledged.
     packets: f64,
 }
 
-/// A round that is over: its least round trip, and the packets per second that got through.
+/// A round that is over: its least and its largest round trip, and the packets per second that got
+/// through.
 #[derive(Clone, Copy, Debug)]
 struct Ended {
     least: Duration,
+    most: Duration,
     delivered: f64,
 }
 
@@ -97,7 +100,13 @@ impl Governor {
         }
     }
 
-    /// An acknowledgement came. Returns what the mode asks of window and pacer.
+    /// Whether the mode has a use for what the start of the connection told, even when it is over.
+    pub(crate) fn fills_the_path(&self) -> bool {
+        matches!(self.mode, Mode::FullSpeed { .. })
+    }
+
+    /// An acknowledgement came. `enough` is the window that fills what is free, as the start told.
+    /// Returns what the mode asks of window and pacer.
     #[inline]
     pub(crate) fn on_ack(
         &mut self,
@@ -105,6 +114,7 @@ impl Governor {
         path: &PathView,
         findings: &Findings<'_>,
         window: (Bytes, Phase),
+        enough: Option<&Enough>,
     ) -> Steering {
         if self.mode == Mode::Standard {
             return Steering::default();
@@ -115,7 +125,7 @@ impl Governor {
         match self.mode {
             Mode::Standard => Steering::default(),
             Mode::Background { share } => self.give_way(share, &known),
-            Mode::FullSpeed { growth } => self.fill(growth, &known),
+            Mode::FullSpeed { growth } => self.fill(growth, &known, enough),
         }
     }
 
@@ -136,11 +146,30 @@ impl Governor {
         let rate = background.rate();
         let in_flight = rate * known.smoothed_rtt.as_secs_f64();
         let most = SPARE_WINDOW * in_flight + SPARE_PACKETS;
-        Steering {
+        let steering = Steering {
             packets_per_second: Some(rate),
             most: Some(Bytes::from_f64(most * known.datagram)),
             proportion: Some(Proportion::STANDARD),
             ..Steering::default()
+        };
+        if !background.is_calm() || self.losses.get() > MOST_LOSS {
+            return steering;
+        }
+        // A loss without a queue is chance, and must not keep the window below what the rate needs.
+        let missing = (most - known.window).max(0.0) * known.datagram;
+        let order = match known.phase {
+            Phase::SlowStart => WindowOrder::Free,
+            Phase::CongestionAvoidance | Phase::Recovery => {
+                WindowOrder::Along(Slope::of(missing, true))
+            }
+        };
+        Steering {
+            order,
+            proportion: Some(Proportion {
+                weight: CHANCE_WEIGHT,
+                needed: Bytes::from_f64(most * known.datagram),
+            }),
+            ..steering
         }
     }
 
@@ -149,6 +178,7 @@ impl Governor {
         let fresh = Running {
             since: known.now,
             least: known.latest_rtt,
+            most: known.latest_rtt,
             samples: 1,
             packets: 0.0,
         };
@@ -163,41 +193,50 @@ impl Governor {
         {
             let ended = Ended {
                 least: round.least,
+                most: round.most.max(known.latest_rtt),
                 delivered: (round.packets + known.packets) / passed.as_secs_f64().max(1e-6),
             };
             self.round = Some(fresh);
             return Some(ended);
         }
         round.least = round.least.min(known.latest_rtt);
+        round.most = round.most.max(known.latest_rtt);
         round.samples = round.samples.saturating_add(1);
         round.packets += known.packets;
         None
     }
 
-    fn fill(&self, h: f64, known: &Known) -> Steering {
-        let Some(estimate) = known.estimate else {
+    fn fill(&self, h: f64, known: &Known, enough: Option<&Enough>) -> Steering {
+        let Some(pipe) = known.pipe(enough) else {
             return Steering::default();
         };
-        let pipe = known.packets_of(estimate.available) * known.least_rtt.as_secs_f64();
         let order = match known.phase {
             Phase::SlowStart => WindowOrder::Free,
             Phase::CongestionAvoidance | Phase::Recovery => {
-                let bytes = growth(h, known.window, pipe) * known.datagram;
+                let bytes = growth(h, known.window, pipe.expected) * known.datagram;
                 WindowOrder::Along(Slope::of(bytes, true))
             }
         };
-        // What fits into the path without a queue was no cause of a loss.
-        let vouched = known.packets_of(estimate.low) * known.least_rtt.as_secs_f64();
-        let is_chance = self.losses.get() <= MOST_LOSS && !estimate.flags.elastic;
+        let is_chance = self.losses.get() <= MOST_LOSS && !pipe.is_elastic;
         Steering {
             order,
             proportion: is_chance.then(|| Proportion {
                 weight: CHANCE_WEIGHT,
-                needed: Bytes::from_f64(vouched * known.datagram),
+                needed: Bytes::from_f64(pipe.vouched * known.datagram),
             }),
             ..Steering::default()
         }
     }
+}
+
+/// What fits into the path without a queue, in packets.
+#[derive(Clone, Copy, Debug)]
+struct Pipe {
+    expected: f64,
+    /// So much is sure to fit, and was no cause of a loss.
+    vouched: f64,
+    /// Whether others give way to whoever sends more.
+    is_elastic: bool,
 }
 
 /// What an acknowledgement leaves known, in packets and seconds.
@@ -253,6 +292,25 @@ impl Known {
         }
     }
 
+    /// While there is no estimate, the start says what fits, unless others send as well.
+    fn pipe(&self, enough: Option<&Enough>) -> Option<Pipe> {
+        if let Some(estimate) = self.estimate {
+            let fits = |rate| self.packets_of(rate) * self.least_rtt.as_secs_f64();
+            return Some(Pipe {
+                expected: fits(estimate.available),
+                vouched: fits(estimate.low),
+                is_elastic: estimate.flags.elastic,
+            });
+        }
+        let idle = enough.filter(|enough| !enough.is_crowded)?;
+        let fits = idle.window.as_f64() / self.datagram;
+        Some(Pipe {
+            expected: fits,
+            vouched: fits,
+            is_elastic: false,
+        })
+    }
+
     fn packets_of(&self, rate: Bandwidth) -> f64 {
         rate.as_bps_f64() / self.on_wire_bits
     }
@@ -260,6 +318,7 @@ impl Known {
     fn round(&self, ended: Ended, own: f64) -> Round {
         Round {
             queue: ended.least.saturating_sub(self.least_rtt),
+            longest_queue: ended.most.saturating_sub(self.least_rtt),
             least_rtt: self.least_rtt,
             smoothed_rtt: self.smoothed_rtt,
             available: self
