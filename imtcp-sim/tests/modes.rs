@@ -1,18 +1,22 @@
 //! The modes: background uses what others leave, and full speed fills paths that lose packets.
 
-use imtcp_sim::result::FlowResult;
+use imtcp_sim::result::{FlowResult, RunResult};
 use imtcp_sim::run::RunOptions;
 use imtcp_sim::scenario::Scenario;
 
-/// The goodputs of main flow and rival in Mbit/s.
-fn goodputs(settings: &[(&str, &str)]) -> (f64, f64) {
+fn run(scenario: &str, seed: u64, settings: &[(&str, &str)]) -> RunResult {
     let settings: Vec<_> = settings
         .iter()
         .map(|&(key, value)| (key.to_owned(), value.to_owned()))
         .collect();
-    let scenario = Scenario::load("place", &settings).expect("it is built in");
-    let result = scenario.run(1, RunOptions::default());
-    let result = result.unwrap_or_else(|error| panic!("{error}"));
+    let scenario = Scenario::load(scenario, &settings).expect("it is built in");
+    let result = scenario.run(seed, RunOptions::default());
+    result.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The goodputs of main flow and rival in Mbit/s.
+fn goodputs(settings: &[(&str, &str)]) -> (f64, f64) {
+    let result = run("place", 1, settings);
     let of = |name: &str| {
         let goodput = |flow: &FlowResult| flow.goodput_bps as f64 / 1e6;
         result.flow(name).map_or(0.0, goodput)
@@ -52,6 +56,36 @@ fn full_speed_fills_a_path_that_loses_one_packet_of_a_hundred() {
     let (standard, _) = goodputs(&[ALONE, lossy]);
     assert!(full >= 0.9 * 0.99 * 38.4, "{full}");
     assert!(standard < 0.5 * full, "{standard} and {full}");
+}
+
+#[test]
+fn an_upload_over_a_path_that_loses_at_random_is_quick_in_either_mode() {
+    let lossy = ("link.bottleneck.loss", "{ rate = \"2 %\" }");
+    for (mode, least) in [(BACKGROUND, 450), (FULL_SPEED, 616)] {
+        for seed in 1..=5 {
+            let result = run("m13", seed, &[mode, lossy]);
+            let goodput = result.flow("main").expect("it is there").goodput_bps / 8000;
+            assert!(goodput >= least, "{mode:?}, seed {seed}: {goodput} KB/s");
+        }
+    }
+}
+
+#[test]
+fn full_speed_fills_a_fast_path_with_a_short_queue_soon_and_loses_less() {
+    let path = [
+        ("link.bottleneck.rate", "200 Mbit/s"),
+        ("link.bottleneck.queue", "300 KB"),
+        ("duration", "4 s"),
+    ];
+    let of = |mode: &[(&str, &str)]| {
+        let result = run("a9", 1, &[&path, mode].concat());
+        let flow = result.flow("main").expect("it is there");
+        (flow.goodput_bps, flow.lost_packets)
+    };
+    let (full, lost) = of(&[FULL_SPEED]);
+    let (standard, standard_lost) = of(&[]);
+    assert!(full > standard, "{full} and {standard}");
+    assert!(2 * lost < standard_lost, "{lost} and {standard_lost}");
 }
 
 #[test]
