@@ -223,8 +223,8 @@ impl Config {
     /// Whether slow start ends when the window fills what is free on the path, as the measurement
     /// knows it. If not, or without [`Config::measurement`], it ends as RFC 9406 and RFC 9002 have
     /// it. False unless set: beside rivals that come later, such a start leaves them more of a deep
-    /// queue (docs/ALGORITHM.md, "The start"). A connection that begins in [`Mode::FullSpeed`] has
-    /// it in any case.
+    /// queue (docs/ALGORITHM.md, "The start"). A connection that begins in another mode than
+    /// [`Mode::Standard`] has it in any case.
     pub fn measured_start(&self) -> bool {
         self.measured_start
     }
@@ -251,10 +251,9 @@ impl Config {
         self.packet_overhead
     }
 
-    /// Full speed wants to know early what the path carries.
+    /// The modes want to know early what the path carries.
     fn starts_measured(&self) -> bool {
-        let is_fast = matches!(self.mode, Mode::FullSpeed { .. });
-        self.measurement && (self.measured_start || is_fast)
+        self.measurement && (self.measured_start || self.mode != Mode::Standard)
     }
 
     pub(crate) fn measuring_settings(&self) -> MeasuringSettings {

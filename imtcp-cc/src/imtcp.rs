@@ -282,7 +282,7 @@ impl ImTcp {
         {
             emit(Event::ModeChanged { mode });
         }
-        let wants_enough = self.window.is_starting() || self.mode.fills_the_path();
+        let wants_enough = self.window.is_starting() || self.mode.reads_the_start();
         let enough = wants_enough.then(|| self.measuring.enough(path)).flatten();
         let enough = enough.as_ref();
         self.steering = match asked {

@@ -5,8 +5,8 @@
 //! else needs the link; it says nothing of how much is free. So the rate rises towards g A while
 //! there is no queue, and falls to a quarter in every second round trip while there is one.
 //!
-//! A loss counts as a queue too, because a queue may be too short to be seen otherwise. Where no
-//! packet of the last round trips has met a queue, it is chance, as on a radio link.
+//! A loss counts as a queue too, because a queue may be too short to be seen otherwise. While
+//! nobody else sends, and no packet of the last round trips has met a queue, it is chance.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const QUEUE_PACKETS: u32 = 3;
 /// The factor by which the rate rises in a round trip without a queue.
 const RISE: f64 = 1.5;
 
-/// The same after round trips in which no packet met a queue: that of slow start.
+/// The same after calm round trips: that of slow start.
 const CALM_RISE: f64 = 2.0;
 
 /// The factor by which the rate falls in a round trip with a queue. With a half, a background
@@ -39,8 +39,8 @@ const USED: f64 = 2.0;
 /// The least rate, as a share of the capacity. A path can be measured with so little.
 const LEAST_SHARE: f64 = 0.01;
 
-/// The number of round trips without any queue after which a loss is taken for chance. The packets
-/// that left beside a lost one are back when it is missed, or come with the next round trip.
+/// The number of calm round trips after which a loss is taken for chance. The packets that left
+/// beside a lost one are back when it is missed, or come with the next round trip.
 const CALM_ROUNDS: u32 = 2;
 
 /// What a round trip has shown. Rates are in packets per second.
@@ -50,6 +50,8 @@ pub(super) struct Round {
     pub(super) queue: Duration,
     /// The largest one.
     pub(super) longest_queue: Duration,
+    /// Whether nobody else sends, as far as is known.
+    pub(super) is_alone: bool,
     pub(super) least_rtt: Duration,
     pub(super) smoothed_rtt: Duration,
     /// A, if it is known and not only bounded.
@@ -69,9 +71,10 @@ impl Round {
         self.queue > self.least_queue()
     }
 
-    /// Whether no packet met a queue.
+    /// Whether no packet met a queue, and nobody else sends. Of a queue of some packets nothing can
+    /// be seen.
     fn is_calm(&self) -> bool {
-        self.longest_queue <= self.least_queue()
+        self.is_alone && self.longest_queue <= self.least_queue()
     }
 
     /// The least queueing delay that is a sign of somebody.
@@ -111,7 +114,7 @@ pub(super) struct Background {
     has_fallen: bool,
     /// Whether the window was reduced in this round trip.
     is_congested: bool,
-    /// The round trips in a row in which no packet met a queue.
+    /// The calm round trips in a row.
     calm: u32,
 }
 
@@ -177,6 +180,7 @@ mod tests {
         Round {
             queue: Duration::ZERO,
             longest_queue: Duration::ZERO,
+            is_alone: true,
             least_rtt: Duration::from_millis(40),
             smoothed_rtt: Duration::from_millis(40),
             available: Some(1000.0),
@@ -197,18 +201,25 @@ mod tests {
     }
 
     #[test]
-    fn where_some_packets_meet_a_queue_the_rate_rises_by_half() {
-        let round = Round {
+    fn beside_others_and_where_some_packets_meet_a_queue_the_rate_rises_by_half() {
+        let queued = Round {
             longest_queue: Duration::from_millis(5),
             ..quiet()
         };
-        let mut background = Background::new(250.0);
-        for expected in [375.0, 562.5, 843.75, 950.0] {
-            background.on_round(0.95, &round);
-            assert!(!background.is_calm());
-            assert_eq!(background.rate(), expected);
+        let beside = Round {
+            is_alone: false,
+            ..quiet()
+        };
+        for round in [queued, beside] {
+            let mut background = Background::new(250.0);
+            for expected in [375.0, 562.5, 843.75, 950.0] {
+                background.on_round(0.95, &round);
+                assert!(!background.is_calm());
+                assert_eq!(background.rate(), expected);
+            }
         }
-        // After two round trips without any queue a loss is chance.
+        // After two calm round trips a loss is chance.
+        let mut background = Background::new(250.0);
         for is_calm in [false, true] {
             background.on_round(0.95, &quiet());
             assert_eq!(background.is_calm(), is_calm);

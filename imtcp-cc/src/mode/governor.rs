@@ -31,6 +31,9 @@ const SPARE_WINDOW: f64 = 2.0;
 /// Packets that are added to that window.
 const SPARE_PACKETS: f64 = 4.0;
 
+/// If at least this share of the capacity is sure to be available, nobody else sends.
+const ALONE: f64 = 0.95;
+
 /// What the current round trip has shown so far.
 #[derive(Clone, Copy, Debug)]
 struct Running {
@@ -101,8 +104,8 @@ impl Governor {
     }
 
     /// Whether the mode has a use for what the start of the connection told, even when it is over.
-    pub(crate) fn fills_the_path(&self) -> bool {
-        matches!(self.mode, Mode::FullSpeed { .. })
+    pub(crate) fn reads_the_start(&self) -> bool {
+        self.mode != Mode::Standard
     }
 
     /// An acknowledgement came. `enough` is the window that fills what is free, as the start told.
@@ -124,7 +127,7 @@ impl Governor {
         self.follow_own_rate(acked.now, known.packets);
         match self.mode {
             Mode::Standard => Steering::default(),
-            Mode::Background { share } => self.give_way(share, &known),
+            Mode::Background { share } => self.give_way(share, &known, enough),
             Mode::FullSpeed { growth } => self.fill(growth, &known, enough),
         }
     }
@@ -136,11 +139,11 @@ impl Governor {
         self.own = self.own * (-passed / over).exp() + packets / over;
     }
 
-    fn give_way(&mut self, share: f64, known: &Known) -> Steering {
+    fn give_way(&mut self, share: f64, known: &Known, enough: Option<&Enough>) -> Steering {
         let rate = known.window / known.smoothed_rtt.as_secs_f64().max(1e-6);
         let mut background = self.background.unwrap_or_else(|| Background::new(rate));
         if let Some(ended) = self.end_of_round(known) {
-            background.on_round(share, &known.round(ended, self.own));
+            background.on_round(share, &known.round(ended, self.own, enough));
         }
         self.background = Some(background);
         let rate = background.rate();
@@ -155,7 +158,7 @@ impl Governor {
         if !background.is_calm() || self.losses.get() > MOST_LOSS {
             return steering;
         }
-        // A loss without a queue is chance, and must not keep the window below what the rate needs.
+        // A loss is chance, and must not keep the window below what the rate needs.
         let missing = (most - known.window).max(0.0) * known.datagram;
         let order = match known.phase {
             Phase::SlowStart => WindowOrder::Free,
@@ -292,6 +295,17 @@ impl Known {
         }
     }
 
+    /// Whether nobody else sends, as far as is known. A queue of some packets is too short to be
+    /// seen, and losses are then the only sign of others.
+    fn is_alone(&self, enough: Option<&Enough>) -> bool {
+        match (&self.estimate, self.capacity) {
+            (Some(estimate), Some(capacity)) => {
+                !estimate.flags.elastic && estimate.low >= capacity.scaled(ALONE)
+            }
+            _ => enough.is_some_and(|enough| !enough.is_crowded),
+        }
+    }
+
     /// While there is no estimate, the start says what fits, unless others send as well.
     fn pipe(&self, enough: Option<&Enough>) -> Option<Pipe> {
         if let Some(estimate) = self.estimate {
@@ -315,10 +329,11 @@ impl Known {
         rate.as_bps_f64() / self.on_wire_bits
     }
 
-    fn round(&self, ended: Ended, own: f64) -> Round {
+    fn round(&self, ended: Ended, own: f64, enough: Option<&Enough>) -> Round {
         Round {
             queue: ended.least.saturating_sub(self.least_rtt),
             longest_queue: ended.most.saturating_sub(self.least_rtt),
+            is_alone: self.is_alone(enough),
             least_rtt: self.least_rtt,
             smoothed_rtt: self.smoothed_rtt,
             available: self

@@ -397,5 +397,8 @@ fn storing(
             StoreTimer::Fixed(entry.quantity(quantity::span)?)
         });
     }
+    if let Some(entry) = section.optional("longest_hold") {
+        builder = builder.longest_hold(entry.quantity(quantity::span)?);
+    }
     Ok(builder)
 }
