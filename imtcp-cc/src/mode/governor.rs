@@ -159,15 +159,8 @@ impl Governor {
             return steering;
         }
         // A loss is chance, and must not keep the window below what the rate needs.
-        let missing = (most - known.window).max(0.0) * known.datagram;
-        let order = match known.phase {
-            Phase::SlowStart => WindowOrder::Free,
-            Phase::CongestionAvoidance | Phase::Recovery => {
-                WindowOrder::Along(Slope::of(missing, true))
-            }
-        };
         Steering {
-            order,
+            order: known.growing_by((most - known.window).max(0.0)),
             proportion: Some(Proportion {
                 weight: CHANCE_WEIGHT,
                 needed: Bytes::from_f64(most * known.datagram),
@@ -213,16 +206,9 @@ impl Governor {
         let Some(pipe) = known.pipe(enough) else {
             return Steering::default();
         };
-        let order = match known.phase {
-            Phase::SlowStart => WindowOrder::Free,
-            Phase::CongestionAvoidance | Phase::Recovery => {
-                let bytes = growth(h, known.window, pipe.expected) * known.datagram;
-                WindowOrder::Along(Slope::of(bytes, true))
-            }
-        };
         let is_chance = self.losses.get() <= MOST_LOSS && !pipe.is_elastic;
         Steering {
-            order,
+            order: known.growing_by(growth(h, known.window, pipe.expected)),
             proportion: is_chance.then(|| Proportion {
                 weight: CHANCE_WEIGHT,
                 needed: Bytes::from_f64(pipe.vouched * known.datagram),
@@ -292,6 +278,16 @@ impl Known {
             on_wire_bits: path.packet().as_bits_f64().max(1.0),
             estimate: findings.estimate.copied().filter(is_fresh),
             capacity: path.shown_capacity(),
+        }
+    }
+
+    /// So many packets more per round trip at least, when slow start is over.
+    fn growing_by(&self, packets: f64) -> WindowOrder {
+        match self.phase {
+            Phase::SlowStart => WindowOrder::Free,
+            Phase::CongestionAvoidance | Phase::Recovery => {
+                WindowOrder::Along(Slope::of(packets * self.datagram, true))
+            }
         }
     }
 
