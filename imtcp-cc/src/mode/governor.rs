@@ -122,13 +122,16 @@ impl Governor {
         if self.mode == Mode::Standard {
             return Steering::default();
         }
-        let known = Known::new(acked, path, findings, window);
+        let known = Known {
+            enough: enough.copied(),
+            ..Known::new(acked, path, findings, window)
+        };
         self.losses.on_acked(known.packets);
         self.follow_own_rate(acked.now, known.packets);
         match self.mode {
             Mode::Standard => Steering::default(),
-            Mode::Background { share } => self.give_way(share, &known, enough),
-            Mode::FullSpeed { growth } => self.fill(growth, &known, enough),
+            Mode::Background { share } => self.give_way(share, &known),
+            Mode::FullSpeed { growth } => self.fill(growth, &known),
         }
     }
 
@@ -139,11 +142,11 @@ impl Governor {
         self.own = self.own * (-passed / over).exp() + packets / over;
     }
 
-    fn give_way(&mut self, share: f64, known: &Known, enough: Option<&Enough>) -> Steering {
+    fn give_way(&mut self, share: f64, known: &Known) -> Steering {
         let rate = known.window / known.smoothed_rtt.as_secs_f64().max(1e-6);
         let mut background = self.background.unwrap_or_else(|| Background::new(rate));
         if let Some(ended) = self.end_of_round(known) {
-            background.on_round(share, &known.round(ended, self.own, enough));
+            background.on_round(share, &known.round(ended, self.own));
         }
         self.background = Some(background);
         let rate = background.rate();
@@ -202,8 +205,8 @@ impl Governor {
         None
     }
 
-    fn fill(&self, h: f64, known: &Known, enough: Option<&Enough>) -> Steering {
-        let Some(pipe) = known.pipe(enough) else {
+    fn fill(&self, h: f64, known: &Known) -> Steering {
+        let Some(pipe) = known.pipe() else {
             return Steering::default();
         };
         let is_chance = self.losses.get() <= MOST_LOSS && !pipe.is_elastic;
@@ -246,6 +249,8 @@ struct Known {
     /// The estimate, if it is fresh and no mere bound.
     estimate: Option<Estimate>,
     capacity: Option<Bandwidth>,
+    /// The window that fills what is free, as the start told.
+    enough: Option<Enough>,
 }
 
 impl Known {
@@ -278,6 +283,7 @@ impl Known {
             on_wire_bits: path.packet().as_bits_f64().max(1.0),
             estimate: findings.estimate.copied().filter(is_fresh),
             capacity: path.shown_capacity(),
+            enough: None,
         }
     }
 
@@ -293,17 +299,17 @@ impl Known {
 
     /// Whether nobody else sends, as far as is known. A queue of some packets is too short to be
     /// seen, and losses are then the only sign of others.
-    fn is_alone(&self, enough: Option<&Enough>) -> bool {
+    fn is_alone(&self) -> bool {
         match (&self.estimate, self.capacity) {
             (Some(estimate), Some(capacity)) => {
                 !estimate.flags.elastic && estimate.low >= capacity.scaled(ALONE)
             }
-            _ => enough.is_some_and(|enough| !enough.is_crowded),
+            _ => self.enough.is_some_and(|enough| !enough.is_crowded),
         }
     }
 
     /// While there is no estimate, the start says what fits, unless others send as well.
-    fn pipe(&self, enough: Option<&Enough>) -> Option<Pipe> {
+    fn pipe(&self) -> Option<Pipe> {
         if let Some(estimate) = self.estimate {
             let fits = |rate| self.packets_of(rate) * self.least_rtt.as_secs_f64();
             return Some(Pipe {
@@ -312,7 +318,7 @@ impl Known {
                 is_elastic: estimate.flags.elastic,
             });
         }
-        let idle = enough.filter(|enough| !enough.is_crowded)?;
+        let idle = self.enough.filter(|enough| !enough.is_crowded)?;
         let fits = idle.window.as_f64() / self.datagram;
         Some(Pipe {
             expected: fits,
@@ -325,11 +331,11 @@ impl Known {
         rate.as_bps_f64() / self.on_wire_bits
     }
 
-    fn round(&self, ended: Ended, own: f64, enough: Option<&Enough>) -> Round {
+    fn round(&self, ended: Ended, own: f64) -> Round {
         Round {
             queue: ended.least.saturating_sub(self.least_rtt),
             longest_queue: ended.most.saturating_sub(self.least_rtt),
-            is_alone: self.is_alone(enough),
+            is_alone: self.is_alone(),
             least_rtt: self.least_rtt,
             smoothed_rtt: self.smoothed_rtt,
             available: self

@@ -86,7 +86,7 @@ impl CongestionWindow {
             return StartPace::Jump;
         }
         match self.enough {
-            Some(enough) if self.start.is_trusting(&enough) => {
+            Some(enough) if self.start.is_trusting() => {
                 StartPace::Filling(enough.window.as_f64() / size.as_f64().max(1.0))
             }
             _ => StartPace::Free,

@@ -115,11 +115,10 @@ impl MeasuredStart {
         matches!(self.0, Stage::Left(_))
     }
 
-    /// Whether the measurement has not been wrong so far, or says now that twice the window fits
-    /// at which it was wrong. A capacity that is read from the first packets may be far too low.
-    pub(super) fn is_trusting(&self, enough: &Enough) -> bool {
+    /// Whether the measurement has not been wrong so far.
+    pub(super) fn is_trusting(&self) -> bool {
         match self.0 {
-            Stage::Searching { least } => held(enough) >= least,
+            Stage::Searching { least } => least.is_zero(),
             Stage::Holding(_) | Stage::Crowded(_) => true,
             Stage::Left(_) | Stage::Over => false,
         }
@@ -140,7 +139,9 @@ impl MeasuredStart {
         match &mut self.0 {
             Stage::Over => Step::Grow,
             Stage::Searching { least } => {
-                let is_enough = |enough: &&Enough| window >= *least && window >= held(enough);
+                let is_enough = |enough: &&Enough| {
+                    window >= *least && window.times(GAIN.1) >= enough.window.times(GAIN.0)
+                };
                 let Some(enough) = enough.filter(is_enough) else {
                     return Step::Grow;
                 };
@@ -193,11 +194,6 @@ impl MeasuredStart {
             },
         }
     }
-}
-
-/// The window that is held.
-fn held(enough: &Enough) -> Bytes {
-    Bytes::new(enough.window.times(GAIN.0).get().div_ceil(GAIN.1))
 }
 
 impl Hold {
