@@ -28,14 +28,14 @@ pub struct Snapshot {
     pub at: Timestamp,
     /// Congestion window in bytes of UDP payload.
     pub window: u64,
-    /// quiche's smoothed round-trip time in milliseconds.
+    /// The server's smoothed round-trip time in milliseconds.
     pub smoothed_rtt_ms: f64,
     /// Application bytes that the client has read.
     pub delivered: u64,
     /// Packets that the server has declared lost.
     pub lost: u64,
-    /// What quiche tells of the path's bandwidth in bit/s, if anything: the most of its model
-    /// (BBRv2), or else its latest delivery rate.
+    /// What the server's stack tells of the path's bandwidth in bit/s, if anything. quiche tells the
+    /// most of its model (BBRv2), or else its latest delivery rate.
     pub told_bps: Option<u64>,
 }
 
@@ -49,14 +49,13 @@ impl Record {
 
     /// Samples a flow whose server has a connection.
     pub(crate) fn sample(&mut self, flow: usize, at: Timestamp, pair: &Pair) {
-        let path = pair.server().and_then(|server| server.path_stats().next());
-        let snapshot = path.map(|path| Snapshot {
+        let snapshot = pair.account().map(|account| Snapshot {
             at,
-            window: path.cwnd as u64,
-            smoothed_rtt_ms: path.rtt.as_secs_f64() * 1e3,
+            window: account.window,
+            smoothed_rtt_ms: account.smoothed_rtt.as_secs_f64() * 1e3,
             delivered: pair.delivery().bytes,
-            lost: path.lost as u64,
-            told_bps: told(&path),
+            lost: account.lost_packets,
+            told_bps: account.told_bps,
         });
         self.flows[flow].extend(snapshot);
         let watched = pair
@@ -93,10 +92,4 @@ impl Record {
     pub fn of(&self, flow: usize) -> &[Snapshot] {
         &self.flows[flow]
     }
-}
-
-fn told(path: &quiche::PathStats) -> Option<u64> {
-    let bytes = path.max_bandwidth.unwrap_or(path.delivery_rate);
-    // Before there is anything to tell, BBRv2 has a bandwidth without bounds.
-    (bytes > 0).then(|| bytes.checked_mul(8)).flatten()
 }

@@ -8,7 +8,7 @@ use crate::network::{Added, Direction, FlowId, HopId, Network, Onward, Owner, Pa
 use crate::random::Random;
 use crate::record::Record;
 use crate::run::{Qlog, RunError};
-use crate::scenario::{Flow, Scenario};
+use crate::scenario::{Flow, Scenario, Stack};
 use crate::tool::{Runner, Wishes};
 use crate::traffic::{Emission, Source};
 use imtcp_cc::quiche::Factory;
@@ -149,13 +149,16 @@ impl<'s> Simulation<'s> {
             .schedule(Timestamp::ZERO + SAMPLING, Event::Sample);
     }
 
-    /// Lets every flow's server write its qlog, see [`Qlog::path`]. Has to be called before
-    /// anything happens.
+    /// Lets every flow's server write its qlog, see [`Qlog::path`], if its stack is quiche. Has to be
+    /// called before anything happens.
     ///
     /// # Errors
     /// A file cannot be created.
     pub fn write_qlogs(&mut self, qlog: &Qlog) -> Result<(), RunError> {
         for (flow, pair) in self.scenario.flows.iter().zip(&mut self.pairs) {
+            if flow.controller.stack() != Stack::Quiche {
+                continue;
+            }
             let path = qlog.path(self.scenario, self.seed, &flow.name);
             let writer = create(&path, qlog.level, qlog.compression);
             let file = path.display().to_string();

@@ -1,6 +1,6 @@
 //! A transfer that always has more to send.
 
-use super::Progress;
+use super::{Outlet, Progress};
 use imtcp_cc::units::Bytes;
 
 /// This many bytes may always be written and not yet read by the client.
@@ -38,10 +38,10 @@ impl Bulk {
         self.written
     }
 
-    pub(super) fn drive(&mut self, connection: &mut quiche::Connection, progress: Progress) {
+    pub(super) fn drive(&mut self, connection: &mut dyn Outlet, progress: Progress) {
         let limit = match self.send_buffer {
             Some(buffer) => progress.acknowledged + buffer,
-            None => progress.read + Self::ahead(connection),
+            None => progress.read + (WINDOWS_AHEAD * connection.window()).max(LEAST_AHEAD),
         };
         let room = limit.saturating_sub(self.written);
         let left = self.size.map_or(u64::MAX, |size| size - self.written);
@@ -49,13 +49,5 @@ impl Bulk {
         if bytes > 0 {
             self.written += super::write(connection, bytes, bytes == left);
         }
-    }
-
-    fn ahead(connection: &quiche::Connection) -> u64 {
-        let window = connection
-            .path_stats()
-            .next()
-            .map_or(0, |path| path.cwnd as u64);
-        (WINDOWS_AHEAD * window).max(LEAST_AHEAD)
     }
 }

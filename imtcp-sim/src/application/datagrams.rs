@@ -1,6 +1,6 @@
 //! QUIC DATAGRAM frames (RFC 9221), evenly spaced or in the bursts of a source with frames.
 
-use super::DATA;
+use super::{DATA, Outlet};
 use crate::profile::{Profile, work_of};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
@@ -37,8 +37,8 @@ impl Datagrams {
         self.made
     }
 
-    pub(super) fn drive(&mut self, now: Timestamp, connection: &mut quiche::Connection) {
-        let Some(largest) = connection.dgram_max_writable_len() else {
+    pub(super) fn drive(&mut self, now: Timestamp, connection: &mut dyn Outlet) {
+        let Some(largest) = connection.largest_datagram() else {
             return;
         };
         let asked = self
@@ -51,7 +51,7 @@ impl Datagrams {
         while at <= now {
             // A full queue is the only refusal, and means that this datagram is lost.
             for _ in 0..datagrams {
-                if connection.dgram_send(&DATA[..length]).is_ok() {
+                if connection.datagram(&DATA[..length]) {
                     self.made += Bytes::from_usize(length).get();
                 }
             }

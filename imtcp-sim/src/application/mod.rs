@@ -18,6 +18,22 @@ use player::Player;
 /// The one stream that servers send on: their first unidirectional one (RFC 9000, section 2.1).
 pub(crate) const STREAM: u64 = 3;
 
+/// Where an application puts its data: a server's connection.
+pub(crate) trait Outlet {
+    /// Writes on the stream, and ends it if all was taken. Says how many bytes were taken. None if
+    /// it takes nothing now.
+    fn write(&mut self, data: &[u8], end: bool) -> Option<usize>;
+
+    /// The congestion window in bytes.
+    fn window(&self) -> u64;
+
+    /// The largest datagram that would be taken.
+    fn largest_datagram(&mut self) -> Option<usize>;
+
+    /// Sends a datagram. False if it is not taken.
+    fn datagram(&mut self, data: &'static [u8]) -> bool;
+}
+
 /// How far the client is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
@@ -68,7 +84,7 @@ impl Driver {
     pub(crate) fn drive(
         &mut self,
         now: Timestamp,
-        connection: &mut quiche::Connection,
+        connection: &mut dyn Outlet,
         progress: Progress,
     ) {
         match &mut self.0 {
@@ -132,7 +148,7 @@ static DATA: [u8; 65_536] = [0; 65_536];
 
 /// Writes up to `bytes` on the stream; returns how many the connection took. An error means that
 /// it takes none now.
-fn write(connection: &mut quiche::Connection, bytes: u64, end: bool) -> u64 {
+fn write(connection: &mut dyn Outlet, bytes: u64, end: bool) -> u64 {
     if bytes == 0 && !end {
         return 0;
     }
@@ -141,14 +157,14 @@ fn write(connection: &mut quiche::Connection, bytes: u64, end: bool) -> u64 {
         let left = bytes - written;
         let length = usize::try_from(left).map_or(DATA.len(), |left| left.min(DATA.len()));
         let last = end && length as u64 == left;
-        match connection.stream_send(STREAM, &DATA[..length], last) {
-            Ok(taken) => {
+        match connection.write(&DATA[..length], last) {
+            Some(taken) => {
                 written += taken as u64;
                 if taken < length || written == bytes {
                     return written;
                 }
             }
-            Err(_) => return written,
+            None => return written,
         }
     }
 }

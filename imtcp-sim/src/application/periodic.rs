@@ -1,5 +1,6 @@
 //! A burst of data every period.
 
+use super::Outlet;
 use crate::scenario::{Keyframes, Pause};
 use imtcp_cc::units::{Bandwidth, Timestamp};
 use std::time::Duration;
@@ -53,7 +54,7 @@ impl Periodic {
         &self.bursts
     }
 
-    pub(super) fn drive(&mut self, now: Timestamp, connection: &mut quiche::Connection) {
+    pub(super) fn drive(&mut self, now: Timestamp, connection: &mut dyn Outlet) {
         let mut due = self.after_pause(self.next.unwrap_or(now));
         while due <= now {
             let burst = self.burst * u64::from(self.times());

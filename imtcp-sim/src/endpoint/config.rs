@@ -14,7 +14,7 @@ use std::time::Duration;
 /// A self-signed RSA certificate for tests. All RSA signatures have one length. The length of
 /// elliptic ones varies by a byte or two, which would move every later packet.
 pub(super) const CERTIFICATE: &[u8] = include_bytes!("../../data/cert.pem");
-const KEY: &[u8] = include_bytes!("../../data/key.pem");
+pub(super) const KEY: &[u8] = include_bytes!("../../data/key.pem");
 
 pub(super) const PROTOCOL: &[u8] = b"imtcp-sim";
 /// The `min_ack_delay` that the client offers. quinn offers the same.
@@ -51,6 +51,8 @@ pub(super) fn server(
             config.set_congestion_controller(observed(factory, flow));
         }
         Controller::Registered(name) => config.set_cc_algorithm_name(name)?,
+        // It is a controller of another stack.
+        Controller::Foreign(_) => return Err(quiche::Error::CongestionControl),
         Controller::Imtcp => {
             let factory = Factory::new(flow.imtcp.clone()).with_subscriber(tap.clone());
             let factory = match process {

@@ -1,5 +1,5 @@
-//! Real endpoints, driven in virtual time: for every flow a server, which is quiche and sends, and
-//! a client, which is quiche or another stack and acknowledges.
+//! Real endpoints, driven in virtual time: for every flow a server, which sends, and a client, which
+//! acknowledges. Either is quiche or another stack.
 //!
 //! A datagram that arrives is given to its connection at once. Then the connection is asked for
 //! datagrams until it has none, and its timer is armed. On an ideal host nothing waits in a socket
@@ -13,6 +13,7 @@ mod config;
 mod delivery;
 mod departures;
 mod ecn;
+mod family;
 mod host;
 mod pair;
 mod pool;
@@ -25,6 +26,7 @@ pub use delivery::Delivery;
 pub use departures::{Departure, Departures};
 pub use pair::Pair;
 pub use pool::Pool;
+pub use server::Account;
 pub use surroundings::{Outbox, PairError, Side, Surroundings};
 pub use tap::{Said, Tap};
 
@@ -37,6 +39,8 @@ use std::time::Duration;
 /// may share them.
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 443);
 const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1)), 50_000);
+/// Why a connection ended that heard nothing for so long.
+pub const TIMED_OUT: &str = "idle timeout";
 /// No scenario is silent for so long unless its path is dead.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 

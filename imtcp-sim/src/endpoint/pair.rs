@@ -3,13 +3,13 @@
 use super::client::{self, Client, Dial};
 use super::delivery::Delivery;
 use super::host::Host;
-use super::server::Server;
+use super::server::{self, Account, Listener, Server};
 use super::surroundings::{PairError, Side, Surroundings};
-use super::{CLIENT, Departures, Moment, SERVER, Tap, config, connection_id, ecn};
+use super::{Departures, Moment, Tap, ecn};
 use crate::application::{Driver, Progress};
 use crate::network::{Datagram, Ecn, FlowId, Owner, Packet, Stamp};
 use crate::random::Random;
-use crate::scenario::{Application, Controller, Flow, Stack};
+use crate::scenario::{Application, Flow};
 use imtcp_cc::quiche::{Detail, Factory};
 use imtcp_cc::units::{Bytes, Timestamp};
 use std::io::Write;
@@ -21,23 +21,18 @@ const HEADERS: Bytes = Bytes::new(28);
 /// Server and client of a flow.
 pub struct Pair {
     id: FlowId,
-    server_config: quiche::Config,
-    /// That of the server's controllers, if they are of this project.
-    factory: Option<Factory>,
-    server: Option<Server>,
+    listener: Box<dyn Listener>,
+    server: Option<Box<dyn Server>>,
     server_host: Host,
     /// What connects the client, until it has.
     dial: Option<Dial>,
     client: Option<Box<dyn Client>>,
     client_host: Host,
-    paced_by_caller: bool,
     application: Driver,
     delivery: Delivery,
     tap: Arc<Tap>,
     /// The departures, if they are wanted.
     departures: Option<Departures>,
-    /// The qlog's writer, until the server has a connection.
-    qlog: Option<Box<dyn Write + Send + Sync>>,
     /// Datagrams that are being handed over, and when they came.
     batch: Vec<(Timestamp, Datagram)>,
     /// Datagrams that the server has sent.
@@ -61,22 +56,18 @@ impl Pair {
         process: Option<&Factory>,
     ) -> Result<Self, PairError> {
         let tap = Arc::new(Tap::default());
-        let (server_config, factory) = config::server(flow, &tap, process)
-            .map_err(|error| PairError::of(flow, Stack::Quiche, error))?;
         let random =
             |side: &str| Random::for_component(seed, &format!("host.{}.{side}", flow.name));
         let application = format!("flow.{}.application", flow.name);
         let application = Random::for_component(seed, &application);
         Ok(Self {
             id,
-            server_config,
-            factory,
+            listener: server::prepare(id, flow, seed, (&tap, process))?,
             server: None,
             server_host: Host::new(flow.host, random("server")),
             dial: Some(client::prepare(id, flow, seed)?),
             client: None,
             client_host: Host::new(flow.receiver.host, random("client")),
-            paced_by_caller: flow.controller == Controller::Bbr2,
             application: Driver::new(flow.application, application),
             delivery: match (flow.imtcp.promise(), flow.application) {
                 (Some(_), _) | (_, Application::Periodic { .. } | Application::Pages(_)) => {
@@ -86,7 +77,6 @@ impl Pair {
             },
             tap,
             departures: None,
-            qlog: None,
             batch: Vec::new(),
             sent: 0,
             last_seen: None,
@@ -94,20 +84,17 @@ impl Pair {
         })
     }
 
-    /// The server's connection writes its qlog to `writer`, and its controller logs so much.
+    /// The server's connection writes its qlog to `writer`, and its controller logs so much. Stacks
+    /// other than quiche write none.
     pub fn set_qlog(&mut self, flow: &Flow, writer: Box<dyn Write + Send + Sync>, detail: Detail) {
-        self.qlog = Some(writer);
-        if let Some(factory) = &self.factory {
-            let factory = Arc::new(factory.clone().with_qlog_detail(detail));
-            self.server_config
-                .set_congestion_controller(config::observed(factory, flow));
-        }
+        self.listener.set_qlog(flow, writer, detail);
     }
 
     /// Records from now on when data leaves the server. The record takes the place of a qlog. Has
     /// to be called before the client connects.
     pub fn watch_departures(&mut self) {
-        self.departures = Some(Departures::default());
+        let departures = self.departures.insert(Departures::default());
+        self.listener.watch_departures(departures.clone());
     }
 
     /// The client connects.
@@ -121,8 +108,7 @@ impl Pair {
     pub fn stop(&mut self, around: &mut Surroundings<'_>) {
         self.set_time(around);
         if let Some(server) = &mut self.server {
-            // Done means that it is closed already.
-            let _ = server.connection.close(true, 0, b"");
+            server.close(around.moment());
         }
         self.serve(Side::Server, around);
     }
@@ -150,7 +136,7 @@ impl Pair {
                 stamp,
             } = datagram;
             quiche::ecn::with(ecn::mark(ecn), || match side {
-                Side::Server => self.server_receives(&mut payload, stamp, around),
+                Side::Server => self.server_receives(&mut payload, (ecn, stamp), around),
                 Side::Client => self.client_receives(&mut payload, (ecn, stamp), around),
             });
             around.pool.give(payload);
@@ -213,9 +199,19 @@ impl Pair {
         self.departures.as_ref()
     }
 
-    /// The server's connection, once the client's first datagram has arrived.
+    /// The server's connection, once the client's first datagram has arrived, if it is quiche.
     pub fn server(&self) -> Option<&quiche::Connection> {
-        self.server.as_ref().map(|server| &server.connection)
+        self.server.as_ref()?.quiche()
+    }
+
+    /// What the server counts and tells, once the client's first datagram has arrived.
+    pub fn account(&self) -> Option<Account> {
+        self.server.as_ref().map(|server| server.account())
+    }
+
+    /// Why the server's connection ended, if it has.
+    pub fn ended(&self) -> Option<String> {
+        self.server.as_ref()?.ended()
     }
 
     fn set_time(&self, around: &Surroundings<'_>) {
@@ -226,9 +222,14 @@ impl Pair {
         }
     }
 
-    fn server_receives(&mut self, payload: &mut [u8], stamp: Stamp, around: &mut Surroundings<'_>) {
+    fn server_receives(
+        &mut self,
+        payload: &mut [u8],
+        (ecn, stamp): (Ecn, Stamp),
+        around: &mut Surroundings<'_>,
+    ) {
         if self.server.is_none() {
-            self.server = self.accept();
+            self.server = self.listener.accept();
         }
         self.delivery.acknowledgements += 1;
         self.acknowledged = self.acknowledged.max(stamp.read);
@@ -237,33 +238,9 @@ impl Pair {
             let round_trip = around.now.saturating_since(sent);
             self.delivery.round_trip(round_trip.saturating_sub(held));
         }
-        let info = quiche::RecvInfo {
-            from: CLIENT,
-            to: SERVER,
-        };
         if let Some(server) = &mut self.server {
-            server.receive(payload, info);
+            server.receive(around.moment(), payload, ecn);
         }
-    }
-
-    fn accept(&mut self) -> Option<Server> {
-        let id = connection_id(self.id, Side::Server);
-        let accepted = quiche::accept(&id, None, SERVER, CLIENT, &mut self.server_config);
-        let mut connection = accepted.ok()?;
-        if let Some(departures) = self.departures.clone() {
-            let (title, writer) = (String::new(), Box::new(departures));
-            // Packets are of the core.
-            let level = quiche::QlogLevel::Core;
-            connection.set_qlog_with_level(writer, title, String::new(), level);
-        } else if let Some(writer) = self.qlog.take() {
-            let title = "imtcp-sim".to_owned();
-            connection.set_qlog(
-                writer,
-                title,
-                "a simulated server, in virtual time".to_owned(),
-            );
-        }
-        Some(Server::new(connection, self.paced_by_caller))
     }
 
     fn client_receives(
@@ -315,21 +292,20 @@ impl Pair {
     fn next_datagram(&mut self, side: Side, around: &mut Surroundings<'_>) -> Option<Vec<u8>> {
         let moment = around.moment();
         match side {
-            Side::Server => self.server.as_mut()?.next_datagram(moment, around.pool),
+            Side::Server => server::next_datagram(self.server.as_deref_mut()?, moment, around.pool),
             Side::Client => client::next_datagram(self.client.as_deref_mut()?, moment, around.pool),
         }
     }
 
     fn drive_application(&mut self, now: Timestamp) {
         if let Some(server) = &mut self.server
-            && server.can_send()
+            && let Some(outlet) = server.outlet()
         {
             let progress = Progress {
                 read: self.delivery.bytes,
                 acknowledged: self.acknowledged,
             };
-            self.application
-                .drive(now, &mut server.connection, progress);
+            self.application.drive(now, outlet, progress);
             if let Some(departures) = &self.departures {
                 departures.made(self.application.made());
             }
@@ -340,7 +316,7 @@ impl Pair {
         let number = self.sent;
         // Clients take no marks: what they send is hardly more than acknowledgements.
         let ecn = match side {
-            Side::Server => self.server().map_or(Ecn::NotCapable, ecn::sent),
+            Side::Server => self.server.as_ref().map_or(Ecn::NotCapable, |it| it.mark()),
             Side::Client => Ecn::NotCapable,
         };
         let answers = match side {
@@ -388,9 +364,9 @@ impl Pair {
     fn due(&mut self, side: Side, moment: Moment<'_>) -> Option<Timestamp> {
         match side {
             Side::Server => {
-                let server = self.server.as_ref()?;
+                let server = self.server.as_mut()?;
                 let application = self.application.next();
-                let application = application.filter(|_| server.can_send());
+                let application = application.filter(|_| server.outlet().is_some());
                 [server.due(moment), application]
                     .into_iter()
                     .flatten()

@@ -72,7 +72,15 @@ impl PairError {
         Self::of(flow, flow.receiver.stack, error)
     }
 
-    pub(super) fn of<E: std::error::Error + Send + Sync + 'static>(
+    /// The server's stack refused.
+    pub(super) fn server<E: std::error::Error + Send + Sync + 'static>(
+        flow: &Flow,
+        error: E,
+    ) -> Self {
+        Self::of(flow, flow.controller.stack(), error)
+    }
+
+    fn of<E: std::error::Error + Send + Sync + 'static>(
         flow: &Flow,
         stack: Stack,
         error: E,

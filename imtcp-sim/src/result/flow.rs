@@ -2,13 +2,13 @@
 
 use super::learnt::{Flagged, HALF_SECOND, Heard, Pauses, Read, SECOND};
 use super::measuring::Measuring;
-use super::observed::{self, Observed};
+use super::observed::{self, Observed, ReadingPoint};
 use super::promise::PromiseResult;
 use super::{learnt, rounded, truth, usage};
-use crate::endpoint::{Pair, Said};
+use crate::endpoint::{Pair, Said, TIMED_OUT};
 use crate::network::FlowId;
 use crate::record::Snapshot;
-use crate::scenario::{Controller, Nominal};
+use crate::scenario::{Controller, Nominal, Stack};
 use crate::score::{Floor, LEAST_SHARE, Reference, Sample, Score, score};
 use crate::simulation::Simulation;
 use crate::statistics::quantile_of_sorted;
@@ -78,6 +78,9 @@ pub struct FlowResult {
     /// times; nothing where nobody watched.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub observed: Vec<Observed>,
+    /// What the server's stack told of its path every tenth of a second, if the stack is not quiche.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<ReadingPoint>,
     /// Datagrams from the client that reached the server: acknowledgements, nearly all.
     pub acknowledgement_datagrams: u64,
     /// The time at which a transfer of known size was complete, in seconds.
@@ -147,8 +150,7 @@ impl FlowResult {
     pub(super) fn of(simulation: &Simulation<'_>, flow: FlowId) -> Self {
         let settings = &simulation.scenario().flows[flow.0];
         let pair = &simulation.pairs()[flow.0];
-        let stats = pair.server().map(quiche::Connection::stats);
-        let count = |value: Option<usize>| value.map_or(0, |value| value as u64);
+        let account = pair.account().unwrap_or_default();
         let reference = reference(simulation, flow);
         let events = pair.tap().take();
         let (statistical, classic) = (
@@ -166,10 +168,10 @@ impl FlowResult {
             group: settings.group.clone(),
             controller: settings.controller.name(),
             goodput_bps: goodput(pair, &reference),
-            sent_packets: count(stats.as_ref().map(|stats| stats.sent)),
-            sent_bytes: stats.as_ref().map_or(0, |stats| stats.sent_bytes),
-            lost_packets: count(stats.as_ref().map(|stats| stats.lost)),
-            retransmitted_bytes: stats.as_ref().map_or(0, |stats| stats.stream_retrans_bytes),
+            sent_packets: account.sent_packets,
+            sent_bytes: account.sent_bytes,
+            lost_packets: account.lost_packets,
+            retransmitted_bytes: account.retransmitted_bytes,
             rtt_ms: round_trips(pair),
             score: written(score(&samples(&statistical), &reference)),
             score_classic: written(score(&samples(&classic), &reference)),
@@ -196,6 +198,10 @@ impl FlowResult {
             measuring: Measuring::of(&events),
             promise: PromiseResult::of(simulation, flow, &events),
             observed: observed::of(simulation.record().observed(flow.0), &events, &reference),
+            told: match settings.controller.stack() {
+                Stack::Quiche => Vec::new(),
+                Stack::Quinn | Stack::Noq => observed::told(&snapshots),
+            },
             acknowledgement_datagrams: pair.delivery().acknowledgements,
             completed_s: pair
                 .delivery()
@@ -258,23 +264,10 @@ fn round_trips(pair: &Pair) -> Option<RoundTrips> {
     })
 }
 
+/// A server that is to stop ends its connection by design, unless that has timed out before.
 fn ended(pair: &Pair, stop: Option<Timestamp>) -> Option<String> {
-    let server = pair.server()?;
-    if server.is_timed_out() {
-        return Some("idle timeout".to_owned());
-    }
-    if stop.is_some() {
-        return None;
-    }
-    let by = |who: &str, error: &quiche::ConnectionError| {
-        let reason = String::from_utf8_lossy(&error.reason);
-        format!(
-            "closed by the {who} with code {:#x} {reason}",
-            error.error_code
-        )
-    };
-    let peer = server.peer_error().map(|error| by("client", error));
-    peer.or_else(|| server.local_error().map(|error| by("server", error)))
+    let ended = pair.ended()?;
+    (stop.is_none() || ended == TIMED_OUT).then_some(ended)
 }
 
 /// An estimate with its time in virtual time.

@@ -3,7 +3,7 @@
 use super::flow::written;
 use super::rounded;
 use crate::endpoint::Said;
-use crate::record::Observation;
+use crate::record::{Observation, Snapshot};
 use crate::score::{Reference, Sample, Score, score};
 use crate::statistics::median;
 use baselines::estimators::Kind;
@@ -67,6 +67,14 @@ pub(super) fn of(
     let told = all.filter(|(_, readings)| !readings.is_empty());
     told.map(|(name, readings)| Observed::new(name, &readings, reference))
         .collect()
+}
+
+/// What a server's stack told of its path.
+pub(super) fn told(snapshots: &[Snapshot]) -> Vec<ReadingPoint> {
+    let told = snapshots
+        .iter()
+        .filter_map(|it| Some((it.at, Bandwidth::from_bps(it.told_bps?))));
+    told.map(|reading| point(&reading)).collect()
 }
 
 fn read(observations: &[Observation], wanted: Kind) -> Vec<Read> {

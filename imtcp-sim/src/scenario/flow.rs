@@ -2,14 +2,14 @@
 
 use super::alike::Alike;
 use super::application::{self, Application};
+use super::controller::{self, Controller};
 use super::error::{Complaint, ScenarioError};
 use super::host::{self, Host};
 use super::link::Link;
 use super::reader::{Entry, Section};
-use super::receiver::{self, Acknowledge, Receiver, Stack};
+use super::receiver::{self, Receiver};
 use super::{life, link_named, promise, quantity};
 use crate::network::Route;
-use baselines::controllers::Kind as Baseline;
 use imtcp_cc::Window;
 use imtcp_cc::config::{ConfigBuilder, StoreTarget, StoreTimer};
 use imtcp_cc::units::{Bytes, Timestamp};
@@ -60,87 +60,6 @@ pub struct Flow {
     pub observers: bool,
 }
 
-/// A congestion controller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Controller {
-    /// This project's controller.
-    Imtcp,
-    /// quiche's Reno.
-    Reno,
-    /// quiche's CUBIC.
-    Cubic,
-    /// quiche's BBRv2.
-    Bbr2,
-    /// One of those that this project is compared with. With TCP CUBIC, packet size and
-    /// acknowledgements are TCP's, too, unless the scenario says otherwise.
-    Baseline(Baseline),
-    /// A controller of the caller's own, by the name under which it is registered with
-    /// [`quiche::cc::register`]. Scenario files cannot name it.
-    Registered(&'static str),
-}
-
-const CONTROLLERS: &[(&str, Controller)] = &[
-    ("imtcp", Controller::Imtcp),
-    ("reno", Controller::Reno),
-    ("cubic", Controller::Cubic),
-    ("bbr2", Controller::Bbr2),
-    baseline(Baseline::TcpCubic),
-    baseline(Baseline::Reno),
-    baseline(Baseline::HighSpeed),
-    baseline(Baseline::Westwood),
-    baseline(Baseline::WestwoodDft),
-    baseline(Baseline::WestwoodDftAcks),
-    baseline(Baseline::LedbatPlusPlus),
-];
-
-const fn baseline(kind: Baseline) -> (&'static str, Controller) {
-    (kind.name(), Controller::Baseline(kind))
-}
-
-impl Controller {
-    /// Its name in scenarios and results.
-    pub fn name(self) -> &'static str {
-        if let Self::Registered(name) = self {
-            return name;
-        }
-        CONTROLLERS
-            .iter()
-            .find(|(_, controller)| *controller == self)
-            .map_or("", |(name, _)| name)
-    }
-
-    /// Whether it is behind the seam of the workspace's quiche, and not an algorithm of quiche's
-    /// own. Only then can observers watch it.
-    pub fn is_behind_the_seam(self) -> bool {
-        !matches!(self, Self::Reno | Self::Cubic | Self::Bbr2)
-    }
-
-    fn is_tcp(self) -> bool {
-        self == Self::Baseline(Baseline::TcpCubic)
-    }
-
-    /// The UDP payload that flows have by default. Of TCP it makes IP packets of 1500 bytes.
-    pub(super) fn packet(self) -> Bytes {
-        Bytes::new(if self.is_tcp() { 1472 } else { 1350 })
-    }
-
-    /// How its clients acknowledge by default. Linux does so after 40 ms at the latest.
-    pub(super) fn receiver(self) -> Receiver {
-        let (acknowledge, delay_ms) = match self.is_tcp() {
-            true => (Acknowledge::Tcp, 40),
-            false => (Acknowledge::Every(1), 25),
-        };
-        Receiver {
-            stack: Stack::Quiche,
-            acknowledge,
-            delay: Duration::from_millis(delay_ms),
-            ack_frequency: false,
-            receive_timestamps: false,
-            host: Host::default(),
-        }
-    }
-}
-
 pub(super) fn read_all(root: &mut Section<'_>, links: &[Link]) -> Result<Vec<Flow>, ScenarioError> {
     let written = super::read_named(root, "flow", |name, section| read(name, section, links))?;
     let flows: Vec<Flow> = written
@@ -163,9 +82,7 @@ fn read(
     mut section: Section<'_>,
     links: &[Link],
 ) -> Result<(Flow, Alike), ScenarioError> {
-    let controller = section
-        .required("controller", "\"imtcp\"")?
-        .choice(CONTROLLERS)?;
+    let controller = controller::read(&section.required("controller", "\"imtcp\"")?)?;
     let application = section.required("application", "{ kind = \"bulk\" }")?;
     let application = application::read(&application)?;
     let (start, stop) = life(&mut section)?;
@@ -218,7 +135,7 @@ fn observers(entry: Option<Entry<'_>>, controller: Controller) -> Result<bool, S
     };
     let wanted = entry.boolean()?;
     if wanted && !controller.is_behind_the_seam() {
-        let problem = format!("nobody can watch quiche's own `{}`", controller.name());
+        let problem = format!("nobody can watch `{}`", controller.name());
         let remedy = "take a controller behind the seam, such as reno-whole or imtcp";
         return Err(entry.reject(Complaint::new(problem, remedy)));
     }

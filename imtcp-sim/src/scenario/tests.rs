@@ -375,3 +375,21 @@ fn fair_shares_are_of_goodput_and_nobody_has_more_than_it_asks_for() {
         "{shares:?}"
     );
 }
+
+#[test]
+fn nobody_watches_a_controller_of_another_stack() {
+    let watched = |controller: &str| {
+        let with = format!("controller = \"{controller}\"\nobservers = true");
+        error_of("controller = \"reno\"", &with)
+    };
+    for controller in ["cubic", "quinn-cubic", "noq-bbr3"] {
+        let error = watched(controller);
+        let problem = format!("nobody can watch `{controller}`");
+        assert!(error.contains(&problem), "{error}");
+        assert!(
+            error.contains("take a controller behind the seam"),
+            "{error}"
+        );
+    }
+    assert_eq!(watched("reno-whole"), "no error");
+}

@@ -180,8 +180,8 @@ fn run(
 }
 
 fn packets(pair: &Pair) -> (u64, u64) {
-    let stats = pair.server().map(quiche::Connection::stats);
-    stats.map_or((0, 0), |stats| (stats.sent as u64, stats.lost as u64))
+    let account = pair.account().unwrap_or_default();
+    (account.sent_packets, account.lost_packets)
 }
 
 /// Ages with their bytes.

@@ -9,6 +9,7 @@ mod marks;
 mod measuring;
 mod overheard;
 mod script;
+mod senders;
 mod servers;
 mod world;
 

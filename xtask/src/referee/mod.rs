@@ -14,7 +14,8 @@ use simulator::Simulator;
 /// Scores whoever tells a number on twelve paths with a source that is slower than the path.
 ///
 /// This project's estimators, the delivery rate, BBRv2 and the estimators of the literature read
-/// the source's own packets. Tools measure the same path without the source, one measurement after
+/// the source's own packets. quinn and noq send the same data and tell what their controllers know.
+/// Tools measure the same path without the source, one measurement after
 /// the other. The paths are the first three of four classes of the estimate survey whose flow is
 /// such a source, by seed. It takes some minutes.
 #[derive(clap::Args)]
@@ -46,6 +47,10 @@ const TOOLS: [&str; 7] = [
     "spruce",
     "pathchirp",
 ];
+
+/// Other stacks with their controllers, by the names that scenarios have for them. A CUBIC tells a
+/// window, which makes a rate with the round trip.
+const STACKS: [&str; 4] = ["quinn-cubic", "quinn-bbr", "noq-cubic", "noq-bbr3"];
 
 /// How somebody did on a path. Errors are shares of the capacity of the tight link.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -86,6 +91,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             let path = format!("{class}-{seed}");
             eprintln!("{path}: inline");
             scores.extend(simulator.inline(class, seed)?);
+            for stack in STACKS {
+                eprintln!("{path}: {stack}");
+                scores.push(simulator.stack(&path, stack)?);
+            }
             for tool in TOOLS {
                 eprintln!("{path}: {tool}");
                 scores.push(simulator.tool(&path, tool)?);

@@ -17,12 +17,18 @@ const FIRST_BIN: usize = 10;
 /// A change has been followed when the error is below this.
 const FOLLOWED: f64 = 0.15;
 
-/// A run with one tool.
+/// The flow that is looked at. Nobody counts what it takes itself.
+const MAIN: &str = "main";
+
+/// A run with one tool, or with another stack that sends.
 #[derive(Debug, Deserialize)]
 pub struct Run {
     sim_seconds: f64,
     truth: Vec<Bin>,
+    #[serde(default)]
     tools: Vec<Tool>,
+    #[serde(default)]
+    flows: Vec<Flow>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -39,6 +45,21 @@ struct Tool {
     measurements: Vec<Measurement>,
 }
 
+#[derive(Debug, Deserialize)]
+struct Flow {
+    name: String,
+    steps_s: Vec<f64>,
+    #[serde(default)]
+    told: Vec<Told>,
+}
+
+/// What a stack told at an instant.
+#[derive(Debug, Deserialize)]
+struct Told {
+    t: f64,
+    bps: f64,
+}
+
 #[derive(Debug, Default, Deserialize)]
 struct Measurement {
     end_s: Option<f64>,
@@ -53,7 +74,8 @@ struct Measurement {
 fn truth(run: &Run) -> Vec<(f64, f64)> {
     let mut links: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
     for bin in &run.truth {
-        let flows: f64 = bin.flow_bps.values().sum();
+        let others = bin.flow_bps.iter().filter(|(name, _)| *name != MAIN);
+        let flows: f64 = others.map(|(_, bps)| bps).sum();
         let left = (bin.capacity_bps - bin.cross_bps - flows).max(0.0);
         let bins = links.entry(&bin.link).or_default();
         bins.push((left, bin.capacity_bps));
@@ -72,6 +94,30 @@ fn truth(run: &Run) -> Vec<(f64, f64)> {
 /// The run has no tool.
 pub fn score(run: &Run) -> Result<Score> {
     let tool = run.tools.first().context("the run has no tool")?;
+    Ok(score_of(run, tool))
+}
+
+/// Scores what the stack of the flow's server told.
+///
+/// # Errors
+/// The run has no such flow.
+pub fn score_stack(run: &Run) -> Result<Score> {
+    let mut flows = run.flows.iter();
+    let flow = flows.find(|flow| flow.name == MAIN);
+    let flow = flow.with_context(|| format!("the run has no flow `{MAIN}`"))?;
+    let told = flow.told.iter().map(|told| Measurement {
+        end_s: Some(told.t),
+        value_bps: Some(told.bps),
+        ..Measurement::default()
+    });
+    let tool = Tool {
+        steps_s: flow.steps_s.clone(),
+        measurements: told.collect(),
+    };
+    Ok(score_of(run, &tool))
+}
+
+fn score_of(run: &Run, tool: &Tool) -> Score {
     let truth = truth(run);
     let mut errors: Vec<(f64, f64)> = Vec::new();
     let mut held: Vec<bool> = Vec::new();
@@ -101,7 +147,7 @@ pub fn score(run: &Run) -> Result<Score> {
         .measurements
         .iter()
         .map(|one| one.bytes + one.other_bytes);
-    Ok(Score {
+    Score {
         error_p50: quantile(absolute.clone(), 0.5),
         error_p90: quantile(absolute, 0.9),
         bias: quantile(signed, 0.5),
@@ -110,7 +156,7 @@ pub fn score(run: &Run) -> Result<Score> {
         lag_s: lag(&tool.steps_s, &errors),
         extra_bps: bytes.sum::<f64>() * 8.0 / run.sim_seconds,
         ..Score::default()
-    })
+    }
 }
 
 impl Tool {
@@ -188,6 +234,7 @@ mod tests {
                 steps_s: vec![2.0],
                 measurements: vec![told(1.45, 80.0, 1.0), told(3.05, 33.0, 2.0)],
             }],
+            flows: Vec::new(),
         };
         let score = score(&run).expect("a tool");
         // Instants from 1 to 3.4 s. From 1.5 s on something is told: 20 of 25.
@@ -202,6 +249,29 @@ mod tests {
         );
         assert!((score.extra_bps - 500.0).abs() < 1e-9, "{score:?}");
         assert!(score.error_p90 == Some(50.0 / 160.0), "{score:?}");
+    }
+
+    #[test]
+    fn what_the_flow_takes_itself_is_free_for_it() {
+        let with_flows = |_| Bin {
+            flow_bps: [("main".to_owned(), 30.0), ("other".to_owned(), 10.0)].into(),
+            ..bin("link", 100.0, 20.0)
+        };
+        let run = Run {
+            sim_seconds: 3.0,
+            truth: (0..30).map(with_flows).collect(),
+            tools: Vec::new(),
+            flows: vec![Flow {
+                name: "main".to_owned(),
+                steps_s: Vec::new(),
+                told: vec![Told { t: 0.5, bps: 77.0 }],
+            }],
+        };
+        let score = score_stack(&run).expect("a flow");
+        assert_eq!(
+            (score.bias, score.told, score.coverage),
+            (Some(0.07), 1.0, None)
+        );
     }
 
     #[test]
@@ -221,6 +291,7 @@ mod tests {
                 steps_s: Vec::new(),
                 measurements: vec![Measurement::default()],
             }],
+            flows: Vec::new(),
         };
         let score = score(&run).expect("a tool");
         assert_eq!(

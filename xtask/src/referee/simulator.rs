@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use super::Score;
-use super::reading::{Run, score};
+use super::reading::{Run, score, score_stack};
 use crate::workspace;
 
 /// How to call the simulator, and where its files go.
@@ -108,12 +108,30 @@ impl<'f> Simulator<'f> {
         );
         let file = self.folder.join(format!("{path}-{kind}.toml"));
         workspace::write(&file, &(text + &tool))?;
-        let json = self.folder.join(format!("{path}-{kind}.json"));
+        self.scored(path, kind, (&file, "flow.main.count=0"), score)
+    }
+
+    /// Another stack on the path that sends what the source has.
+    pub fn stack(&self, path: &str, controller: &str) -> Result<Score> {
+        let file = self.folder.join(format!("{path}.toml"));
+        let with = format!("flow.main.controller={controller}");
+        self.scored(path, controller, (&file, &with), score_stack)
+    }
+
+    /// Runs the scenario with a key changed, and scores the run.
+    fn scored(
+        &self,
+        path: &str,
+        reader: &str,
+        (scenario, with): (&Path, &str),
+        score: fn(&Run) -> Result<Score>,
+    ) -> Result<Score> {
+        let json = self.folder.join(format!("{path}-{reader}.json"));
         let mut command = self.command();
         command
             .arg("run")
-            .arg(&file)
-            .args(["--set", "flow.main.count=0", "--qlog", "none"]);
+            .arg(scenario)
+            .args(["--set", with, "--qlog", "none"]);
         command
             .arg("--out")
             .arg(self.folder.join("runs"))
@@ -128,7 +146,7 @@ impl<'f> Simulator<'f> {
         let scored = score(run).with_context(|| format!("scoring {}", json.display()))?;
         Ok(Score {
             path: path.to_owned(),
-            reader: kind.to_owned(),
+            reader: reader.to_owned(),
             ..scored
         })
     }

@@ -2,11 +2,9 @@
 //! and acknowledges.
 
 mod cadence;
-mod foreign;
-mod noq;
 mod quiche;
-mod quinn;
 
+use super::family::{noq, quinn};
 use super::{Moment, PairError, Pool};
 use crate::network::{Ecn, FlowId};
 use crate::random::Random;
@@ -45,9 +43,11 @@ pub(super) fn prepare(id: FlowId, flow: &Flow, seed: u64) -> Result<Dial, PairEr
     match flow.receiver.stack {
         Stack::Quiche => quiche::prepare(id, flow).map_err(|error| PairError::client(flow, error)),
         Stack::Quinn => {
-            quinn::prepare(flow, random()).map_err(|error| PairError::client(flow, error))
+            quinn::client::prepare(flow, random()).map_err(|error| PairError::client(flow, error))
         }
-        Stack::Noq => noq::prepare(flow, random()).map_err(|error| PairError::client(flow, error)),
+        Stack::Noq => {
+            noq::client::prepare(flow, random()).map_err(|error| PairError::client(flow, error))
+        }
     }
 }
 

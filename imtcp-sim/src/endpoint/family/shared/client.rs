@@ -1,28 +1,23 @@
-//! The client of quinn and of noq, which grew out of quinn. Their types have the same names and
-//! almost the same calls, but are different types. So `quinn.rs` and `noq.rs` each include this
-//! file as a module of their own, call their stack `proto`, and make the calls that differ.
+//! The client.
 
-use super::{ONE_DATAGRAM, deliver, draw_ids_from, endpoint_without_server, proto};
-use crate::endpoint::client::foreign::{
-    self, DATAGRAM_BUFFER, ID_LENGTH, Ids, Refusal, ResetKey, SERVER_NAME,
-};
+use super::super::{ONE_DATAGRAM, endpoint_without_server};
+use super::{codepoint, deliver, endpoint_config, exchange_events, proto, transport};
 use crate::endpoint::client::{Client, Dial};
-use crate::endpoint::{IDLE_TIMEOUT, Moment, SERVER};
+use crate::endpoint::family::foreign::{self, Refusal, SERVER_NAME};
+use crate::endpoint::{Moment, SERVER};
 use crate::network::Ecn;
 use crate::random::Random;
 use crate::scenario::Flow;
 use imtcp_cc::units::Timestamp;
+use proto::crypto;
 use proto::crypto::rustls::QuicClientConfig;
-use proto::crypto::{self, CryptoError, HmacKey};
 use proto::transport_parameters::TransportParameters;
 use proto::{
-    ClientConfig, Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent,
-    Dir, EcnCodepoint, Endpoint, EndpointConfig, IdleTimeout, Side, StreamId, TransportConfig,
-    VarInt,
+    ClientConfig, Connection, ConnectionHandle, ConnectionId, DatagramEvent, Dir, Endpoint, Side,
+    StreamId,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 struct FamilyClient {
     endpoint: Endpoint,
@@ -34,10 +29,7 @@ struct FamilyClient {
     answers: VecDeque<Vec<u8>>,
 }
 
-pub(in crate::endpoint::client) fn prepare(
-    flow: &Flow,
-    mut random: Random,
-) -> Result<Dial, Refusal> {
+pub(in crate::endpoint) fn prepare(flow: &Flow, mut random: Random) -> Result<Dial, Refusal> {
     let endpoint = Arc::new(endpoint_config(flow, &mut random)?);
     let client = client_config(flow, &mut random)?;
     Ok(Box::new(move |moment| {
@@ -54,18 +46,8 @@ pub(in crate::endpoint::client) fn prepare(
     }))
 }
 
-fn endpoint_config(flow: &Flow, random: &mut Random) -> Result<EndpointConfig, Refusal> {
-    let mut config = EndpointConfig::new(Arc::new(ResetKey::new(random)));
-    draw_ids_from(&mut config, Ids(random.fork()));
-    config
-        .rng_seed(Some(random.bytes()))
-        .max_udp_payload_size(foreign::datagram_size(flow.packet)?)
-        .map_err(|_| Refusal::OutOfRange("packet"))?;
-    Ok(config)
-}
-
 fn client_config(flow: &Flow, random: &mut Random) -> Result<ClientConfig, Refusal> {
-    let tls = QuicClientConfig::try_from(foreign::tls()?).map_err(|_| Refusal::Cipher)?;
+    let tls = QuicClientConfig::try_from(foreign::client_tls()?).map_err(|_| Refusal::Cipher)?;
     let tls: Arc<dyn crypto::ClientConfig> = if flow.receiver.ack_frequency {
         Arc::new(tls)
     } else {
@@ -78,65 +60,16 @@ fn client_config(flow: &Flow, random: &mut Random) -> Result<ClientConfig, Refus
     Ok(config)
 }
 
-/// What the scenario says, and the stack's own defaults for the rest. Its `max_ack_delay` cannot be
-/// set: it is 25 ms.
-fn transport(flow: &Flow) -> Result<TransportConfig, Refusal> {
-    let window = VarInt::from_u64(flow.flow_control.get())
-        .map_err(|_| Refusal::OutOfRange("flow_control"))?;
-    let idle =
-        IdleTimeout::try_from(IDLE_TIMEOUT).map_err(|_| Refusal::OutOfRange("the idle timeout"))?;
-    let mut transport = TransportConfig::default();
-    transport
-        .max_idle_timeout(Some(idle))
-        .max_concurrent_bidi_streams(VarInt::from_u32(0))
-        .max_concurrent_uni_streams(VarInt::from_u32(1))
-        .receive_window(window)
-        .stream_receive_window(window)
-        .datagram_receive_buffer_size(Some(DATAGRAM_BUFFER))
-        .initial_mtu(foreign::datagram_size(flow.packet)?)
-        // It would add packets and sizes that no scenario asks for.
-        .mtu_discovery_config(None);
-    Ok(transport)
-}
-
-impl ConnectionIdGenerator for Ids {
-    fn generate_cid(&mut self) -> ConnectionId {
-        ConnectionId::new(&self.draw())
-    }
-
-    fn cid_len(&self) -> usize {
-        ID_LENGTH
-    }
-
-    fn cid_lifetime(&self) -> Option<Duration> {
-        None
-    }
-}
-
-impl HmacKey for ResetKey {
-    fn sign(&self, data: &[u8], signature: &mut [u8]) {
-        signature.copy_from_slice(&ResetKey::sign(*self, data));
-    }
-
-    fn signature_len(&self) -> usize {
-        Self::LENGTH
-    }
-
-    fn verify(&self, data: &[u8], signature: &[u8]) -> Result<(), CryptoError> {
-        if ResetKey::sign(*self, data) == signature {
-            Ok(())
-        } else {
-            Err(CryptoError)
-        }
-    }
-}
-
 /// TLS that does not offer the acknowledgement-frequency extension, for which there is no setting.
 /// Its session starts with the parameters of [`without_ack_frequency`].
-pub(super) struct Unadvertised(pub(super) Arc<QuicClientConfig>);
+pub(in crate::endpoint::family) struct Unadvertised(
+    pub(in crate::endpoint::family) Arc<QuicClientConfig>,
+);
 
 /// The parameters, without the one that offers the acknowledgement-frequency extension.
-pub(super) fn without_ack_frequency(parameters: &TransportParameters) -> TransportParameters {
+pub(in crate::endpoint::family) fn without_ack_frequency(
+    parameters: &TransportParameters,
+) -> TransportParameters {
     let mut encoded = Vec::new();
     parameters.write(&mut encoded);
     foreign::without_ack_frequency(&encoded)
@@ -144,28 +77,7 @@ pub(super) fn without_ack_frequency(parameters: &TransportParameters) -> Transpo
         .expect("the stack wrote these parameters itself")
 }
 
-/// The ECN field, as the stack calls it.
-fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
-    match ecn {
-        Ecn::NotCapable => None,
-        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-        Ecn::Experienced => Some(EcnCodepoint::Ce),
-    }
-}
-
 impl FamilyClient {
-    /// Connection and endpoint tell each other about connection ids.
-    fn exchange_events(&mut self) {
-        while let Some(event) = self.connection.poll_endpoint_events() {
-            if let Some(event) = self.endpoint.handle_event(self.handle, event) {
-                self.connection.handle_event(event);
-            }
-        }
-        // The application learns nothing from these events that reading does not show.
-        while self.connection.poll().is_some() {}
-    }
-
     fn read_stream(&mut self) -> u64 {
         let accepted = || self.connection.streams().accept(Dir::Uni);
         let Some(stream) = self.stream.or_else(accepted) else {
@@ -192,13 +104,13 @@ impl Client for FamilyClient {
         let now = moment.instant();
         let mut answer = Vec::new();
         let arrived = (&*payload, codepoint(ecn));
-        match deliver(&mut self.endpoint, now, arrived, &mut answer) {
+        match deliver(&mut self.endpoint, (now, SERVER), arrived, &mut answer) {
             Some(DatagramEvent::ConnectionEvent(_, event)) => self.connection.handle_event(event),
             Some(DatagramEvent::Response(_)) => self.answers.push_back(answer),
             Some(DatagramEvent::NewConnection(incoming)) => self.endpoint.ignore(incoming),
             None => {}
         }
-        self.exchange_events();
+        exchange_events(&mut self.endpoint, self.handle, &mut self.connection);
     }
 
     fn transmit(&mut self, moment: Moment<'_>, buffer: &mut Vec<u8>) -> bool {
@@ -219,7 +131,7 @@ impl Client for FamilyClient {
 
     fn on_time(&mut self, moment: Moment<'_>) {
         self.connection.handle_timeout(moment.instant());
-        self.exchange_events();
+        exchange_events(&mut self.endpoint, self.handle, &mut self.connection);
     }
 
     fn read(&mut self) -> u64 {

@@ -1,5 +1,5 @@
 //! What quinn and its descendants have in common. Their TLS is rustls. All that they draw can be
-//! seeded, except keys and nonces of TLS, whose lengths never vary.
+//! seeded, except keys and nonces of TLS, whose lengths never vary, and what their BBRs draw.
 
 use crate::endpoint::config;
 use crate::random::{Random, component_seed};
@@ -12,7 +12,7 @@ use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
 };
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 use std::sync::Arc;
 
@@ -25,22 +25,41 @@ pub(super) const DATAGRAM_BUFFER: usize = 1 << 20;
 /// The transport parameter `min_ack_delay` (draft-ietf-quic-ack-frequency, section 3).
 const MIN_ACK_DELAY: u64 = 0xff04_de1b;
 
-/// Why a client cannot be configured.
+/// Why a side cannot be configured.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refusal {
+pub(in crate::endpoint) enum Refusal {
     /// TLS refuses.
     #[error("TLS: {0}")]
     Tls(#[from] Error),
     /// TLS has no cipher for Initial packets.
     #[error("TLS has no AES-128-GCM, which QUIC begins with")]
     Cipher,
+    /// The stack has no such controller.
+    #[error("it has no such controller")]
+    Controller,
     /// QUIC has no encoding for a number, or the number is below its least value.
     #[error("{0} is out of range")]
     OutOfRange(&'static str),
 }
 
+/// TLS of the simulator's server.
+pub(super) fn server_tls() -> Result<rustls::ServerConfig, Error> {
+    let bad_encoding = |_| CertificateError::BadEncoding;
+    let certificate = CertificateDer::from_pem_slice(config::CERTIFICATE).map_err(bad_encoding)?;
+    let key = PrivateKeyDer::from_pem_slice(config::KEY).map_err(bad_encoding)?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)?;
+    tls.alpn_protocols = vec![config::PROTOCOL.to_vec()];
+    // Tickets carry the time of the machine.
+    tls.send_tls13_tickets = 0;
+    Ok(tls)
+}
+
 /// TLS that talks to the simulator's server and to no other.
-pub(super) fn tls() -> Result<rustls::ClientConfig, Error> {
+pub(super) fn client_tls() -> Result<rustls::ClientConfig, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = Arc::new(OneServer::new(&provider)?);
     let mut tls = rustls::ClientConfig::builder_with_provider(provider)
