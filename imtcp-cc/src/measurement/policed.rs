@@ -38,10 +38,12 @@ const WAIT_DIVISOR: u64 = 16;
 /// too. A policer drops none of their packets.
 const SLOW: f64 = 0.9;
 
-/// The losses that chance would put into the slow rounds, and the share of them that they have at
-/// most. With five expected losses and none seen, chance is refuted with e^-5, less than 1 %.
-const EXPECTED: f64 = 5.0;
+/// The most losses that slow rounds have, as a share of those that chance would give them, and how
+/// improbable so few have to be. There is a look every round trip, so chance has many. With one in a
+/// thousand it deceives less often, but policers are found later or not at all (docs/ALGORITHM.md).
+/// Packets that are lost in a row are one loss here: whatever took the first may have taken all.
 const SLOW_SHARE: f64 = 0.2;
+const IMPROBABLE: f64 = 0.01;
 
 /// An estimate that is this many times what gets through is refuted. Between the losses of a
 /// sawtooth without a queue, what gets through is as little as three quarters of what is available.
@@ -60,6 +62,8 @@ struct Round {
     end: Timestamp,
     sent: u32,
     lost: u32,
+    /// Losses of packets next to one another count once here.
+    bursts: u32,
     /// What was acknowledged, in bytes on the wire.
     acked: Bytes,
     acked_packets: u32,
@@ -85,6 +89,7 @@ impl Round {
 pub(super) struct Policed {
     rounds: VecDeque<Round>,
     round_trip: Nanos,
+    last_lost: Option<u64>,
     /// What the rounds showed when the last one of them began.
     found: Option<Found>,
 }
@@ -126,6 +131,7 @@ impl Policed {
             end: now,
             sent: 1,
             lost: 0,
+            bursts: 0,
             acked: Bytes::ZERO,
             acked_packets: 0,
             wait: Nanos::ZERO,
@@ -151,8 +157,11 @@ impl Policed {
 
     /// A packet was declared lost.
     pub(super) fn on_lost(&mut self, number: u64) {
+        let after_another = self.last_lost.is_some_and(|last| last + 1 == number);
+        self.last_lost = Some(number);
         if let Some(round) = self.round_of(number) {
             round.lost += 1;
+            round.bursts += u32::from(!after_another);
         }
     }
 
@@ -210,15 +219,17 @@ impl Policed {
         let since = self.rounds.get(first)?.end;
         let span = self.rounds.get(last)?.end.saturating_since(since);
         let rate = bits / span.as_secs_f64().max(1e-6);
-        let is_policer = last > first && self.spares_slow_rounds(rate);
+        let is_policer = last > first && self.spares_slow_rounds(rate, longest);
         is_policer.then_some(Found { rate, since })
     }
 
-    /// Whether rounds below `rate` have far fewer losses than chance would give them.
-    fn spares_slow_rounds(&self, rate: f64) -> bool {
+    /// Whether rounds below `rate` have far fewer losses than chance would give them. What was lost
+    /// in a round in which others waited longer than `longest` was lost in a queue, most likely.
+    fn spares_slow_rounds(&self, rate: f64, longest: Nanos) -> bool {
         let (mut slow, mut fast) = ((0.0, 0.0), (0.0, 0.0));
         let mut was_slow = false;
-        for round in self.rounds.iter().filter(|round| round.is_settled()) {
+        let unqueued = |round: &&Round| round.is_settled() && round.wait <= longest;
+        for round in self.rounds.iter().filter(unqueued) {
             let is_slow = round.offered() < SLOW * rate;
             let side = if is_slow && was_slow {
                 &mut slow
@@ -226,12 +237,25 @@ impl Policed {
                 &mut fast
             };
             side.0 += f64::from(round.sent);
-            side.1 += f64::from(round.lost);
+            side.1 += f64::from(round.bursts);
             was_slow = is_slow;
         }
         let expected = slow.0 * fast.1 / fast.0.max(1.0);
-        expected >= EXPECTED && slow.1 <= SLOW_SHARE * expected
+        slow.1 <= SLOW_SHARE * expected && at_most(slow.1, expected) < IMPROBABLE
     }
+}
+
+/// The probability of at most so many events where so many are expected (Poisson).
+fn at_most(count: f64, expected: f64) -> f64 {
+    let mut one = libm::exp(-expected);
+    let mut sum = one;
+    let mut events = 1.0;
+    while events <= count {
+        one *= expected / events;
+        sum += one;
+        events += 1.0;
+    }
+    sum
 }
 
 #[cfg(test)]
@@ -310,6 +334,27 @@ mod tests {
             sawtooth(|_, place| (place != 40).then_some(Duration::ZERO)),
             None
         );
+    }
+
+    #[test]
+    fn few_events_are_improbable_where_many_are_expected() {
+        let close = |count, expected, probability: f64| {
+            let found = at_most(count, expected);
+            assert!((found - probability).abs() < 1e-5, "{found}");
+        };
+        close(0.0, 5.0, 0.006_738);
+        close(1.0, 5.0, 0.040_428);
+        close(3.0, 2.0, 0.857_123);
+    }
+
+    #[test]
+    fn packets_that_are_lost_in_a_row_are_one_chance() {
+        let ten_bursts = |packets: u64, place: u64| {
+            let is_lost = packets == 100 && (40..44).contains(&place);
+            (!is_lost).then_some(Duration::ZERO)
+        };
+        // Chance would put four of them into the slow rounds.
+        assert_eq!(sawtooth(ten_bursts), None);
     }
 
     #[test]

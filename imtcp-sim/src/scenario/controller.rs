@@ -50,6 +50,11 @@ impl Foreign {
     pub fn is_of_quinn(self) -> bool {
         matches!(self, Self::QuinnCubic | Self::QuinnBbr)
     }
+
+    /// Whether all that it tells of its path is a window.
+    pub fn tells_a_window(self) -> bool {
+        matches!(self, Self::QuinnCubic | Self::NoqCubic)
+    }
 }
 
 const CONTROLLERS: &[(&str, Controller)] = &[

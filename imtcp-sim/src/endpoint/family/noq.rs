@@ -43,13 +43,12 @@ fn controller(kind: Foreign) -> Option<Arc<dyn ControllerFactory + Send + Sync>>
     }
 }
 
-/// BBRv3 gives an estimate of the bandwidth. CUBIC gives a window, which makes a rate with the round
-/// trip.
+/// BBRv3 tells an estimate of the bandwidth.
 fn account(connection: &mut Connection) -> Account {
     let Some(path) = connection.path_stats(PathId::ZERO) else {
         return Account::default();
     };
-    let account = Account {
+    Account {
         window: path.cwnd,
         smoothed_rtt: path.rtt,
         sent_packets: path.sent_packets,
@@ -57,8 +56,7 @@ fn account(connection: &mut Connection) -> Account {
         lost_packets: path.lost_packets,
         retransmitted_bytes: path.lost_bytes,
         told_bps: path.bandwidth_estimate,
-    };
-    account.or_window_per_round_trip()
+    }
 }
 
 fn draw_ids_from(config: &mut EndpointConfig, ids: Ids) {

@@ -41,20 +41,19 @@ fn controller(kind: Foreign) -> Option<Arc<dyn ControllerFactory + Send + Sync>>
     }
 }
 
-/// BBR gives its pacing rate. CUBIC gives a window, which makes a rate with the round trip.
+/// BBR tells its pacing rate, which is zero before it knows one.
 fn account(connection: &mut Connection) -> Account {
     let path = connection.stats().path;
     let metrics = connection.congestion_state().metrics();
-    let account = Account {
+    Account {
         window: path.cwnd,
         smoothed_rtt: path.rtt,
         sent_packets: path.sent_packets,
         sent_bytes: connection.stats().udp_tx.bytes,
         lost_packets: path.lost_packets,
         retransmitted_bytes: path.lost_bytes,
-        told_bps: metrics.pacing_rate,
-    };
-    account.or_window_per_round_trip()
+        told_bps: metrics.pacing_rate.filter(|rate| *rate > 0),
+    }
 }
 
 fn draw_ids_from(config: &mut EndpointConfig, ids: Ids) {

@@ -9,7 +9,7 @@ use crate::network::{Ecn, FlowId};
 use crate::random::Random;
 use crate::scenario::{Controller, Flow};
 use imtcp_cc::quiche::{Detail, Factory};
-use imtcp_cc::units::Timestamp;
+use imtcp_cc::units::{Bandwidth, Timestamp};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,15 +83,11 @@ pub struct Account {
 }
 
 impl Account {
-    /// Who tells no rate lets an application divide the window by the round trip.
-    pub(super) fn or_window_per_round_trip(self) -> Self {
+    /// The rate that window and round trip make, in bit/s.
+    pub(super) fn window_per_round_trip(&self) -> Option<u64> {
         let seconds = self.smoothed_rtt.as_secs_f64();
-        let rate = imtcp_cc::units::Bandwidth::from_bps_f64(self.window as f64 * 8.0 / seconds);
-        let rate = (seconds > 0.0).then_some(rate.as_bps());
-        Self {
-            told_bps: self.told_bps.or(rate),
-            ..self
-        }
+        let rate = Bandwidth::from_bps_f64(self.window as f64 * 8.0 / seconds);
+        (seconds > 0.0).then_some(rate.as_bps())
     }
 }
 

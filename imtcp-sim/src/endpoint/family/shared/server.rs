@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 struct FamilyServer {
+    kind: Foreign,
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
     stream: Option<StreamId>,
@@ -31,7 +32,10 @@ struct FamilyServer {
 }
 
 /// The endpoint, until its client's first datagram comes.
-struct Waiting(Option<Endpoint>);
+struct Waiting {
+    kind: Foreign,
+    endpoint: Option<Endpoint>,
+}
 
 /// A server with one of the stack's own controllers.
 pub(in crate::endpoint) fn prepare(
@@ -52,13 +56,17 @@ pub(in crate::endpoint) fn prepare(
         .validation_token_config(tokens);
     let endpoint = Arc::new(endpoint_config(flow, &mut random)?);
     let endpoint = endpoint_with_server(endpoint, Arc::new(server));
-    Ok(Box::new(Waiting(Some(endpoint))))
+    Ok(Box::new(Waiting {
+        kind,
+        endpoint: Some(endpoint),
+    }))
 }
 
 impl Listener for Waiting {
     fn accept(&mut self) -> Option<Box<dyn Server>> {
         Some(Box::new(FamilyServer {
-            endpoint: self.0.take()?,
+            kind: self.kind,
+            endpoint: self.endpoint.take()?,
             connection: None,
             stream: None,
             answers: VecDeque::new(),
@@ -75,6 +83,9 @@ impl FamilyServer {
             let ended = exchange_events(&mut self.endpoint, *handle, connection);
             self.ended = self.ended.take().or(ended);
             self.account = account(connection);
+            if self.kind.tells_a_window() {
+                self.account.told_bps = self.account.window_per_round_trip();
+            }
         }
     }
 }
