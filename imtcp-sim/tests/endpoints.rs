@@ -188,6 +188,18 @@ fn a_flow_lives_from_its_start_to_its_stop() {
 }
 
 #[test]
+fn goodput_counts_from_the_drawn_start() {
+    let source = "{ kind = \"datagrams\", rate = \"2 Mbit/s\" }";
+    let path = Path::default().flow("main", "reno", source, "start_within = \"10 s\"");
+    for seed in 1..6 {
+        let result = run(&path, seed);
+        let goodput = flow(&result, "main").goodput_bps as f64;
+        // The handshake takes the first tenth of a second of 5 at least.
+        assert!((1.9e6..2.05e6).contains(&goodput), "seed {seed}: {goodput}");
+    }
+}
+
+#[test]
 fn measuring_sends_no_packet_without_data() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("idle-packets");
     std::fs::create_dir_all(&folder).expect("the folder for test files can be made");

@@ -28,6 +28,8 @@ pub struct Pair {
     dial: Option<Dial>,
     client: Option<Box<dyn Client>>,
     client_host: Host,
+    /// When the client connected.
+    started: Option<Timestamp>,
     application: Driver,
     delivery: Delivery,
     tap: Arc<Tap>,
@@ -68,6 +70,7 @@ impl Pair {
             dial: Some(client::prepare(id, flow, seed)?),
             client: None,
             client_host: Host::new(flow.receiver.host, random("client")),
+            started: None,
             application: Driver::new(flow.application, application),
             delivery: match (flow.imtcp.promise(), flow.application) {
                 (Some(_), _) | (_, Application::Periodic { .. } | Application::Pages(_)) => {
@@ -100,6 +103,7 @@ impl Pair {
     /// The client connects.
     pub fn start(&mut self, around: &mut Surroundings<'_>) {
         self.set_time(around);
+        self.started = Some(around.now);
         self.client = self.dial.take().and_then(|dial| dial(around.moment()));
         self.serve(Side::Client, around);
     }
@@ -182,6 +186,11 @@ impl Pair {
             }
         }
         self.serve(side, around);
+    }
+
+    /// When the client connected, if it has.
+    pub fn started(&self) -> Option<Timestamp> {
+        self.started
     }
 
     /// What reached the client.

@@ -235,7 +235,9 @@ impl FlowResult {
 
 fn reference(simulation: &Simulation<'_>, flow: FlowId) -> Reference {
     let nominal = Nominal::new(simulation.scenario(), flow);
-    let life = nominal.life();
+    let (nominally, end) = nominal.life();
+    let started = simulation.pairs()[flow.0].started();
+    let life = (started.unwrap_or(nominally), end);
     let (tight, _) = nominal.available(life.0);
     Reference {
         truth: truth::available(simulation, flow),
