@@ -34,7 +34,7 @@ pub struct Options {
     )]
     pub flows: u16,
 
-    /// The congestion control, by the kernel's name of it: reno, cubic.
+    /// The congestion control, by the kernel's name of it: reno, cubic, and others that are loaded.
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     pub congestion_control: String,
 }

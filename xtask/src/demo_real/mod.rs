@@ -47,6 +47,11 @@ pub struct Arguments {
     )]
     rivals: Vec<u32>,
 
+    /// Their congestion control, by the kernel's name of it. `sysctl
+    /// net.ipv4.tcp_available_congestion_control` lists what this kernel has.
+    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    congestion_control: String,
+
     /// How often each transfer with a promise is made.
     #[arg(
         long,
@@ -85,7 +90,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         comparisons.push(Comparison::new(cross_mbps, &measuring, &silent)?);
     }
     let rivals = arguments.rivals.iter();
-    let contests = rivals.map(|flows| promise::run(&bench, *flows, arguments.runs));
+    let by = &arguments.congestion_control;
+    let contests = rivals.map(|flows| promise::run(&bench, (*flows, by), arguments.runs));
     let contests = contests.collect::<Result<Vec<_>>>()?;
     say!("\n{}", report::table(&comparisons))?;
     for contest in &contests {

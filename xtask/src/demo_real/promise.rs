@@ -18,9 +18,6 @@ const PROMISE: &str = "6 Mbit/s per 2 s";
 const REQUIRED_BPS: f64 = 6e6;
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// The congestion control of the TCP flows beside it: Linux's default.
-const CONGESTION_CONTROL: &str = "cubic";
-
 /// How long these have the path for themselves.
 const HEAD_START: Duration = Duration::from_secs(3);
 
@@ -55,25 +52,33 @@ struct Tally {
 /// A line of the table: a name, and how to say it of a transfer.
 type Row = (&'static str, fn(&Contest) -> String);
 
-/// Makes the transfers beside `rivals` TCP flows, those with a promise `runs` times. Few TCP flows
+/// Makes the transfers beside so many TCP flows with this congestion control, those with a promise
+/// `runs` times. Few TCP flows
 /// leave a paced flow more than its share: the kernel sends in bursts, which pay for the full
 /// queue. Beside six or eight nothing needs to be promised in most periods.
-pub fn run(bench: &Bench<'_>, rivals: u32, runs: u32) -> Result<Verdict> {
-    let without = contest(bench, rivals, &format!("no-promise-{rivals}"), None)?;
+pub fn run(bench: &Bench<'_>, rivals: (u32, &str), runs: u32) -> Result<Verdict> {
+    let flows = rivals.0;
+    let without = contest(bench, rivals, &format!("no-promise-{flows}"), None)?;
     let with = (1..=runs).map(|run| {
-        let name = format!("promise-{rivals}-{run}");
+        let name = format!("promise-{flows}-{run}");
         contest(bench, rivals, &name, Some(PROMISE))
     });
     Ok(Verdict {
-        rivals,
+        rivals: flows,
         with: with.collect::<Result<_>>()?,
         without,
     })
 }
 
-fn contest(bench: &Bench<'_>, rivals: u32, name: &str, promise: Option<&str>) -> Result<Contest> {
+fn contest(
+    bench: &Bench<'_>,
+    rivals: (u32, &str),
+    name: &str,
+    promise: Option<&str>,
+) -> Result<Contest> {
+    let (flows, congestion_control) = rivals;
     say!(
-        "{} s beside {rivals} TCP flows ({CONGESTION_CONTROL}), {}",
+        "{} s beside {flows} TCP flows ({congestion_control}), {}",
         bench.seconds,
         promise.map_or("nothing required".to_owned(), |text| format!(
             "{text} required"
@@ -139,7 +144,7 @@ struct Rivals {
 impl Rivals {
     fn start(
         bench: &Bench<'_>,
-        flows: u32,
+        (flows, congestion_control): (u32, &str),
         log: &dyn Fn(&str) -> std::path::PathBuf,
     ) -> Result<Self> {
         let address = format!("{}:9", Network::CLIENT);
@@ -157,7 +162,7 @@ impl Rivals {
             "--flows",
             &flows.to_string(),
             "--congestion-control",
-            CONGESTION_CONTROL,
+            congestion_control,
         ];
         let mut sender = bench
             .launcher
