@@ -31,7 +31,7 @@ use crate::mode::Mode;
 use crate::path::{PathInfo, PathView};
 use crate::transport::Acked;
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
-use path_state::PathState;
+use path_state::{Grouped, PathState};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -100,6 +100,7 @@ pub(crate) struct Keeper {
     /// The time since which data has waited to be sent, as far as it is not accounted for.
     waiting_since: Option<Timestamp>,
     last_congestion: Option<Timestamp>,
+    grouped: Grouped,
 }
 
 /// What a slot needed when it began; the arguments of [`History::add`].
@@ -141,6 +142,7 @@ impl Keeper {
             last_path: None,
             waiting_since: None,
             last_congestion: None,
+            grouped: Grouped::default(),
         }
     }
 
@@ -241,6 +243,7 @@ impl Keeper {
         self.unanswered_since = (!info.bytes_in_flight.is_zero()).then_some(now);
         self.follow_requirement(now, emit);
         self.follow_path(now, info.rtt.smoothed, findings.estimate);
+        self.grouped.on_ack(acked.packets.len());
         let goodput = acked.packets.iter().fold(Bytes::ZERO, |sum, packet| {
             sum + packet.size.saturating_sub(self.settings.packet_overhead)
         });
@@ -252,7 +255,7 @@ impl Keeper {
             self.weight.on_packets(packets);
             return None;
         }
-        let path = &PathState::new(acked, path, findings, window);
+        let path = &PathState::new(acked, path, findings, window, self.grouped);
         if let Some(requirement) = self.requirement {
             self.last_path = Some(*path);
             self.follow_slots(path, &requirement, emit);
