@@ -34,8 +34,8 @@ pub struct Snapshot {
     pub delivered: u64,
     /// Packets that the server has declared lost.
     pub lost: u64,
-    /// What the server's stack tells of the path's bandwidth in bit/s, if anything. quiche tells the
-    /// most of its model (BBRv2), or else its latest delivery rate.
+    /// What the server's stack tells of the path's bandwidth in bit/s, if anything. quiche tells
+    /// the most of its model (BBRv2), or else its latest delivery rate.
     pub told_bps: Option<u64>,
 }
 

@@ -149,8 +149,8 @@ impl<'s> Simulation<'s> {
             .schedule(Timestamp::ZERO + SAMPLING, Event::Sample);
     }
 
-    /// Lets every flow's server write its qlog, see [`Qlog::path`], if its stack is quiche. Has to be
-    /// called before anything happens.
+    /// Lets every flow's server write its qlog, see [`Qlog::path`], if its stack is quiche. Has to
+    /// be called before anything happens.
     ///
     /// # Errors
     /// A file cannot be created.

@@ -38,10 +38,11 @@ const WAIT_DIVISOR: u64 = 16;
 /// too. A policer drops none of their packets.
 const SLOW: f64 = 0.9;
 
-/// The most losses that slow rounds have, as a share of those that chance would give them, and how
-/// improbable so few have to be. There is a look every round trip, so chance has many. With one in a
-/// thousand it deceives less often, but policers are found later or not at all (docs/ALGORITHM.md).
-/// Packets that are lost in a row are one loss here: whatever took the first may have taken all.
+/// The most losses that slow rounds have, as a share of those that chance would give them, and
+/// how improbable so few have to be. There is a look every round trip, so chance has many. With
+/// one in a thousand it deceives less often, but policers are found later or not at all
+/// (docs/ALGORITHM.md). Packets that are lost in a row are one loss here: whatever took the first
+/// may have taken all.
 const SLOW_SHARE: f64 = 0.2;
 const IMPROBABLE: f64 = 0.01;
 

@@ -1,5 +1,5 @@
-//! Real endpoints, driven in virtual time: for every flow a server, which sends, and a client, which
-//! acknowledges. Either is quiche or another stack.
+//! Real endpoints, driven in virtual time: for every flow a server, which sends, and a client,
+//! which acknowledges. Either is quiche or another stack.
 //!
 //! A datagram that arrives is given to its connection at once. Then the connection is asked for
 //! datagrams until it has none, and its timer is armed. On an ideal host nothing waits in a socket

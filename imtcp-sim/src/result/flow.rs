@@ -78,7 +78,7 @@ pub struct FlowResult {
     /// times; nothing where nobody watched.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub observed: Vec<Observed>,
-    /// What the server's stack told of its path every tenth of a second, if the stack is not quiche.
+    /// What the server's stack told of its path every tenth of a second. Nothing if it is quiche.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<ReadingPoint>,
     /// Datagrams from the client that reached the server: acknowledgements, nearly all.
