@@ -49,6 +49,41 @@ fn exactly_the_rate_is_taken_of_a_path_that_has_plenty() {
     assert!((2.0..=2.2).contains(&median), "{median} of {needed}");
 }
 
+/// The median window in the second half of 30 s, while exactly 8 of 40 Mbit/s are required and
+/// every so many packets are acknowledged.
+fn steady_window(ack_every: u32) -> f64 {
+    let promise = Some(require(8.0, Demand::Exactly));
+    let config = Config::builder().promise(promise).build().expect("valid");
+    let core = ImTcp::new(config, Bytes::new(DATAGRAM), None);
+    let path = Path {
+        ack_every,
+        ..path(40)
+    };
+    let mut run = Run::new(core, path, 1);
+    run.write_at(Duration::ZERO, 1 << 40);
+    let mut windows: Vec<f64> = Vec::new();
+    for tenth in 150..=300 {
+        run.until(Duration::from_millis(100 * tenth));
+        windows.push(run.core.cwnd().as_f64());
+    }
+    windows.sort_by(f64::total_cmp);
+    windows[windows.len() / 2]
+}
+
+#[test]
+fn a_peer_that_acknowledges_in_groups_needs_a_larger_window() {
+    let (each, eighth) = (steady_window(1), steady_window(8));
+    // On average half of the seven others wait with a packet, and the window has twice what is
+    // needed: W / (W - 3.5).
+    let packets = eighth / DATAGRAM as f64;
+    let expected = packets / (packets - 3.5);
+    let found = eighth / each;
+    assert!(
+        (found / expected - 1.0).abs() < 0.015,
+        "{found}, {expected} expected"
+    );
+}
+
 #[test]
 fn a_window_that_had_grown_is_steered_down_to_the_rate() {
     let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);

@@ -298,11 +298,18 @@ impl Pair {
         }
     }
 
+    /// The next datagram that may leave now.
     fn next_datagram(&mut self, side: Side, around: &mut Surroundings<'_>) -> Option<Vec<u8>> {
         let moment = around.moment();
         match side {
-            Side::Server => server::next_datagram(self.server.as_deref_mut()?, moment, around.pool),
-            Side::Client => client::next_datagram(self.client.as_deref_mut()?, moment, around.pool),
+            Side::Server => {
+                let server = self.server.as_deref_mut()?;
+                around.pool.filled(|buffer| server.transmit(moment, buffer))
+            }
+            Side::Client => {
+                let client = self.client.as_deref_mut()?;
+                around.pool.filled(|buffer| client.transmit(moment, buffer))
+            }
         }
     }
 

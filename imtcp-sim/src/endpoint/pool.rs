@@ -17,6 +17,16 @@ impl Pool {
         buffer
     }
 
+    /// A buffer that `write` has filled and cut to length. None if it had nothing to write.
+    pub(super) fn filled(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) -> Option<Vec<u8>> {
+        let mut buffer = self.take();
+        if write(&mut buffer) {
+            return Some(buffer);
+        }
+        self.give(buffer);
+        None
+    }
+
     /// Gives a buffer back.
     pub fn give(&mut self, buffer: Vec<u8>) {
         self.spare.push(buffer);

@@ -32,7 +32,7 @@ pub enum Controller {
 /// A controller that comes with its stack.
 ///
 /// The two BBRs draw when they probe from the operating system, and nothing can seed that. So runs
-/// with them differ a little from one another.
+/// with them may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Foreign {
     /// quinn's CUBIC.

@@ -53,9 +53,9 @@ struct Tally {
 type Row = (&'static str, fn(&Contest) -> String);
 
 /// Makes the transfers beside so many TCP flows with this congestion control, those with a promise
-/// `runs` times. Few TCP flows
-/// leave a paced flow more than its share: the kernel sends in bursts, which pay for the full
-/// queue. Beside six or eight nothing needs to be promised in most periods.
+/// `runs` times. Few flows of CUBIC leave a paced flow more than its share: the kernel sends in
+/// bursts, which pay for the full queue. Beside six or eight nothing needs to be promised in most
+/// periods.
 pub fn run(bench: &Bench<'_>, rivals: (u32, &str), runs: u32) -> Result<Verdict> {
     let flows = rivals.0;
     let without = contest(bench, rivals, &format!("no-promise-{flows}"), None)?;

@@ -5,7 +5,7 @@ mod cadence;
 mod quiche;
 
 use super::family::{noq, quinn};
-use super::{Moment, PairError, Pool};
+use super::{Moment, PairError};
 use crate::network::{Ecn, FlowId};
 use crate::random::Random;
 use crate::scenario::{Flow, Stack};
@@ -49,18 +49,4 @@ pub(super) fn prepare(id: FlowId, flow: &Flow, seed: u64) -> Result<Dial, PairEr
             noq::client::prepare(flow, random()).map_err(|error| PairError::client(flow, error))
         }
     }
-}
-
-/// The next datagram that should leave now.
-pub(super) fn next_datagram(
-    client: &mut dyn Client,
-    moment: Moment<'_>,
-    pool: &mut Pool,
-) -> Option<Vec<u8>> {
-    let mut buffer = pool.take();
-    if client.transmit(moment, &mut buffer) {
-        return Some(buffer);
-    }
-    pool.give(buffer);
-    None
 }

@@ -43,13 +43,14 @@ fn controller(kind: Foreign) -> Option<Arc<dyn ControllerFactory + Send + Sync>>
 
 /// BBR tells its pacing rate, which is zero before it knows one.
 fn account(connection: &mut Connection) -> Account {
-    let path = connection.stats().path;
+    let stats = connection.stats();
+    let path = stats.path;
     let metrics = connection.congestion_state().metrics();
     Account {
         window: path.cwnd,
         smoothed_rtt: path.rtt,
         sent_packets: path.sent_packets,
-        sent_bytes: connection.stats().udp_tx.bytes,
+        sent_bytes: stats.udp_tx.bytes,
         lost_packets: path.lost_packets,
         retransmitted_bytes: path.lost_bytes,
         told_bps: metrics.pacing_rate.filter(|rate| *rate > 0),

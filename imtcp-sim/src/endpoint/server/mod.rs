@@ -3,7 +3,7 @@
 pub(super) mod quiche;
 
 use super::family::{noq, quinn};
-use super::{Departures, Moment, PairError, Pool, Tap};
+use super::{Departures, Moment, PairError, Tap};
 use crate::application::Outlet;
 use crate::network::{Ecn, FlowId};
 use crate::random::Random;
@@ -112,18 +112,4 @@ pub(super) fn prepare(
         false => noq::server::prepare,
     };
     prepare(kind, flow, random).map_err(|error| PairError::server(flow, error))
-}
-
-/// The next datagram that may leave now.
-pub(super) fn next_datagram(
-    server: &mut dyn Server,
-    moment: Moment<'_>,
-    pool: &mut Pool,
-) -> Option<Vec<u8>> {
-    let mut buffer = pool.take();
-    if server.transmit(moment, &mut buffer) {
-        return Some(buffer);
-    }
-    pool.give(buffer);
-    None
 }

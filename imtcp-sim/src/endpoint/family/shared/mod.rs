@@ -14,10 +14,11 @@ use proto::{
     Connection, ConnectionError, ConnectionHandle, ConnectionId, ConnectionIdGenerator,
     EcnCodepoint, Endpoint, EndpointConfig, Event, IdleTimeout, TransportConfig, VarInt,
 };
+use std::sync::Arc;
 use std::time::Duration;
 
 fn endpoint_config(flow: &Flow, random: &mut Random) -> Result<EndpointConfig, Refusal> {
-    let mut config = EndpointConfig::new(std::sync::Arc::new(ResetKey::new(random)));
+    let mut config = EndpointConfig::new(Arc::new(ResetKey::new(random)));
     draw_ids_from(&mut config, Ids(random.fork()));
     config
         .rng_seed(Some(random.bytes()))
