@@ -9,6 +9,7 @@ use imtcp_cc::promise::{Demand, Outcome, Requirement, SlotReport};
 use imtcp_cc::units::Bandwidth;
 use imtcp_sim::result::RunResult;
 use imtcp_sim::run::RunOptions;
+use imtcp_sim::scenario::Scenario;
 use std::time::Duration;
 
 const SLOT: Duration = Duration::from_secs(2);
@@ -89,4 +90,40 @@ fn a_promise_that_the_path_cannot_keep_is_called_off_early() {
         "{in_time} of {} in time",
         missed.len()
     );
+}
+
+/// The share of slots that a promise of 8 of 40 Mbit/s keeps beside four flows, for a client that
+/// acknowledges every tenth packet, as browsers do, and tells no receive times.
+fn kept_with_grouped_acknowledgements(rival: &str, queue: &str) -> f64 {
+    let changes = [
+        ("flow.main.receiver", "{ acknowledge = 10 }"),
+        ("flow.main.imtcp.promise.demand", "exactly"),
+        ("flow.rival.controller", rival),
+        ("flow.rival.count", "4"),
+        ("link.bottleneck.queue", queue),
+        ("duration", "25 s"),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let scenario = Scenario::load("beside", &changes).unwrap_or_else(|error| panic!("{error}"));
+    let result = scenario.run(1, RunOptions::default());
+    let result = result.unwrap_or_else(|error| panic!("{error}"));
+    let reports = reports(&result);
+    // The first ones are those of the start.
+    let reports = &reports[2..];
+    assert!(reports.len() >= 9, "{}", reports.len());
+    let kept = reports.iter().filter(|it| it.outcome == Outcome::Kept);
+    kept.count() as f64 / reports.len() as f64
+}
+
+#[test]
+fn a_client_that_acknowledges_in_groups_is_kept_its_promise_beside_bbr2() {
+    let kept = kept_with_grouped_acknowledgements("bbr2", "150 KB");
+    assert!(kept >= 0.9, "{kept}");
+}
+
+#[test]
+fn delayed_acknowledgements_are_not_taken_for_the_pace_of_a_slow_link() {
+    // A quarter of the capacity was told, and so nothing was left to climb to.
+    let kept = kept_with_grouped_acknowledgements("cubic", "600 KB");
+    assert!(kept >= 0.9, "{kept}");
 }

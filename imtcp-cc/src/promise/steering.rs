@@ -48,6 +48,17 @@ pub(super) struct PathRates {
 }
 
 impl PathRates {
+    /// The rates while the capacity is not known, as with a peer that acknowledges in groups and
+    /// tells no receive times. What is delivered is a lower bound of it and says nothing of how
+    /// much more there is. It may be doubled, as a slow start may.
+    pub(super) fn without_capacity(delivered: f64) -> Self {
+        Self {
+            available: delivered,
+            capacity: Some(SPARE * delivered),
+            ceiling: 1.0,
+        }
+    }
+
     /// The largest rate that may be reached by taking from others: the ceiling's share of the
     /// capacity, but never less than what is available without taking. With a ceiling of 1 this is
     /// the paper's P.

@@ -97,6 +97,8 @@ pub struct Climb {
     pub available: Bandwidth,
     /// The capacity that the core knows.
     pub capacity: Bandwidth,
+    /// Whether the core has measured both lately, and has no lower bound in their place.
+    pub is_measured: bool,
 }
 
 pub struct Run {
@@ -404,16 +406,18 @@ impl Run {
         let Some(climbs) = &mut self.climbs else {
             return;
         };
+        let estimate = self.core.estimate();
         climbs.push(Climb {
             before,
             after: self.core.cwnd(),
             acked,
             smoothed: self.smoothed,
-            available: self
-                .core
-                .estimate()
-                .map_or(Bandwidth::ZERO, |e| e.available),
+            available: estimate.map_or(Bandwidth::ZERO, |e| e.available),
             capacity: self.core.capacity().unwrap_or(Bandwidth::ZERO),
+            is_measured: self.core.promise().capacity().is_some()
+                && estimate.is_some_and(|estimate| {
+                    !estimate.flags.lower_bound && estimate.age(self.now) <= estimate.window * 2
+                }),
         });
     }
 

@@ -6,6 +6,7 @@
 //! theirs come when one has just left. On a crowded path such a source therefore competes like
 //! one that uses all it can get, up to a window that is little more than it needs.
 
+use super::super::law::PromiseLaw;
 use super::super::requirement::{Demand, Requirement};
 use super::super::slots::ControlSlot;
 use super::super::steering::{self, Enough, PathRates, Position, SPARE, at_least, k_bw, pace};
@@ -196,7 +197,10 @@ impl Keeper {
     pub(super) fn is_at_bound(&self, path: &PathState, requirement: &Requirement) -> bool {
         let bw = self.required_packets(path, requirement);
         let bare = self.bare_packets(path, requirement);
-        let reach = self.path_rates(path).map(|rates| rates.reach());
+        let reach = path
+            .capacity
+            .and(self.path_rates(path))
+            .map(|rates| rates.reach());
         let weight = self.weight.needed(bw, path.smoothed.as_secs_f64());
         weight.max(1.0) >= self.share.bound() || reach.is_some_and(|reach| reach < bare)
     }
@@ -216,16 +220,25 @@ impl Keeper {
         }
     }
 
+    /// The rates of the path. The paper's law needs an estimate. Otherwise what was delivered last
+    /// is available, too.
     fn path_rates(&self, path: &PathState) -> Option<PathRates> {
-        let bits = path.on_wire.as_bits_f64().max(1.0);
-        let estimate = self.fresh_estimate(path)?;
-        let share = self.goodput_of(path).as_bits_f64() / bits;
-        let goodput = path.taking.map(|capacity| capacity.scaled(share));
-        let ceiling = goodput.map_or(self.settings.ceiling, |goodput| self.ceiling(goodput));
-        Some(PathRates {
-            available: estimate.available.as_bps_f64() / bits,
-            capacity: path.taking.map(|capacity| capacity.as_bps_f64() / bits),
-            ceiling,
+        let on_wire = path.on_wire.as_bits_f64().max(1.0);
+        let packets = |rate: Bandwidth| rate.as_bps_f64() / on_wire;
+        let known = |available, capacity: Bandwidth| PathRates {
+            available,
+            capacity: Some(packets(capacity)),
+            ceiling: self.ceiling(capacity.scaled(self.goodput_of(path).as_bits_f64() / on_wire)),
+        };
+        let estimate = self.fresh_estimate(path);
+        let estimated = estimate.map(|estimate| packets(estimate.available));
+        if self.settings.law == PromiseLaw::Paper {
+            return Some(known(estimated?, path.taking?));
+        }
+        let carried = self.carried.as_bps_f64() / self.goodput_of(path).as_bits_f64();
+        Some(match path.capacity {
+            Some(capacity) => known(estimated.unwrap_or(carried), capacity),
+            None => PathRates::without_capacity(estimated.map_or(carried, |it| it.max(carried))),
         })
     }
 }
