@@ -384,7 +384,10 @@ mod whatever_the_path {
                 // The reach counts bytes on the wire, and the window counts payload.
                 let most =
                     |rate: Bandwidth| rate.bytes_in(round_trip).times(times) + Bytes::new(DATAGRAM);
-                prop_assert!(climb.after <= most(reach.max(link.scaled(2.0))), "{climb:?}");
+                prop_assert!(
+                    climb.after <= most(reach.max(link.scaled(2.0))),
+                    "{climb:?}"
+                );
                 beyond += usize::from(climb.is_measured && climb.after > most(reach));
             }
         }

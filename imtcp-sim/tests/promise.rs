@@ -93,7 +93,7 @@ fn a_promise_that_the_path_cannot_keep_is_called_off_early() {
 }
 
 /// The share of slots that a promise of 8 of 40 Mbit/s keeps beside four flows, for a client that
-/// acknowledges every tenth packet, as browsers do, and tells no receive times.
+/// acknowledges every tenth packet and tells no receive times.
 fn kept_with_grouped_acknowledgements(rival: &str, queue: &str) -> f64 {
     let changes = [
         ("flow.main.receiver", "{ acknowledge = 10 }"),
