@@ -19,6 +19,12 @@ struct Stage {
     server: Option<Child>,
 }
 
+/// A port that is free for the moment.
+fn free_port() -> u16 {
+    let probe = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a free port");
+    probe.local_addr().expect("bound").port()
+}
+
 impl Stage {
     fn new() -> Self {
         let root = tempfile::tempdir().expect("a folder");
@@ -30,12 +36,9 @@ impl Stage {
         let certs = root.path().join("certs");
         fs::write(certs.join("cert.pem"), made.cert.pem()).expect("a file");
         fs::write(certs.join("priv.key"), made.signing_key.serialize_pem()).expect("a file");
-        // Nobody else takes it in the moment before the server does, as far as one can know.
-        let probe = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a free port");
-        let port = probe.local_addr().expect("bound").port();
         Self {
             root,
-            port,
+            port: free_port(),
             server: None,
         }
     }
@@ -64,16 +67,25 @@ impl Stage {
         command
     }
 
+    /// Starts the server. Somebody else may have taken its port meanwhile; then it gets another.
     fn serve(&mut self, case: &str) {
-        let mut server = self.command("server", case).spawn().expect("it starts");
-        let said = server.stderr.take().expect("piped");
-        let line = BufReader::new(said)
-            .lines()
-            .next()
-            .expect("it says something");
-        let line = line.expect("UTF-8");
-        assert!(line.contains("listening on"), "{line}");
-        self.server = Some(server);
+        loop {
+            let mut server = self.command("server", case).spawn().expect("it starts");
+            let said = server.stderr.take().expect("piped");
+            let line = BufReader::new(said)
+                .lines()
+                .next()
+                .expect("it says something");
+            let line = line.expect("UTF-8");
+            if line.contains("Address already in use") {
+                server.wait().expect("it ends");
+                self.port = free_port();
+                continue;
+            }
+            assert!(line.contains("listening on"), "{line}");
+            self.server = Some(server);
+            return;
+        }
     }
 
     /// The client's exit code.
