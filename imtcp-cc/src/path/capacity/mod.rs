@@ -134,22 +134,26 @@ impl Capacity {
         new.since
     }
 
+    /// Whether more was delivered than the dispersions say that the link carries.
     #[inline]
-    fn trusted_dispersion(&self) -> Option<Bandwidth> {
-        let found = self.dispersion.get().filter(|_| !self.coarse)?;
-        let exceeded = self
-            .sustained
-            .get()
-            // Nearly always the first comparison is enough.
-            .is_some_and(|delivered| delivered > found && delivered > found.scaled(EXCEEDED));
-        (!exceeded).then_some(found)
+    fn is_exceeded(&self) -> bool {
+        let told = self.dispersion.get().zip(self.sustained.get());
+        // Nearly always the first comparison is enough.
+        told.is_some_and(|(found, delivered)| {
+            delivered > found && delivered > found.scaled(EXCEEDED)
+        })
     }
 
     #[inline]
     fn update(&mut self) -> Option<Bandwidth> {
-        let trusted = self.trusted_dispersion();
-        self.bound = trusted.is_none();
-        let current = trusted.or(self.sustained.get());
+        if self.is_exceeded() {
+            // Packets that left at the pace of a value that is too low would be taken for evidence
+            // of the next value.
+            self.dispersion.forget();
+        }
+        let found = self.dispersion.get().filter(|_| !self.coarse);
+        self.bound = found.is_none();
+        let current = found.or(self.sustained.get());
         let changed = current != self.current;
         self.current = current.or(self.current);
         self.current.filter(|_| changed)
@@ -229,5 +233,29 @@ mod tests {
         };
         assert!(!until_dropped(&mut capacity, pressed));
         assert!(until_dropped(&mut capacity, pressed));
+    }
+
+    #[test]
+    fn what_delivery_exceeds_is_forgotten_with_its_idea_of_what_left_close_together() {
+        let mut capacity = Capacity::new();
+        // Acknowledgements that the peer delayed look like a link of 0.42 Mbit/s.
+        for _ in 0..4 {
+            let _ = capacity.on_gap(&gap(Duration::from_millis(26)), false);
+        }
+        assert!(capacity.get().is_some_and(|found| found.as_bps_f64() < 5e5));
+        // 10 Mbit/s are delivered.
+        let mut at = Timestamp::ZERO;
+        for _ in 0..2000 {
+            at = at + Duration::from_micros(1_102);
+            let _ = capacity.on_delivered((at, at), PACKET, 1, Nanos::ZERO);
+        }
+        assert!(capacity.is_bound());
+        // Packets that left and came at the same pace are no evidence of any link.
+        for _ in 0..600 {
+            let mut paced = gap(Duration::from_micros(1_102));
+            paced.to.sent = Timestamp::from_origin(Duration::from_micros(1_102));
+            let _ = capacity.on_gap(&paced, false);
+        }
+        assert!(capacity.is_bound());
     }
 }
