@@ -92,14 +92,14 @@ fn a_promise_that_the_path_cannot_keep_is_called_off_early() {
     );
 }
 
-/// Exactly 8 of 40 Mbit/s beside four flows of BBRv2. The client tells no receive times.
-#[test]
-fn a_client_that_acknowledges_in_groups_is_kept_its_promise_beside_bbr2() {
+/// Exactly 8 of 40 Mbit/s beside four flows. The client tells no receive times.
+fn kept_with_grouped_acknowledgements(rival: &str, queue: &str) -> f64 {
     let changes = [
         ("flow.main.receiver", "{ acknowledge = 10 }"),
         ("flow.main.imtcp.promise.demand", "exactly"),
-        ("flow.rival.controller", "bbr2"),
+        ("flow.rival.controller", rival),
         ("flow.rival.count", "4"),
+        ("link.bottleneck.queue", queue),
         ("duration", "25 s"),
     ]
     .map(|(key, value)| (key.to_owned(), value.to_owned()));
@@ -111,6 +111,18 @@ fn a_client_that_acknowledges_in_groups_is_kept_its_promise_beside_bbr2() {
     let reports = &reports[2..];
     assert!(reports.len() >= 9, "{}", reports.len());
     let kept = reports.iter().filter(|it| it.outcome == Outcome::Kept);
-    let kept = kept.count() as f64 / reports.len() as f64;
+    kept.count() as f64 / reports.len() as f64
+}
+
+#[test]
+fn a_client_that_acknowledges_in_groups_is_kept_its_promise_beside_bbr2() {
+    let kept = kept_with_grouped_acknowledgements("bbr2", "150 KB");
+    assert!(kept >= 0.9, "{kept}");
+}
+
+#[test]
+fn delayed_acknowledgements_are_not_taken_for_the_pace_of_a_slow_link() {
+    // A quarter of the capacity was told, and so nothing was left to climb to.
+    let kept = kept_with_grouped_acknowledgements("cubic", "600 KB");
     assert!(kept >= 0.9, "{kept}");
 }
