@@ -121,8 +121,8 @@ mod tests {
     const PACKET: Bytes = Bytes::new(1250);
     const CAPACITY: Bandwidth = Bandwidth::from_mbps(10);
 
-    /// Bursts of 20 packets, one each 100 ms. Packets of burst `n` leave `sent_us(n)` apart, and its
-    /// packet `place` arrives `apart_us(n, place)` after the one before.
+    /// Bursts of 20 packets, one each 100 ms. Packets of burst `n` leave `sent_us(n)` apart, and
+    /// its packet `place` arrives `apart_us(n, place)` after the one before.
     fn bursts(sent_us: impl Fn(u64) -> u64, apart_us: impl Fn(u64, u64) -> u64) -> Arrivals {
         let at_us = |us: u64| Timestamp::from_nanos(us * 1000);
         let mut arrivals = Arrivals::new();
