@@ -122,9 +122,9 @@ impl Policed {
         if self.rounds.len() == ROUNDS {
             self.rounds.pop_front();
         }
-        if self.rounds.is_empty() {
-            // All at once, so that nothing is allocated later.
-            self.rounds.reserve_exact(ROUNDS);
+        if !self.rounds.is_empty() {
+            // All at once, so that nothing is allocated later. A first round ends with an answer.
+            self.rounds.reserve_exact(ROUNDS - self.rounds.len());
         }
         self.rounds.push_back(Round {
             first: number,

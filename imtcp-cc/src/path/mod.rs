@@ -116,8 +116,8 @@ impl Path {
             residual: ResidualCapacity::default(),
             packet_size: (window != Window::Reno).then(|| PacketSize::new(headers)),
             losses: LossShare::over(LOSS_PACKETS),
-            echoes: Vec::with_capacity(MOST_ECHOES),
-            heard_gaps: Vec::with_capacity(MOST_ECHOES),
+            echoes: Vec::new(),
+            heard_gaps: Vec::new(),
             view: PathView::new(max_datagram, header_overhead),
         }
     }
@@ -159,10 +159,21 @@ impl Path {
         size
     }
 
+    /// Makes room once and for all, now that the peer has shown that it is where it says.
+    #[cold]
+    fn reserve(&mut self) {
+        self.echoes.reserve_exact(MOST_ECHOES);
+        self.heard_gaps.reserve_exact(MOST_ECHOES);
+        self.tracker.reserve();
+        self.residual.reserve();
+    }
+
     /// Takes an acknowledgement.
     #[inline]
     pub(crate) fn on_ack(&mut self, acked: &Acked<'_>) -> Heard<'_> {
-        self.view.rtt = Some(acked.info.rtt);
+        if self.view.rtt.replace(acked.info.rtt).is_none() {
+            self.reserve();
+        }
         // The peer cannot have delayed an acknowledgement for longer than the round trip.
         let arrived = acked.now - acked.info.ack_delay.min(acked.info.rtt.latest);
         let (reading, has_restarted) = self.read_peer_clock(arrived, acked);

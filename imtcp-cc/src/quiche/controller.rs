@@ -151,7 +151,7 @@ impl Controller {
             origin,
             congestion_marks: 0,
             takes_marks,
-            acked: Vec::with_capacity(MOST_ACKED),
+            acked: Vec::new(),
             memory,
             peer,
             gaps: None,
@@ -266,6 +266,7 @@ impl CongestionController for Controller {
         let now = self.origin.timestamp(ack.now);
         let mut received = ack.receive_times;
         self.acked.clear();
+        self.acked.reserve_exact(MOST_ACKED);
         for packet in ack.acked {
             if packet.size > 0 {
                 self.acked.push(self.origin.acked(packet, &mut received));

@@ -127,7 +127,7 @@ pub(super) struct Arrivals {
 impl Arrivals {
     pub(super) fn new() -> Self {
         Self {
-            spans: VecDeque::with_capacity(MOST),
+            spans: VecDeque::new(),
             least_wait_s: f64::INFINITY,
             newest: Timestamp::ZERO,
         }
@@ -152,6 +152,9 @@ impl Arrivals {
             let late = self.spans.iter().rev().take(LUCK);
             let waits = late.filter_map(|span| span.least_wait_s);
             self.least_wait_s = waits.fold(f64::INFINITY, f64::min);
+            if self.spans.is_empty() {
+                self.spans.reserve_exact(MOST);
+            }
             self.spans.push_back(Span {
                 index,
                 ..Span::default()

@@ -54,8 +54,8 @@ const JITTERS_PER_SLICE: u32 = 8;
 /// The longest slice. With longer slices a window would hold too few.
 const LONGEST_SLICE: Duration = Duration::from_millis(320);
 
-/// The largest number of slices in memory.
-const MOST_SLICES: usize = 1024;
+/// The largest number of slices in memory: those of the longest window, and the ones at its edges.
+const MOST_SLICES: usize = (LONGEST_WINDOW.as_millis() / SLICE.as_millis()) as usize + 8;
 
 /// The fewest slices with samples that make an estimate.
 const FEWEST_SLICES: usize = 8;
@@ -120,7 +120,7 @@ impl StatisticalEstimator {
             bound: false,
             latest: None,
             slices: Slices::new(SLICE, MOST_SLICES),
-            scratch: Vec::with_capacity(MOST_SLICES),
+            scratch: Vec::new(),
             level_start: 0,
             changed: false,
             link_since: None,
@@ -319,6 +319,7 @@ impl StatisticalEstimator {
     /// Views of all complete slices of the present level.
     fn collect(&mut self, capacity: Bandwidth, present: u64) {
         self.scratch.clear();
+        self.scratch.reserve_exact(MOST_SLICES);
         self.scratch.extend(
             self.slices
                 .views(capacity)

@@ -215,7 +215,7 @@ pub(super) struct Slices {
 impl Slices {
     pub(super) fn new(length: Duration, capacity: usize) -> Self {
         Self {
-            slices: VecDeque::with_capacity(capacity),
+            slices: VecDeque::new(),
             last_echo: None,
             length,
             nanos: nanos_of(length),
@@ -291,6 +291,9 @@ impl Slices {
         if self.slices.back().is_none_or(|newest| newest.index < index) {
             if self.slices.len() == self.capacity {
                 self.slices.pop_front();
+            }
+            if self.slices.is_empty() {
+                self.slices.reserve_exact(self.capacity);
             }
             self.slices.push_back(Slice {
                 index,

@@ -8,8 +8,11 @@ use std::collections::VecDeque;
 /// used.
 const MAX_PACKETS: usize = 32_768;
 
-/// The number of packets for which there is room from the start.
+/// The number of packets for which there is room as soon as more than a first flight left.
 const INITIAL_PACKETS: usize = 1_024;
+
+/// A first flight. It may go to an address from which nobody answers.
+const FIRST_FLIGHT: usize = 16;
 
 /// Defines a rushed packet. A link upstream of the tight one, and no slower, would hold it back by
 /// more than this part of its serialisation time. Its send time is then not the time at which it
@@ -39,7 +42,7 @@ pub(super) struct Outstanding {
 impl Outstanding {
     pub(super) fn new() -> Self {
         Self {
-            packets: VecDeque::with_capacity(INITIAL_PACKETS),
+            packets: VecDeque::new(),
             upstream_free: Timestamp::ZERO,
         }
     }
@@ -56,6 +59,9 @@ impl Outstanding {
         }
         if self.packets.len() == MAX_PACKETS {
             self.packets.pop_front();
+        }
+        if self.packets.len() == FIRST_FLIGHT && self.packets.capacity() < INITIAL_PACKETS {
+            self.packets.reserve_exact(INITIAL_PACKETS - FIRST_FLIGHT);
         }
         let close = Nanos::new(serialisation.get() / RUSH_DIVISOR);
         let rushed = self.upstream_free > now.after(close);

@@ -71,7 +71,7 @@ impl EchoTracker {
     pub fn new() -> Self {
         Self {
             packets: Outstanding::new(),
-            gaps: Vec::with_capacity(MOST_GAPS),
+            gaps: Vec::new(),
             judge: TimingJudge::default(),
             line: Line::default(),
             newest: None,
@@ -81,6 +81,11 @@ impl EchoTracker {
             waiting: Waiting::default(),
             largest: Bytes::ZERO,
         }
+    }
+
+    /// Makes room once and for all: an acknowledgement must not allocate.
+    pub(crate) fn reserve(&mut self) {
+        self.gaps.reserve_exact(MOST_GAPS);
     }
 
     /// The link has had this capacity for some time already.

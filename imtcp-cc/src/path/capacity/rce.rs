@@ -43,7 +43,7 @@ impl Default for ResidualCapacity {
             packets_until: None,
             slot_start: Timestamp::ZERO,
             last_ack: Timestamp::ZERO,
-            gaps: Vec::with_capacity(MOST_GAPS),
+            gaps: Vec::new(),
             acked: Bytes::ZERO,
             estimate: None,
         }
@@ -51,6 +51,11 @@ impl Default for ResidualCapacity {
 }
 
 impl ResidualCapacity {
+    /// Makes room once and for all: an acknowledgement must not allocate.
+    pub(crate) fn reserve(&mut self) {
+        self.gaps.reserve_exact(MOST_GAPS);
+    }
+
     /// The estimate, once there is one.
     pub fn get(&self) -> Option<Bandwidth> {
         self.estimate

@@ -46,7 +46,7 @@ impl EchoJitter {
         Self {
             dispersions: Ring::new(),
             pairs: Ring::new(),
-            scratch: Vec::with_capacity(DISPERSIONS),
+            scratch: Vec::new(),
             looks: Looks::default(),
             middle: None,
             last: None,
@@ -91,6 +91,7 @@ impl EchoJitter {
 
     fn look(&mut self) {
         self.scratch.clear();
+        self.scratch.reserve_exact(DISPERSIONS);
         self.scratch.extend(self.dispersions.iter());
         let half = self.scratch.len() / 2;
         let (_, middle, _) = self

@@ -27,11 +27,11 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn new() -> Self {
         Self {
-            all: VecDeque::with_capacity(MEMORY + MOST_FRESH),
+            all: VecDeque::new(),
             fresh: 0,
-            sorted: Vec::with_capacity(MEMORY),
-            coming: Vec::with_capacity(FEW),
-            going: Vec::with_capacity(FEW),
+            sorted: Vec::new(),
+            coming: Vec::new(),
+            going: Vec::new(),
         }
     }
 
@@ -46,7 +46,19 @@ impl Memory {
         self.all.len().min(MEMORY)
     }
 
+    /// Makes room once and for all.
+    #[cold]
+    fn reserve(&mut self) {
+        self.all.reserve_exact(MEMORY + MOST_FRESH);
+        self.sorted.reserve_exact(MEMORY);
+        self.coming.reserve_exact(FEW);
+        self.going.reserve_exact(FEW);
+    }
+
     pub(super) fn push(&mut self, dispersion: f64) {
+        if self.all.capacity() == 0 {
+            self.reserve();
+        }
         if self.fresh == MOST_FRESH {
             self.sort();
         }

@@ -11,7 +11,7 @@ pub(super) struct Ring<T, const N: usize> {
 impl<T: Copy, const N: usize> Ring<T, N> {
     pub(super) fn new() -> Self {
         Self {
-            values: Vec::with_capacity(N),
+            values: Vec::new(),
             oldest: 0,
         }
     }
@@ -28,6 +28,9 @@ impl<T: Copy, const N: usize> Ring<T, N> {
     /// Takes a value, in place of the oldest if there are `N`.
     pub(super) fn push(&mut self, value: T) {
         if self.values.len() < N {
+            if self.values.is_empty() {
+                self.values.reserve_exact(N);
+            }
             self.values.push(value);
         } else {
             self.values[self.oldest % N] = value;
