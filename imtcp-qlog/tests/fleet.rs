@@ -5,6 +5,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Mutex;
+
+/// One test at a time. A program cannot start while anybody has it open for writing, and a process
+/// that another test starts meanwhile has a copy of the writer's handle for a moment.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// The program alone in a folder: beside the original there may be the other one.
 fn alone(folder: &Path) -> PathBuf {
@@ -27,6 +32,7 @@ fn run(program: &Path, path: &Path) -> Output {
 
 #[test]
 fn the_other_program_gets_all_arguments_and_its_status_is_the_status() {
+    let _alone = ALONE.lock();
     for is_beside in [true, false] {
         let (own, path) = (
             tempfile::tempdir().expect("a folder"),
@@ -43,6 +49,7 @@ fn the_other_program_gets_all_arguments_and_its_status_is_the_status() {
 
 #[test]
 fn where_it_is_not_installed_the_error_says_how_to_install_it() {
+    let _alone = ALONE.lock();
     let folder = tempfile::tempdir().expect("a folder");
     let output = run(&alone(folder.path()), folder.path());
     let errors = String::from_utf8_lossy(&output.stderr);
