@@ -38,7 +38,8 @@ const STEADY: f64 = 0.05;
 
 /// Packets were sent now faster, now slower, if the standard deviation of their pace between blocks
 /// is at least this share of it: four times what a steady pace may have. With one queue for all,
-/// the pace of arrivals would follow. Drawn paths do not tell 0.1, 0.2 and 0.4 apart.
+/// the pace of arrivals would follow. On drawn paths 0.1 and 0.4 read
+/// nearly the same (docs/ALGORITHM.md).
 const VARIED: f64 = 0.2;
 
 /// What waiting packets were given in the time of `arrivals`, if that was the same all the time.
