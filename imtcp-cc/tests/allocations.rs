@@ -17,10 +17,10 @@ use support::{DATAGRAM, Path, Run};
 
 thread_local! {
     /// The number of allocations of this thread. Each test runs in a thread of its own.
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    static ALLOCATIONS: Cell<i64> = const { Cell::new(0) };
 }
 
-fn allocations() -> u64 {
+fn allocations() -> i64 {
     ALLOCATIONS.get()
 }
 

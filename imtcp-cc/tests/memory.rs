@@ -11,39 +11,43 @@ use std::time::Duration;
 use support::{DATAGRAM, Path, Run};
 
 thread_local! {
-    /// What this thread has asked for, in bytes. What it gave back is not subtracted, so this is
-    /// never less than what it holds.
-    static ASKED: Cell<u64> = const { Cell::new(0) };
+    /// The bytes that this thread has asked for and not given back.
+    static HELD: Cell<i64> = const { Cell::new(0) };
 }
 
-fn asked() -> u64 {
-    ASKED.get()
+fn held() -> i64 {
+    HELD.get()
 }
 
 /// The system's allocator with a counter of bytes for each thread.
 struct Counting;
 
-fn count(bytes: usize) {
+fn count(change: i64) {
     // A thread that is ending has no counter any more, and needs none.
-    let _ = ASKED.try_with(|counter| counter.set(counter.get() + bytes as u64));
+    let _ = HELD.try_with(|counter| counter.set(counter.get() + change));
+}
+
+fn signed(bytes: usize) -> i64 {
+    i64::try_from(bytes).expect("no allocation is that large")
 }
 
 #[expect(unsafe_code, reason = "the trait is unsafe; every call is handed on as it came")]
 // SAFETY: the system's allocator keeps the contract. Counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
+        count(signed(layout.size()));
         // SAFETY: the caller keeps the same contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-signed(layout.size()));
         // SAFETY: the caller keeps the same contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size);
+        count(signed(size) - signed(layout.size()));
         // SAFETY: the caller keeps the same contract.
         unsafe { System.realloc(pointer, layout, size) }
     }
@@ -58,14 +62,14 @@ const UNVALIDATED: u64 = 3 * DATAGRAM;
 
 /// What a connection may hold of which the peer has acknowledged nothing: the controller, without
 /// any of the buffers that it fills later.
-const MOST_UNHEARD: u64 = 24 * 1024;
+const MOST_UNHEARD: i64 = 24 * 1024;
 
-/// What a connection may hold for as long as it lasts. The aim is 128 KiB.
-const MOST: u64 = 300 * 1024;
+/// What a connection may hold for as long as it lasts.
+const MOST: i64 = 128 * 1024;
 
-/// A connection over 100 Mbit/s and 20 ms, beside 30 Mbit/s of others, and what its core has asked
-/// for so far.
-fn connection() -> (Run, u64) {
+/// A connection over 100 Mbit/s and 20 ms, beside 30 Mbit/s of others, and what its core holds so
+/// far.
+fn connection() -> (Run, i64) {
     let config = Config::builder().build().expect("the defaults are allowed");
     let path = Path {
         capacity: Bandwidth::from_mbps(100),
@@ -76,16 +80,16 @@ fn connection() -> (Run, u64) {
         ack_loss: 0.0,
         ack_every: 1,
     };
-    let before = asked();
+    let before = held();
     let core = ImTcp::new(config, Bytes::new(DATAGRAM), None);
-    let made = asked() - before + size_of::<ImTcp>() as u64;
+    let made = held() - before + signed(size_of::<ImTcp>());
     let mut run = Run::new(core, path, 7);
-    run.allocations = Some(asked);
+    run.allocations = Some(held);
     (run, made)
 }
 
 /// What a core holds, at most, that had data to send for this long.
-fn held_after(time: Duration) -> u64 {
+fn held_after(time: Duration) -> i64 {
     let (mut run, made) = connection();
     run.write_at(Duration::ZERO, 12_500_000 * (time.as_secs() + 1));
     run.until(time);

@@ -32,8 +32,9 @@ const LATEST_HOST: Duration = Duration::from_millis(4);
 /// The number of packets over which the share of losses is an average.
 const LOSS_PACKETS: f64 = 200.0;
 
-/// The number of echoes of one acknowledgement for which there is room from the start.
-const MOST_ECHOES: usize = 128;
+/// The number of echoes of one acknowledgement for which there is room from the start. One that
+/// covers more makes room when it comes for the first time.
+const USUAL_ECHOES: usize = 32;
 
 /// What was just learnt of the tight link's capacity.
 #[derive(Clone, Copy, Debug)]
@@ -162,8 +163,8 @@ impl Path {
     /// Makes room once and for all, now that the peer has shown that it is where it says.
     #[cold]
     fn reserve(&mut self) {
-        self.echoes.reserve_exact(MOST_ECHOES);
-        self.heard_gaps.reserve_exact(MOST_ECHOES);
+        self.echoes.reserve_exact(USUAL_ECHOES);
+        self.heard_gaps.reserve_exact(USUAL_ECHOES);
         self.tracker.reserve();
         self.residual.reserve();
     }

@@ -61,8 +61,8 @@ macro_rules! feed {
     ($($unused:tt)*) => {};
 }
 
-/// Room for the packets of one acknowledgement.
-const MOST_ACKED: usize = 128;
+/// Room from the start for the packets of one acknowledgement.
+const USUAL_ACKED: usize = 32;
 
 /// What the controllers of a connection's paths have in common.
 struct Common {
@@ -266,7 +266,7 @@ impl CongestionController for Controller {
         let now = self.origin.timestamp(ack.now);
         let mut received = ack.receive_times;
         self.acked.clear();
-        self.acked.reserve_exact(MOST_ACKED);
+        self.acked.reserve_exact(USUAL_ACKED);
         for packet in ack.acked {
             if packet.size > 0 {
                 self.acked.push(self.origin.acked(packet, &mut received));

@@ -13,3 +13,10 @@ pub(crate) use time::Nanos;
 pub use time::{TimeDelta, Timestamp};
 
 pub(crate) const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+/// The value in single precision, for numbers of which there are many.
+#[expect(clippy::cast_possible_truncation, reason = "rounding is what it is for")]
+#[inline]
+pub(crate) fn single(value: f64) -> f32 {
+    value as f32
+}

@@ -80,8 +80,8 @@ pub struct Tally {
     /// The longest time for which the core held back data that the window allowed.
     pub longest_hold: Duration,
     pub longest_rtt: Duration,
-    /// The number of allocations by the core while [`Run::allocations`] was set.
-    pub allocations: u64,
+    /// By how much the core moved the counter of [`Run::allocations`].
+    pub allocations: i64,
     /// The number of calls of the core meanwhile.
     pub calls: u64,
 }
@@ -127,8 +127,9 @@ pub struct Run {
     probes: u32,
     /// The release time for which a wake-up is set.
     armed: Option<Timestamp>,
-    /// Counts all allocations. If it is set, the tally separates the core's from those of the run.
-    pub allocations: Option<fn() -> u64>,
+    /// A counter of allocations, or of what they hold. If it is set, the tally separates the core's
+    /// from those of the run.
+    pub allocations: Option<fn() -> i64>,
     /// The moves of the window; they are recorded if this is set.
     pub climbs: Option<Vec<Climb>>,
     /// Whether the transport takes no more data from the application than the window has room for,

@@ -83,7 +83,7 @@ fn distance(old: &[SliceView], new: &[SliceView], capacity: f64) -> f64 {
 }
 
 fn mean(views: &[SliceView]) -> f64 {
-    views.iter().map(|view| view.rate).sum::<f64>() / views.len().max(1) as f64
+    views.iter().map(|view| view.rate()).sum::<f64>() / views.len().max(1) as f64
 }
 
 /// The factor by which the variance of a mean exceeds that of as many independent values. It
@@ -93,8 +93,8 @@ fn widening(views: &[SliceView], mean: f64) -> f64 {
     let mut products = 0.0;
     let mut squares = 0.0;
     for pair in views.windows(2) {
-        products += (pair[0].rate - mean) * (pair[1].rate - mean);
-        squares += (pair[0].rate - mean) * (pair[0].rate - mean);
+        products += (pair[0].rate() - mean) * (pair[1].rate() - mean);
+        squares += (pair[0].rate() - mean) * (pair[0].rate() - mean);
     }
     let correlation = if squares > 0.0 {
         (products / squares).clamp(0.0, 0.9)
@@ -107,13 +107,14 @@ fn widening(views: &[SliceView], mean: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::single;
 
     fn views(rates: impl IntoIterator<Item = f64>) -> Vec<SliceView> {
         rates
             .into_iter()
             .map(|rate| SliceView {
                 index: 0,
-                rate,
+                rate: single(rate),
                 seen_s: 0.002,
                 covered: false,
                 scatter: 0.0,

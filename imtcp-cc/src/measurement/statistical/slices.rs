@@ -5,7 +5,7 @@
 //! The sums do not depend on the capacity, which may be learnt better later.
 
 use crate::path::ack::{EchoGap, LinkState};
-use crate::units::{Bandwidth, Timestamp};
+use crate::units::{Bandwidth, Timestamp, single};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -21,18 +21,19 @@ const DISBELIEF: f64 = 3.0;
 /// within it.
 const MOST_SPANNED: u64 = 10;
 
-/// Sums over gaps of one kind.
+/// Sums over gaps of one kind. Each connection keeps hundreds of them, so they have single
+/// precision: a slice's gaps add up to its length within a few nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct GapSums {
     pub(super) gaps: u32,
-    pub(super) own_bits: f64,
-    pub(super) sent_s: f64,
-    pub(super) arrived_s: f64,
+    own_bits: f32,
+    sent_s: f32,
+    arrived_s: f32,
 }
 
 impl GapSums {
     #[inline]
-    fn add(&mut self, own_bits: f64, sent_s: f64, arrived_s: f64) {
+    fn add(&mut self, own_bits: f32, sent_s: f32, arrived_s: f32) {
         self.gaps += 1;
         self.own_bits += own_bits;
         self.sent_s += sent_s;
@@ -41,7 +42,12 @@ impl GapSums {
 
     /// Bits of other traffic that the link carried in these gaps.
     fn foreign_bits(&self, capacity: f64) -> f64 {
-        capacity * self.arrived_s - self.own_bits
+        capacity * f64::from(self.arrived_s) - f64::from(self.own_bits)
+    }
+
+    /// The time in which the packets left.
+    fn sent_s(&self) -> f64 {
+        f64::from(self.sent_s)
     }
 }
 
@@ -51,12 +57,12 @@ struct Spaced {
     sums: GapSums,
     /// Sums of a^2/s, ab/s and b^2/s, with a the arrival gap, b the own bits and s the sending
     /// gap. They give the scatter of foreign bits for any capacity.
-    scatter: [f64; 3],
+    scatter: [f32; 3],
 }
 
 impl Spaced {
     #[inline]
-    fn add(&mut self, own_bits: f64, sent_s: f64, arrived_s: f64) {
+    fn add(&mut self, own_bits: f32, sent_s: f32, arrived_s: f32) {
         self.sums.add(own_bits, sent_s, arrived_s);
         self.scatter[0] += arrived_s * arrived_s / sent_s;
         self.scatter[1] += arrived_s * own_bits / sent_s;
@@ -75,15 +81,15 @@ impl Spaced {
     }
 
     fn rate(&self, capacity: f64) -> f64 {
-        self.sums.foreign_bits(capacity) / self.sums.sent_s
+        self.sums.foreign_bits(capacity) / self.sums.sent_s()
     }
 
     /// The squared scatter of single gaps about their common rate.
     fn squares(&self, capacity: f64) -> f64 {
-        let [aa, ab, bb] = self.scatter;
+        let [aa, ab, bb] = self.scatter.map(f64::from);
         let squares = capacity * capacity * aa - 2.0 * capacity * ab + bb;
         let rate = self.rate(capacity);
-        (squares - rate * rate * self.sums.sent_s).max(0.0)
+        (squares - rate * rate * self.sums.sent_s()).max(0.0)
     }
 }
 
@@ -105,8 +111,8 @@ pub(super) struct Slice {
 /// left room for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct OpenSums {
-    own_bits: f64,
-    arrived_s: f64,
+    own_bits: f32,
+    arrived_s: f32,
 }
 
 /// A slice of which only a bound of the others' rate is known.
@@ -122,21 +128,35 @@ pub(super) struct Room {
 pub(super) struct SliceView {
     pub(super) index: u64,
     /// Mean rate of the others' traffic, bits per second.
-    pub(super) rate: f64,
+    pub(super) rate: f32,
     /// The time that was seen, in seconds.
-    pub(super) seen_s: f64,
+    pub(super) seen_s: f32,
+    /// The squared scatter of single gaps about the slice's own rate, and its degrees of freedom.
+    pub(super) scatter: f32,
+    pub(super) freedom: u16,
     /// Whether the slice was seen from end to end.
     pub(super) covered: bool,
-    /// The squared scatter of single gaps about the slice's own rate, and its degrees of freedom.
-    pub(super) scatter: f64,
-    pub(super) freedom: u32,
+}
+
+impl SliceView {
+    pub(super) fn rate(&self) -> f64 {
+        self.rate.into()
+    }
+
+    pub(super) fn seen_s(&self) -> f64 {
+        self.seen_s.into()
+    }
 }
 
 impl Slice {
     #[inline]
     pub(super) fn add(&mut self, gap: &EchoGap, arrived_s: f64) {
-        let sent_s = gap.sent_gap().as_secs_f64();
-        let own_bits = gap.bytes.as_bits_f64();
+        let [own_bits, sent_s, arrived_s] = [
+            gap.bytes.as_bits_f64(),
+            gap.sent_gap().as_secs_f64(),
+            arrived_s,
+        ]
+        .map(single);
         self.busy.add(own_bits, sent_s, arrived_s);
         match gap.link {
             LinkState::BusySpaced if sent_s > 0.0 => self.close.add(own_bits, sent_s, arrived_s),
@@ -146,7 +166,7 @@ impl Slice {
     }
 
     fn is_covered(&self, slice_s: f64) -> bool {
-        self.busy.sent_s >= COVERED_SHARE * slice_s
+        self.busy.sent_s() >= COVERED_SHARE * slice_s
     }
 
     /// The bound on what others sent, if nothing else is known.
@@ -155,6 +175,7 @@ impl Slice {
             own_bits,
             arrived_s,
         } = self.open;
+        let (own_bits, arrived_s) = (f64::from(own_bits), f64::from(arrived_s));
         (self.busy.gaps == 0 && arrived_s > 0.0).then(|| Room {
             index: self.index,
             most: (capacity - own_bits / arrived_s).max(0.0),
@@ -168,14 +189,14 @@ impl Slice {
             // The slice was seen from end to end. What others sent is divided by the time in which
             // they sent it, the sending gaps: while a queue grows, less of it crosses the link
             // than arrives.
-            let rate = self.busy.foreign_bits(capacity) / self.busy.sent_s;
+            let rate = self.busy.foreign_bits(capacity) / self.busy.sent_s();
             return Some(SliceView {
                 index: self.index,
-                rate,
+                rate: single(rate),
                 seen_s: self.busy.sent_s,
-                covered: true,
                 scatter: 0.0,
                 freedom: 0,
+                covered: true,
             });
         }
         // The slice was sampled: what others sent, per time at the queue, over the times that were
@@ -187,11 +208,11 @@ impl Slice {
         };
         (spaced.sums.gaps > 0).then(|| SliceView {
             index: self.index,
-            rate: spaced.rate(capacity),
+            rate: single(spaced.rate(capacity)),
             seen_s: spaced.sums.sent_s,
+            scatter: single(spaced.squares(capacity)),
+            freedom: u16::try_from(spaced.sums.gaps - 1).unwrap_or(u16::MAX),
             covered: false,
-            scatter: spaced.squares(capacity),
-            freedom: spaced.sums.gaps - 1,
         })
     }
 }
@@ -278,8 +299,8 @@ impl Slices {
         let part = 1.0 / spanned as f64;
         for index in first..=last {
             if let Some(slice) = self.slice(index) {
-                slice.open.own_bits += gap.bytes.as_bits_f64() * part;
-                slice.open.arrived_s += arrived_s * part;
+                slice.open.own_bits += single(gap.bytes.as_bits_f64() * part);
+                slice.open.arrived_s += single(arrived_s * part);
             }
         }
     }
@@ -341,7 +362,7 @@ impl Slices {
             .rev()
             .take_while(|slice| slice.index >= first)
             .filter(|slice| slice.index < present)
-            .map(|slice| slice.busy.sent_s)
+            .map(|slice| slice.busy.sent_s())
             .sum();
         busy / (count as f64 * self.length.as_secs_f64())
     }
@@ -382,7 +403,7 @@ impl Slices {
         }
         let variance = |spaced: &Spaced| {
             let per_second = spaced.squares(capacity) / f64::from(spaced.sums.gaps - 1);
-            per_second / spaced.sums.sent_s
+            per_second / spaced.sums.sent_s()
         };
         let error = libm::sqrt(variance(&close) + variance(&queued));
         queued.rate(capacity) - close.rate(capacity) <= DISBELIEF * error

@@ -78,15 +78,15 @@ pub(super) fn mean(
     let mut variance = 0.0;
     let mut blocks = Blocks::new(slice);
     for (place, view) in views.iter().enumerate() {
-        let own = if view.covered { view.seen_s } else { slice_s };
+        let own = if view.covered { view.seen_s() } else { slice_s };
         let weight = own + slice_s * represented(views, place);
         let noise = scatter.noise_of(view);
         let rate = common.rate_of(view, &scatter);
         blocks.add(view.index, rate);
         time += weight;
         bits += rate * weight;
-        seen += view.seen_s.min(own);
-        let unseen = 1.0 - (view.seen_s / own).min(1.0);
+        seen += view.seen_s().min(own);
+        let unseen = 1.0 - (view.seen_s() / own).min(1.0);
         variance += weight * weight * noise * unseen;
     }
     if time <= 0.0 {
@@ -201,7 +201,7 @@ fn represented(views: &[SliceView], place: usize) -> f64 {
 pub(super) fn spread(views: &[SliceView], mean: f64) -> f64 {
     let squares: f64 = views
         .iter()
-        .map(|view| (view.rate - mean) * (view.rate - mean))
+        .map(|view| (view.rate() - mean) * (view.rate() - mean))
         .sum();
     squares / (views.len().max(2) - 1) as f64
 }
@@ -212,7 +212,7 @@ impl Scatter {
         if view.covered {
             0.0
         } else {
-            self.within / view.seen_s
+            self.within / view.seen_s()
         }
     }
 
@@ -235,8 +235,8 @@ struct Common {
 
 impl Common {
     fn of(views: &[SliceView]) -> Self {
-        let bits: f64 = views.iter().map(|view| view.rate * view.seen_s).sum();
-        let seen_s: f64 = views.iter().map(|view| view.seen_s).sum();
+        let bits: f64 = views.iter().map(|view| view.rate() * view.seen_s()).sum();
+        let seen_s: f64 = views.iter().map(|view| view.seen_s()).sum();
         let rate = if seen_s > 0.0 { bits / seen_s } else { 0.0 };
         Self {
             rate,
@@ -248,15 +248,15 @@ impl Common {
     /// The rate of a slice, drawn towards the common rate as far as chance explains its distance.
     fn rate_of(&self, view: &SliceView, scatter: &Scatter) -> f64 {
         let trust = scatter.trust(scatter.noise_of(view));
-        view.rate * trust + self.rate * (1.0 - trust)
+        view.rate() * trust + self.rate * (1.0 - trust)
     }
 
     fn scatter(&self, views: &[SliceView]) -> Scatter {
-        let freedom: u32 = views.iter().map(|view| view.freedom).sum();
-        let squares: f64 = views.iter().map(|view| view.scatter).sum();
+        let freedom: u32 = views.iter().map(|view| u32::from(view.freedom)).sum();
+        let squares: f64 = views.iter().map(|view| f64::from(view.scatter)).sum();
         let about_common: f64 = views
             .iter()
-            .map(|view| view.seen_s * (view.rate - self.rate) * (view.rate - self.rate))
+            .map(|view| view.seen_s() * (view.rate() - self.rate) * (view.rate() - self.rate))
             .sum();
         let spare = self.count.saturating_sub(1) as f64;
         let within = if freedom > 0 {
@@ -265,7 +265,7 @@ impl Common {
             about_common / spare.max(1.0)
         };
         // One-way analysis of variance with unequal sizes.
-        let square_seen: f64 = views.iter().map(|view| view.seen_s * view.seen_s).sum();
+        let square_seen: f64 = views.iter().map(|view| view.seen_s() * view.seen_s()).sum();
         let size = self.seen_s - square_seen / self.seen_s.max(f64::MIN_POSITIVE);
         // Chance alone makes the slices' squares vary by this much about their expectation.
         let chance = SIGNIFICANT * libm::sqrt(2.0 * spare) * within;
@@ -282,6 +282,7 @@ impl Common {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::single;
 
     const SLICE: Duration = Duration::from_millis(10);
     const CAPACITY: f64 = 10e6;
@@ -291,8 +292,8 @@ mod tests {
     fn covered(index: u64) -> SliceView {
         SliceView {
             index,
-            rate: RATE,
-            seen_s: SLICE.as_secs_f64(),
+            rate: single(RATE),
+            seen_s: SLICE.as_secs_f32(),
             covered: true,
             scatter: 0.0,
             freedom: 0,
@@ -311,7 +312,7 @@ mod tests {
     /// agree.
     fn over_blocks(rates: [f64; 4]) -> WindowMean {
         let view = |index: u64| SliceView {
-            rate: rates[usize::try_from(index / 50).unwrap_or(0)],
+            rate: single(rates[usize::try_from(index / 50).unwrap_or(0)]),
             covered: false,
             freedom: 3,
             ..covered(index)

@@ -12,8 +12,9 @@ use crate::path::line::Line;
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::time::Duration;
 
-/// Room for the gaps of one acknowledgement that tells the arrival of this many packets.
-const MOST_GAPS: usize = 128;
+/// Room from the start for the gaps of one acknowledgement that tells the arrival of this many
+/// packets.
+const USUAL_GAPS: usize = 32;
 
 /// The shortest gap in jitters, if echoes are read coarsely. The remaining error cancels in the
 /// sums over gaps that follow each other.
@@ -85,7 +86,7 @@ impl EchoTracker {
 
     /// Makes room once and for all: an acknowledgement must not allocate.
     pub(crate) fn reserve(&mut self) {
-        self.gaps.reserve_exact(MOST_GAPS);
+        self.gaps.reserve_exact(USUAL_GAPS);
     }
 
     /// The link has had this capacity for some time already.

@@ -16,7 +16,7 @@ mod ring;
 
 use crate::path::ack::EchoGap;
 use crate::path::line::Line;
-use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp, single};
 use jitter::EchoJitter;
 use level::{Call, Gone, Level, Seen};
 use looks::Looks;
@@ -223,7 +223,7 @@ impl DispersionCapacity {
             self.jitter.on_dispersion(ends, nanos, bytes);
         }
         let dispersion = self.read(gap, &times)?;
-        self.memory.push(dispersion.nanos_per_byte);
+        self.memory.push(single(dispersion.nanos_per_byte));
         let is_due = self.looks.on_dispersion();
         let call = self.call(&dispersion);
         if let Call::MayBeGone(gone) = call

@@ -14,7 +14,7 @@
 //! needs no acknowledgement to belong to a single packet. For this reason it can take the place of
 //! [`super::DispersionCapacity`].
 
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::units::{Bandwidth, Bytes, Timestamp, single};
 use std::time::Duration;
 
 /// The largest number of gaps in an acknowledgement slot. A slot that would have more ends early,
@@ -31,8 +31,8 @@ pub struct ResidualCapacity {
     packets_until: Option<Timestamp>,
     slot_start: Timestamp,
     last_ack: Timestamp,
-    /// The gaps of this slot in nanoseconds. The first one counts from the slot's beginning.
-    gaps: Vec<u64>,
+    /// The gaps of this slot in seconds. The first one counts from the slot's beginning.
+    gaps: Vec<f32>,
     acked: Bytes,
     estimate: Option<Bandwidth>,
 }
@@ -82,7 +82,8 @@ impl ResidualCapacity {
             // The slot began with the last acknowledgement of the one before.
             self.begin(self.last_ack, newest_sent + timeout());
         }
-        self.gaps.push(now.nanos_since(self.last_ack).get());
+        let gap = now.nanos_since(self.last_ack);
+        self.gaps.push(single(gap.as_secs_f64()));
         self.acked += size;
         self.last_ack = self.last_ack.max(now);
         updated
@@ -112,12 +113,12 @@ impl ResidualCapacity {
 
 /// Cap_sample of Table 3.1, the sample of a slot in bits per second. `None` if the whole slot was
 /// waiting.
-fn sample(acked: Bytes, slot: Duration, gaps: &[u64]) -> Option<Bandwidth> {
-    let mean = u64::try_from(slot.as_nanos()).ok()? / u64::try_from(gaps.len()).ok()?.max(1);
-    let waiting = gaps.iter().fold(0u64, |sum, gap| {
-        sum.saturating_add(gap.saturating_sub(mean))
-    });
-    Bandwidth::from_bytes_over(acked, slot.checked_sub(Duration::from_nanos(waiting))?)
+fn sample(acked: Bytes, slot: Duration, gaps: &[f32]) -> Option<Bandwidth> {
+    let slot = slot.as_secs_f64();
+    let mean = slot / gaps.len().max(1) as f64;
+    let above = |gap: &f32| (f64::from(*gap) - mean).max(0.0);
+    let waiting: f64 = gaps.iter().map(above).sum();
+    (slot > waiting).then(|| Bandwidth::from_bps_f64(acked.as_bits_f64() / (slot - waiting)))
 }
 
 #[cfg(test)]
@@ -134,10 +135,10 @@ mod tests {
     fn a_sample_by_hand() {
         // Gaps 1, 1, 1, 5 ms: mean 2, waiting 5 - 2 = 3. 4 * 1250 bytes = 40 kbit over 8 - 3 = 5
         // ms.
-        let gaps = [1_000_000, 1_000_000, 1_000_000, 5_000_000];
+        let gaps = [0.001, 0.001, 0.001, 0.005];
         let rate = sample(Bytes::new(5000), Duration::from_millis(8), &gaps);
         assert_eq!(rate, Some(Bandwidth::from_mbps(8)));
-        assert_eq!(sample(Bytes::new(5000), Duration::ZERO, &[0; 4]), None);
+        assert_eq!(sample(Bytes::new(5000), Duration::ZERO, &[0.0; 4]), None);
     }
 
     /// Round trips of 50 ms: `burst` acknowledgements of 1250 bytes, `gap_us` apart, and silence

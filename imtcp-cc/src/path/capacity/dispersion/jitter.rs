@@ -8,7 +8,7 @@
 
 use super::looks::Looks;
 use super::ring::Ring;
-use crate::units::Nanos;
+use crate::units::{Nanos, single};
 use std::time::Duration;
 
 /// The number of dispersions from which the middle is taken.
@@ -25,15 +25,15 @@ const NEAR: f64 = 0.35;
 const SIGNIFICANT: f64 = 3.0;
 
 /// A deviation from the middle, and the next one, in nanoseconds.
-type Pair = (f64, f64);
+type Pair = (f32, f32);
 
 /// Follows the jitter of echoes.
 #[derive(Debug)]
 pub(super) struct EchoJitter {
     /// The latest dispersions, in nanoseconds per byte.
-    dispersions: Ring<f64, DISPERSIONS>,
+    dispersions: Ring<f32, DISPERSIONS>,
     pairs: Ring<Pair, PRODUCTS>,
-    scratch: Vec<f64>,
+    scratch: Vec<f32>,
     looks: Looks,
     middle: Option<f64>,
     /// The packet that ended the last dispersion, and that dispersion.
@@ -73,7 +73,7 @@ impl EchoJitter {
     #[inline]
     pub(super) fn on_dispersion(&mut self, (from, to): (u64, u64), nanos: f64, bytes: f64) {
         let dispersion = nanos / bytes.max(1.0);
-        self.dispersions.push(dispersion);
+        self.dispersions.push(single(dispersion));
         let last = self.last.replace((to, dispersion));
         if let (Some((end, before)), Some(middle)) = (last, self.middle)
             && end == from
@@ -81,8 +81,8 @@ impl EchoJitter {
                 .iter()
                 .all(|it| (it - middle).abs() <= NEAR * middle)
         {
-            let pair = ((before - middle) * bytes, (dispersion - middle) * bytes);
-            self.pairs.push(pair);
+            let deviation = |it: f64| single((it - middle) * bytes);
+            self.pairs.push((deviation(before), deviation(dispersion)));
         }
         if self.looks.on_dispersion() {
             self.look();
@@ -97,7 +97,7 @@ impl EchoJitter {
         let (_, middle, _) = self
             .scratch
             .select_nth_unstable_by_key(half, |it| it.to_bits());
-        self.middle = Some(*middle);
+        self.middle = Some(f64::from(*middle));
         let found = covariance(&self.pairs)
             .filter(|found| found.value < -SIGNIFICANT * found.error)
             .map_or(Duration::ZERO, |found| {
@@ -120,13 +120,14 @@ fn covariance(pairs: &Ring<Pair, PRODUCTS>) -> Option<Covariance> {
         return None;
     }
     let count = pairs.len() as f64;
-    let mean = |of: fn(&Pair) -> f64| pairs.iter().map(of).sum::<f64>() / count;
-    let (first, second) = (mean(|pair| pair.0), mean(|pair| pair.1));
-    let products = || {
+    let pairs = || {
         pairs
             .iter()
-            .map(|pair| (pair.0 - first) * (pair.1 - second))
+            .map(|pair| (f64::from(pair.0), f64::from(pair.1)))
     };
+    let mean = |of: fn((f64, f64)) -> f64| pairs().map(of).sum::<f64>() / count;
+    let (first, second) = (mean(|pair| pair.0), mean(|pair| pair.1));
+    let products = || pairs().map(|pair| (pair.0 - first) * (pair.1 - second));
     let value = products().sum::<f64>() / count;
     let spread = products()
         .map(|it| (it - value) * (it - value))

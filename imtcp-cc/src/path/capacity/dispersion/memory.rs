@@ -14,14 +14,14 @@ pub(super) const FEW: usize = 64;
 #[derive(Debug)]
 pub(super) struct Memory {
     /// Oldest first. Between two looks there may be more than [`MEMORY`].
-    all: VecDeque<f64>,
+    all: VecDeque<f32>,
     /// The number of dispersions since the last look.
     fresh: usize,
     /// In ascending order, as of the last look.
-    sorted: Vec<f64>,
+    sorted: Vec<f32>,
     /// Room for what comes in and for what goes out, in ascending order.
-    coming: Vec<f64>,
-    going: Vec<f64>,
+    coming: Vec<f32>,
+    going: Vec<f32>,
 }
 
 impl Memory {
@@ -55,7 +55,7 @@ impl Memory {
         self.going.reserve_exact(FEW);
     }
 
-    pub(super) fn push(&mut self, dispersion: f64) {
+    pub(super) fn push(&mut self, dispersion: f32) {
         if self.all.capacity() == 0 {
             self.reserve();
         }
@@ -67,16 +67,16 @@ impl Memory {
     }
 
     /// The dispersions as of the last [`Memory::sort`].
-    pub(super) fn sorted(&self) -> &[f64] {
+    pub(super) fn sorted(&self) -> &[f32] {
         &self.sorted
     }
 
     /// The newest `count` dispersions in ascending order.
-    pub(super) fn newest(&mut self, count: usize) -> &[f64] {
+    pub(super) fn newest(&mut self, count: usize) -> &[f32] {
         let first = self.all.len().saturating_sub(count);
         self.coming.clear();
         self.coming.extend(self.all.range(first..));
-        self.coming.sort_unstable_by(f64::total_cmp);
+        self.coming.sort_unstable_by(f32::total_cmp);
         &self.coming
     }
 
@@ -98,10 +98,10 @@ impl Memory {
         let (known, old) = (self.all.len() - self.fresh, self.all.len() - self.len());
         self.coming.clear();
         self.coming.extend(self.all.range(known..));
-        self.coming.sort_unstable_by(f64::total_cmp);
+        self.coming.sort_unstable_by(f32::total_cmp);
         self.going.clear();
         self.going.extend(self.all.drain(..old));
-        self.going.sort_unstable_by(f64::total_cmp);
+        self.going.sort_unstable_by(f32::total_cmp);
         self.fresh = 0;
         self.take_out();
         self.bring_in();
@@ -149,15 +149,15 @@ mod tests {
             let mut looks = looks.into_iter();
             let mut next = looks.next();
             for (at, value) in values.iter().enumerate() {
-                memory.push(f64::from(*value));
+                memory.push(f32::from(*value));
                 if next == Some(0) || at + 1 == values.len() {
                     memory.sort();
                     next = looks.next();
                     let mut expected: Vec<_> = values[(at + 1).saturating_sub(MEMORY)..=at]
                         .iter()
-                        .map(|value| f64::from(*value))
+                        .map(|value| f32::from(*value))
                         .collect();
-                    expected.sort_by(f64::total_cmp);
+                    expected.sort_by(f32::total_cmp);
                     prop_assert_eq!(memory.sorted(), expected);
                 }
                 next = next.map(|left| left.saturating_sub(1));

@@ -76,11 +76,11 @@ impl Piles {
 
     /// The rate of the least pile that is big enough. The dispersions are in ascending order, in
     /// nanoseconds per byte.
-    pub(super) fn capacity(&self, sorted: &[f64], present: Option<Bandwidth>) -> Option<Bandwidth> {
+    pub(super) fn capacity(&self, sorted: &[f32], present: Option<Bandwidth>) -> Option<Bandwidth> {
         let needed = (sorted.len() as f64 * PILE_SHARE).max(FEWEST as f64 / 2.0);
         let is_enough = |count: usize| count as f64 >= needed;
         let fewest = (1..=sorted.len()).find(|count| is_enough(*count))?;
-        let is_pile = |ends: &[f64]| ends[fewest - 1] <= ends[0] * self.width;
+        let is_pile = |ends: &[f32]| f64::from(ends[fewest - 1]) <= f64::from(ends[0]) * self.width;
         let start = sorted.windows(fewest).position(is_pile)?;
         let first = start..start + self.length(&sorted[start..]);
         let pile = self.dominant_near(sorted, first);
@@ -93,7 +93,7 @@ impl Piles {
 
     /// The rate of the fullest pile, if it holds half of these dispersions and this share of them.
     /// They are in ascending order.
-    pub(super) fn fullest(&self, sorted: &[f64], share: f64) -> Option<Bandwidth> {
+    pub(super) fn fullest(&self, sorted: &[f32], share: f64) -> Option<Bandwidth> {
         let lengths = (0..sorted.len()).map(|start| (self.length(&sorted[start..]), start));
         let (length, start) = lengths.max_by_key(|(length, _)| *length)?;
         let enough = sorted.len() as f64 * share.max(0.5);
@@ -104,11 +104,12 @@ impl Piles {
     /// The pile that counts for `pile`. Echoes that were pushed together on their way make a pile
     /// as well, a little before the true one and much smaller. If there is a far larger pile close
     /// behind this one, that pile counts.
-    fn dominant_near(&self, sorted: &[f64], pile: Range<usize>) -> Range<usize> {
-        let reach = sorted[pile.start] * self.reach;
+    fn dominant_near(&self, sorted: &[f32], pile: Range<usize>) -> Range<usize> {
+        let reach = f64::from(sorted[pile.start]) * self.reach;
         let mut best = pile.clone();
         for (start, least) in sorted.iter().enumerate().skip(pile.start) {
-            if *least > reach {
+            let least = f64::from(*least);
+            if least > reach {
                 break;
             }
             // Only a pile that is larger than the best one so far is of interest.
@@ -117,7 +118,7 @@ impl Piles {
                 break;
             }
             let rest = sorted[known..].iter();
-            let more = rest.take_while(|other| **other <= most).count();
+            let more = rest.take_while(|other| f64::from(**other) <= most).count();
             if more > 0 {
                 best = start..known + more;
             }
@@ -132,26 +133,26 @@ impl Piles {
     /// Whether enough of the pile of the present capacity is left. A pile under load grows and
     /// shrinks by chance, so a pile further out replaces the present one only when that one is gone
     /// for good. Where hosts are late, no pile stands out, and the fullest counts at once.
-    fn is_left(&self, sorted: &[f64], present: Bandwidth, enough: f64) -> bool {
+    fn is_left(&self, sorted: &[f32], present: Bandwidth, enough: f64) -> bool {
         let nanos_per_byte = 8.0e9 / present.as_bps_f64();
         let (low, high) = (nanos_per_byte / PILE_WIDTH, nanos_per_byte * PILE_WIDTH);
-        let below = sorted.partition_point(|other| *other < low);
-        let up_to = sorted.partition_point(|other| *other <= high);
+        let below = sorted.partition_point(|other| f64::from(*other) < low);
+        let up_to = sorted.partition_point(|other| f64::from(*other) <= high);
         self.width <= PILE_WIDTH && (up_to - below) as f64 >= enough
     }
 
     /// How many of these dispersions, in ascending order, make a pile with the first.
-    fn length(&self, sorted: &[f64]) -> usize {
+    fn length(&self, sorted: &[f32]) -> usize {
         let Some(first) = sorted.first() else {
             return 0;
         };
-        let most = first * self.width;
-        sorted.partition_point(|other| *other <= most)
+        let most = f64::from(*first) * self.width;
+        sorted.partition_point(|other| f64::from(*other) <= most)
     }
 }
 
-fn median(pile: &[f64]) -> f64 {
-    pile[pile.len() / 2]
+fn median(pile: &[f32]) -> f64 {
+    pile[pile.len() / 2].into()
 }
 
 #[cfg(test)]
@@ -162,20 +163,21 @@ mod tests {
     proptest! {
         #[test]
         fn the_pile_that_counts_is_the_one_of_a_plain_search(
-            values in proptest::collection::vec(100u32..160, 1..super::super::MEMORY),
+            values in proptest::collection::vec(100u16..160, 1..super::super::MEMORY),
         ) {
-            let mut sorted: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
-            sorted.sort_by(f64::total_cmp);
+            let mut sorted: Vec<f32> = values.iter().map(|value| f32::from(*value)).collect();
+            sorted.sort_by(f32::total_cmp);
+            let at = |place: usize| f64::from(sorted[place]);
             let piles = Piles::new(Duration::ZERO, 1.0);
             let extent = |start: usize| {
-                let alike = |other: &&f64| **other <= sorted[start] * PILE_WIDTH;
-                sorted[start..].iter().filter(alike).count()
+                let alike = |other: &usize| at(*other) <= at(start) * PILE_WIDTH;
+                (start..sorted.len()).filter(alike).count()
             };
             for start in 0..sorted.len() {
                 let pile = start..start + extent(start);
                 let mut best = pile.clone();
                 let near = (start..sorted.len())
-                    .take_while(|other| sorted[*other] <= sorted[start] * SHADOW_WIDTH);
+                    .take_while(|other| at(*other) <= at(start) * SHADOW_WIDTH);
                 for other in near {
                     if extent(other) > best.len() {
                         best = other..other + extent(other);
@@ -195,11 +197,11 @@ mod tests {
     fn where_hosts_are_late_the_middle_of_the_pile_counts() {
         // A packet of 1250 bytes at 10 Mbit/s takes a millisecond, 800 ns per byte. Its echoes are
         // spread by a fifth to either side.
-        let mut sorted: Vec<f64> = (0..500)
-            .map(|at| 640.0 + 0.64 * f64::from(at))
-            .chain((0..500).map(|at| 720.0 + 0.32 * f64::from(at)))
+        let mut sorted: Vec<f32> = (0u16..500)
+            .map(|at| 640.0 + 0.64 * f32::from(at))
+            .chain((0u16..500).map(|at| 720.0 + 0.32 * f32::from(at)))
             .collect();
-        sorted.sort_by(f64::total_cmp);
+        sorted.sort_by(f32::total_cmp);
         let sharp = Piles::new(Duration::ZERO, 1e-3)
             .capacity(&sorted, None)
             .unwrap();
