@@ -65,6 +65,19 @@ fn a_slow_source_follows_a_link_that_rises_by_far() {
     assert!(score.coverage.is_some_and(|share| share > 0.8), "{score:?}");
 }
 
+/// Chunks of a video beside a bulk transfer, which has the link between them. Gaps within a chunk
+/// say that half of the link is free, and did so for the pauses, too (an interval score of 19).
+#[test]
+fn a_link_that_a_rival_has_between_chunks_is_not_told_to_be_free() {
+    let path = Class::Managed.draw(28).expect("what is drawn is valid");
+    let read = run(&path, 28, false).unwrap_or_else(|error| panic!("{error}"));
+    let tally = Tally::of(&[read]);
+    let own = tally.column(Reader::Statistical).expect("it reads");
+    let score = &own.scores[0];
+    assert!(score.interval_score.is_some_and(|it| it < 8.0), "{score:?}");
+    assert!(score.false_confidence < 0.3, "{score:?}");
+}
+
 #[test]
 fn a_seed_is_read_again_to_the_same_end() {
     let written = || serde_json::to_string(&survey(Class::Hosts)).expect("it is plain data");

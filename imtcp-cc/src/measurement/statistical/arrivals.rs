@@ -1,6 +1,7 @@
 //! What arrives, added up over short spans of time: our own bits, whether packets waited, and what
 //! packets found that came after a stretch without any of ours.
 
+use super::pauses::Pauses;
 use crate::path::ack::EchoGap;
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::collections::VecDeque;
@@ -63,8 +64,10 @@ pub(super) struct Span {
     pub(super) waiting_packets: u32,
     /// How many gaps were pushed together.
     pub(super) pushed: u32,
-    /// The stretches in which none of our packets was served or waited.
+    /// The stretches in which none of our packets was served or waited, and those of them that
+    /// were pauses.
     pub(super) away_s: f64,
+    pub(super) paused_s: f64,
     /// Those of them that were ended by a packet of which the wait is known, the sum of their
     /// squares, and those of them that were ended by a packet which found the link idle.
     pub(super) seen_s: f64,
@@ -86,6 +89,7 @@ impl Span {
         self.waiting_packets += other.waiting_packets;
         self.pushed += other.pushed;
         self.away_s += other.away_s;
+        self.paused_s += other.paused_s;
         self.seen_s += other.seen_s;
         self.seen_squares += other.seen_squares;
         self.idle_s += other.idle_s;
@@ -93,7 +97,13 @@ impl Span {
 
     /// What the link did in the gap. The luckiest packet of late waited for `least_s`.
     #[inline]
-    fn take_link(&mut self, gap: &EchoGap, arrived_s: f64, link: &Link, least_s: f64) {
+    fn take_link(
+        &mut self,
+        gap: &EchoGap,
+        arrived_s: f64,
+        (link, pauses): (&Link, &mut Pauses),
+        least_s: f64,
+    ) {
         let served_s = gap.bytes.as_bits_f64() / link.capacity;
         self.pushed += u32::from(arrived_s < PUSHED_SHARE * served_s);
         let one_s = served_s / f64::from(gap.packets.max(1));
@@ -101,17 +111,26 @@ impl Span {
         // Packets between the two waited for each other, at least.
         let away_s = (arrived_s - served_s.max(waited_s + one_s)).max(0.0);
         self.away_s += away_s;
-        if gap.packets == 1 && away_s > 0.0 {
+        let is_pause = Pauses::is_pause(away_s);
+        if is_pause {
+            self.paused_s += away_s;
+        }
+        if gap.packets != 1 || away_s <= 0.0 {
+            return;
+        }
+        if is_pause {
+            pauses.end(waited_s, link.packet_s);
+        } else {
             self.seen_s += away_s;
             self.seen_squares += away_s * away_s;
             if waited_s <= least_s.min(waited_s) + IDLE_PACKETS * link.packet_s {
                 self.idle_s += away_s;
             }
-            let least = self
-                .least_wait_s
-                .map_or(waited_s, |least| least.min(waited_s));
-            self.least_wait_s = Some(least);
         }
+        let least = self
+            .least_wait_s
+            .map_or(waited_s, |least| least.min(waited_s));
+        self.least_wait_s = Some(least);
     }
 }
 
@@ -119,6 +138,7 @@ impl Span {
 #[derive(Debug)]
 pub(super) struct Arrivals {
     spans: VecDeque<Span>,
+    pauses: Pauses,
     /// The shortest wait of the spans before the newest, in seconds.
     least_wait_s: f64,
     newest: Timestamp,
@@ -128,6 +148,7 @@ impl Arrivals {
     pub(super) fn new() -> Self {
         Self {
             spans: VecDeque::new(),
+            pauses: Pauses::default(),
             least_wait_s: f64::INFINITY,
             newest: Timestamp::ZERO,
         }
@@ -135,6 +156,7 @@ impl Arrivals {
 
     pub(super) fn clear(&mut self) {
         self.spans.clear();
+        self.pauses = Pauses::default();
         self.least_wait_s = f64::INFINITY;
     }
 
@@ -177,9 +199,15 @@ impl Arrivals {
         if let Some(link) = link {
             let least_s = span.least_wait_s.unwrap_or(f64::INFINITY);
             let least_s = least_s.min(self.least_wait_s);
-            span.take_link(gap, arrived_s, link, least_s);
+            let pauses = &mut self.pauses;
+            span.take_link(gap, arrived_s, (link, pauses), least_s);
         }
         self.newest = gap.to.arrived;
+    }
+
+    /// What packets found that ended pauses.
+    pub(super) fn pauses(&self) -> &Pauses {
+        &self.pauses
     }
 
     /// When the newest packet arrived.

@@ -12,6 +12,7 @@
 use super::CAPACITY_DOUBT;
 use super::arrivals::{Arrivals, SPAN, Span};
 use super::deviation::{Deviation, is_variable};
+use super::pauses::Pauses;
 use super::window::BLOCK_95;
 use crate::estimate::{Estimate, Flags};
 use crate::units::{Bandwidth, Timestamp};
@@ -72,7 +73,7 @@ impl IdleView {
         if sum.gaps < FEWEST || is_pushed || sum.arrived_s <= 0.0 {
             return None;
         }
-        let [low, available, most] = sum.available(capacity)?;
+        let [low, available, most] = sum.available(capacity, arrivals.pauses())?;
         let bound = capacity * (1.0 + CAPACITY_DOUBT);
         let spread = BLOCK_95 * deviation(arrivals, capacity);
         let systematic = SYSTEMATIC_SHARE * available;
@@ -113,23 +114,26 @@ impl IdleView {
 impl Span {
     /// What was available, between what chance can have taken from it and added to it. `None` if
     /// nobody saw what the link did while we were away.
-    fn available(&self, capacity: f64) -> Option<[f64; 3]> {
+    fn available(&self, capacity: f64, pauses: &Pauses) -> Option<[f64; 3]> {
         let own = self.bits / self.arrived_s;
-        let shares = match (self.away_s > 0.0, self.seen_s > 0.0) {
-            (false, _) => [0.0; 3],
-            (true, false) => return None,
-            (true, true) => {
-                let away = self.away_s / self.arrived_s;
-                let count = self.seen_s * self.seen_s / self.seen_squares;
-                wilson(self.idle_s / self.seen_s, count).map(|idle| idle * away)
+        let away_s = self.away_s - self.paused_s;
+        let mut idle_s = [0.0; 3];
+        if away_s > 0.0 {
+            let count = self.seen_s * self.seen_s / self.seen_squares;
+            let shares = (self.seen_s > 0.0).then(|| wilson(self.idle_s / self.seen_s, count))?;
+            idle_s = shares.map(|idle| idle * away_s);
+        }
+        if self.paused_s > 0.0 {
+            for (sum, idle) in idle_s.iter_mut().zip(pauses.idle()?) {
+                *sum += idle * self.paused_s;
             }
-        };
-        Some(shares.map(|share| (own + share * capacity).min(capacity)))
+        }
+        Some(idle_s.map(|idle| (own + idle / self.arrived_s * capacity).min(capacity)))
     }
 }
 
 /// A share of `count` samples between the ends of its 95 % interval (Wilson 1927).
-fn wilson(share: f64, count: f64) -> [f64; 3] {
+pub(super) fn wilson(share: f64, count: f64) -> [f64; 3] {
     let squares = NORMAL_95 * NORMAL_95;
     let scale = 1.0 + squares / count;
     let middle = share + squares / (2.0 * count);
@@ -152,7 +156,8 @@ fn deviation(arrivals: &Arrivals, capacity: f64) -> f64 {
     let known = |block: &&Span| block.gaps >= FEWEST_IN_BLOCK && block.arrived_s > 0.0;
     let blocks = blocks.iter().filter(known);
     let mut deviation = Deviation::default();
-    for [_, available, _] in blocks.filter_map(|block| block.available(capacity)) {
+    for [_, available, _] in blocks.filter_map(|block| block.available(capacity, arrivals.pauses()))
+    {
         deviation.add(available);
     }
     deviation.get()

@@ -18,6 +18,7 @@ mod deviation;
 mod full;
 mod given;
 mod idle;
+mod pauses;
 mod slices;
 #[cfg(test)]
 mod tests;
@@ -195,12 +196,17 @@ impl StatisticalEstimator {
         }
     }
 
-    /// An estimate from all gaps up to `now`.
-    pub fn report(&mut self, now: Timestamp) -> Option<Estimate> {
+    /// An estimate from all gaps up to `now`. If nothing is left in flight, it may have to hold for
+    /// a pause.
+    pub fn report(&mut self, now: Timestamp, in_flight: Bytes) -> Option<Estimate> {
         let full = self.full_estimate(now);
-        let estimate = full
+        let mut estimate = full
             .or_else(|| self.given_estimate(now))
             .or_else(|| self.estimate_of_slices(now))?;
+        if let Some(capacity) = self.capacity.filter(|_| in_flight.is_zero()) {
+            let least = self.arrivals.pauses().least(capacity);
+            estimate.low = estimate.low.min(least.unwrap_or(estimate.low));
+        }
         let is_news = self.latest.is_none_or(|latest| latest.at < estimate.at);
         self.latest = Some(estimate);
         is_news.then_some(estimate)

@@ -40,7 +40,7 @@ fn estimator() -> StatisticalEstimator {
 
 /// Value and half of the interval, in megabits per second.
 fn told(estimator: &mut StatisticalEstimator) -> Option<[f64; 2]> {
-    let estimate = estimator.report(at_us(10_000_000))?;
+    let estimate = estimator.report(at_us(10_000_000), Bytes::new(1))?;
     let below = estimate.available.saturating_sub(estimate.low);
     Some([estimate.available, below].map(|rate| rate.as_bps_f64() / 1e6))
 }
@@ -58,4 +58,41 @@ fn who_reads_much_traffic_of_others_doubts_as_much_of_it() {
     let [available, half] = told(&mut idle).expect("two seconds of pairs");
     assert!((available - 10.0).abs() < 0.01, "{available}");
     assert!(half < 0.2, "{half}");
+}
+
+/// A packet that ends a pause of half a second before `at_us`, and waited for 5 ms.
+fn end_pause_busy(estimator: &mut StatisticalEstimator, number: u64, sent_us: u64) {
+    let point = |number: u64, sent: u64, arrived: u64| EchoPoint {
+        number,
+        size: PACKET,
+        sent: at_us(sent),
+        arrived: at_us(arrived),
+        came: at_us(arrived),
+    };
+    estimator.on_gap(&EchoGap {
+        from: point(number, sent_us - 500_000, sent_us - 499_000),
+        to: point(number + 1, sent_us, sent_us + 6000),
+        bytes: PACKET,
+        packets: 1,
+        waited: Nanos::from_millis(5),
+        link: LinkState::Unknown,
+    });
+}
+
+#[test]
+fn what_is_told_before_a_pause_holds_for_pauses_like_those_before() {
+    let low = |ended_busy: bool, in_flight: Bytes| {
+        let mut estimator = estimator();
+        if ended_busy {
+            end_pause_busy(&mut estimator, 0, 900_000);
+        }
+        feed(&mut estimator, 1..100, 1000);
+        let estimate = estimator.report(at_us(10_000_000), in_flight);
+        estimate.expect("two seconds of pairs").low
+    };
+    let most = CAPACITY.scaled(0.95);
+    assert!(low(false, Bytes::ZERO) > most);
+    // What others do in a pause says nothing of the time in which packets of ours are on the way.
+    assert!(low(true, PACKET) > most);
+    assert_eq!(low(true, Bytes::ZERO), Bandwidth::ZERO);
 }
