@@ -42,9 +42,8 @@ pub(super) const LONGEST_WINDOW: Duration = Duration::from_secs(4);
 const SHORTEST_WINDOW: Duration = Duration::from_millis(100);
 
 /// The usual length of a slice. It is longer on slow links, where a slice must hold several
-/// packets. Half of it costs twice the memory and reads no better, and with twice of it fewer
-/// sources are told a value (docs/ALGORITHM.md).
-const SLICE: Duration = Duration::from_millis(10);
+/// packets.
+const SLICE: Duration = Duration::from_millis(5);
 
 /// How many packets a slice must have room for at the capacity.
 const PACKETS_PER_SLICE: u64 = 8;
@@ -56,8 +55,9 @@ const JITTERS_PER_SLICE: u32 = 8;
 /// The longest slice. With longer slices a window would hold too few.
 const LONGEST_SLICE: Duration = Duration::from_millis(320);
 
-/// The largest number of slices in memory: those of the longest window, and the ones at its edges.
-const MOST_SLICES: usize = (LONGEST_WINDOW.as_millis() / SLICE.as_millis()) as usize + 8;
+/// The largest number of slices in memory. A slice without an echo takes no place. On fast links
+/// that are watched all the time they reach back for 2 s (docs/ALGORITHM.md).
+const MOST_SLICES: usize = 408;
 
 /// The fewest slices with samples that make an estimate.
 const FEWEST_SLICES: usize = 8;
