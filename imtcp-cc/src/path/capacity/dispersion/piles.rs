@@ -21,6 +21,11 @@ const PILE_SHARE: f64 = 0.02;
 const SHADOW_WIDTH: f64 = 1.10;
 const SHADOW_RATIO: usize = 3;
 
+/// A pile with most of all dispersions rules over one that is smaller by more than this. Traffic of
+/// others spreads dispersions and does not gather most of them in one place. Acknowledgements of
+/// one size that queue on their way back make small piles, at what that way needs for each.
+const RULING_RATIO: usize = 20;
+
 /// The pile of the present capacity stays valid while it has this part of what makes a pile.
 const OUTLIVED_DIVISOR: f64 = 4.0;
 
@@ -84,11 +89,28 @@ impl Piles {
         let start = sorted.windows(fewest).position(is_pile)?;
         let first = start..start + self.length(&sorted[start..]);
         let pile = self.dominant_near(sorted, first);
+        let pile = self.ruling(sorted, pile);
         let found = Bandwidth::from_bps_f64(8.0e9 / median(&sorted[pile]));
         let stays = present.filter(|present| {
             *present > found && self.is_left(sorted, *present, needed / OUTLIVED_DIVISOR)
         });
         Some(stays.unwrap_or(found))
+    }
+
+    /// The pile that counts in place of `pile` if another one rules: it holds most of the
+    /// dispersions, and far more than this one.
+    fn ruling(&self, sorted: &[f32], pile: Range<usize>) -> Range<usize> {
+        let most = sorted.len() / 2 + 1;
+        let is_pile = |ends: &[f32]| f64::from(ends[most - 1]) <= f64::from(ends[0]) * self.width;
+        let Some(start) = sorted.windows(most).position(is_pile) else {
+            return pile;
+        };
+        let rules = start..start + self.length(&sorted[start..]);
+        if pile.len() * RULING_RATIO < rules.len() {
+            rules
+        } else {
+            pile
+        }
     }
 
     /// The rate of the fullest pile, if it holds half of these dispersions and this share of them.
@@ -191,6 +213,32 @@ mod tests {
                 prop_assert_eq!(piles.dominant_near(&sorted, pile), expected);
             }
         }
+    }
+
+    /// So many dispersions of 38 ns per byte, as of acknowledgements that queue, and of 886, as of
+    /// a link of 9 Mbit/s.
+    fn pressed_and_served(pressed: usize, served: usize) -> Option<f64> {
+        let sorted: Vec<f32> = [vec![38.0; pressed], vec![886.0; served]].concat();
+        let found = Piles::SHARP.capacity(&sorted, None)?;
+        Some((found.as_bps_f64() / 1e6).round())
+    }
+
+    #[test]
+    fn a_few_in_one_place_are_no_capacity_where_most_are_in_another() {
+        assert_eq!(pressed_and_served(2, 41), Some(9.0));
+        // One in twenty, or another pile that does not hold most, is enough.
+        assert_eq!(pressed_and_served(2, 40), Some(211.0));
+        let spread = (0..50).map(|place| 300.0 + 20.0 * place as f32);
+        let mut sorted: Vec<f32> = [38.0; 2]
+            .into_iter()
+            .chain([886.0; 48])
+            .chain(spread)
+            .collect();
+        sorted.sort_by(f32::total_cmp);
+        let found = Piles::SHARP
+            .capacity(&sorted, None)
+            .expect("two are enough");
+        assert!(found > Bandwidth::from_mbps(200), "{found}");
     }
 
     #[test]
