@@ -20,6 +20,7 @@ mod given;
 mod idle;
 mod pauses;
 mod slices;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -55,8 +56,8 @@ const JITTERS_PER_SLICE: u32 = 8;
 /// The longest slice. With longer slices a window would hold too few.
 const LONGEST_SLICE: Duration = Duration::from_millis(320);
 
-/// The largest number of slices in memory. A slice without an echo takes no place. On fast links
-/// that are watched all the time they reach back for 2 s (docs/ALGORITHM.md).
+/// The largest number of slices in memory. Where something is heard in each, they become longer once,
+/// so that they reach back for as long as the longest window.
 const MOST_SLICES: usize = 408;
 
 /// The fewest slices with samples that make an estimate.
@@ -191,6 +192,9 @@ impl StatisticalEstimator {
     #[inline]
     pub fn on_gap(&mut self, gap: &EchoGap) {
         self.arrivals.on_gap(gap, self.jitter, self.link.as_ref());
+        if self.slices.lengthen_within(LONGEST_WINDOW) {
+            self.level_start /= 2;
+        }
         if self.slices.add(gap) {
             self.look_at_coverage();
         }
@@ -292,10 +296,14 @@ impl StatisticalEstimator {
         while length < room && length < LONGEST_SLICE {
             length *= 2;
         }
-        // A new cut forgets the slices, and the jitter varies within a factor of two.
+        // A new cut forgets the slices. They are longer by a factor of two where many are heard of,
+        // and the jitter varies by another.
         let present = self.slices.length();
-        let coarse = self.timing != EchoTiming::Own;
-        if length != present && !(coarse && length < present && length * 4 > present) {
+        let kept = match self.timing {
+            EchoTiming::Own => length * 2,
+            EchoTiming::Clumped | EchoTiming::Foreign => length * 4,
+        };
+        if !(length..=kept).contains(&present) {
             self.slices.set_length(length);
             // Slices of another length have other indices.
             self.level_start = 0;

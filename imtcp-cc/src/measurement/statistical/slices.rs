@@ -4,6 +4,7 @@
 //! link makes more of them, so a plain average would count busy times more often than idle ones.
 //! The sums do not depend on the capacity, which may be learnt better later.
 
+use super::sums::{GapSums, OpenSums, Spaced};
 use crate::path::ack::{EchoGap, LinkState};
 use crate::units::{Bandwidth, Timestamp, single};
 use std::collections::VecDeque;
@@ -21,78 +22,6 @@ const DISBELIEF: f64 = 3.0;
 /// within it.
 const MOST_SPANNED: u64 = 10;
 
-/// Sums over gaps of one kind. Each connection keeps hundreds of them, so they have single
-/// precision: a slice's gaps add up to its length within a few nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct GapSums {
-    pub(super) gaps: u32,
-    own_bits: f32,
-    sent_s: f32,
-    arrived_s: f32,
-}
-
-impl GapSums {
-    #[inline]
-    fn add(&mut self, own_bits: f32, sent_s: f32, arrived_s: f32) {
-        self.gaps += 1;
-        self.own_bits += own_bits;
-        self.sent_s += sent_s;
-        self.arrived_s += arrived_s;
-    }
-
-    /// Bits of other traffic that the link carried in these gaps.
-    fn foreign_bits(&self, capacity: f64) -> f64 {
-        capacity * f64::from(self.arrived_s) - f64::from(self.own_bits)
-    }
-
-    /// The time in which the packets left.
-    fn sent_s(&self) -> f64 {
-        f64::from(self.sent_s)
-    }
-}
-
-/// Gaps of which the sending gap is also the gap at the queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Spaced {
-    sums: GapSums,
-    /// Sums of a^2/s, ab/s and b^2/s, with a the arrival gap, b the own bits and s the sending
-    /// gap. They give the scatter of foreign bits for any capacity.
-    scatter: [f32; 3],
-}
-
-impl Spaced {
-    #[inline]
-    fn add(&mut self, own_bits: f32, sent_s: f32, arrived_s: f32) {
-        self.sums.add(own_bits, sent_s, arrived_s);
-        self.scatter[0] += arrived_s * arrived_s / sent_s;
-        self.scatter[1] += arrived_s * own_bits / sent_s;
-        self.scatter[2] += own_bits * own_bits / sent_s;
-    }
-
-    fn with(mut self, other: &Self) -> Self {
-        self.sums.gaps += other.sums.gaps;
-        self.sums.own_bits += other.sums.own_bits;
-        self.sums.sent_s += other.sums.sent_s;
-        self.sums.arrived_s += other.sums.arrived_s;
-        for (sum, part) in self.scatter.iter_mut().zip(other.scatter) {
-            *sum += part;
-        }
-        self
-    }
-
-    fn rate(&self, capacity: f64) -> f64 {
-        self.sums.foreign_bits(capacity) / self.sums.sent_s()
-    }
-
-    /// The squared scatter of single gaps about their common rate.
-    fn squares(&self, capacity: f64) -> f64 {
-        let [aa, ab, bb] = self.scatter.map(f64::from);
-        let squares = capacity * capacity * aa - 2.0 * capacity * ab + bb;
-        let rate = self.rate(capacity);
-        (squares - rate * rate * self.sums.sent_s()).max(0.0)
-    }
-}
-
 /// One slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Slice {
@@ -105,14 +34,6 @@ pub(super) struct Slice {
     queued: Spaced,
     /// Parts of gaps in which the link may have been idle.
     open: OpenSums,
-}
-
-/// Sums over stretches in which the link may have been idle. Others sent no more than the own data
-/// left room for.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct OpenSums {
-    own_bits: f32,
-    arrived_s: f32,
 }
 
 /// A slice of which only a bound of the others' rate is known.
@@ -162,6 +83,17 @@ impl Slice {
             LinkState::BusySpaced if sent_s > 0.0 => self.close.add(own_bits, sent_s, arrived_s),
             LinkState::BusyQueued if sent_s > 0.0 => self.queued.add(own_bits, sent_s, arrived_s),
             _ => {}
+        }
+    }
+
+    /// Both slices as one of twice the length.
+    fn with(self, next: &Self) -> Self {
+        Self {
+            index: self.index,
+            busy: self.busy.with(&next.busy),
+            close: self.close.with(&next.close),
+            queued: self.queued.with(&next.queued),
+            open: self.open.with(&next.open),
         }
     }
 
@@ -221,7 +153,7 @@ fn nanos_of(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX).max(1)
 }
 
-/// The slices of the recent past, in constant memory.
+/// The slices of the recent past, in constant memory. A slice without an echo takes no place.
 #[derive(Debug)]
 pub(super) struct Slices {
     slices: VecDeque<Slice>,
@@ -261,6 +193,38 @@ impl Slices {
             self.nanos = nanos_of(length);
             self.slices.clear();
         }
+    }
+
+    /// Makes one of every two slices if they are as many as there may be and do not reach back for
+    /// so long. Returns whether it did. An instant then has half the index.
+    #[inline]
+    pub(super) fn lengthen_within(&mut self, longest: Duration) -> bool {
+        self.slices.len() == self.capacity && self.lengthen_full(longest)
+    }
+
+    #[cold]
+    fn lengthen_full(&mut self, longest: Duration) -> bool {
+        let ends = self.slices.front().zip(self.slices.back());
+        let span = ends.map_or(0, |(oldest, newest)| newest.index + 1 - oldest.index);
+        if span.saturating_mul(self.nanos) >= nanos_of(longest) {
+            return false;
+        }
+        self.length *= 2;
+        self.nanos *= 2;
+        let mut kept = 0;
+        for at in 0..self.slices.len() {
+            let mut slice = self.slices[at];
+            slice.index /= 2;
+            let last = kept - usize::from(kept > 0);
+            if kept > 0 && self.slices[last].index == slice.index {
+                self.slices[last] = self.slices[last].with(&slice);
+            } else {
+                self.slices[kept] = slice;
+                kept += 1;
+            }
+        }
+        self.slices.truncate(kept);
+        true
     }
 
     /// The slice that an instant is in.

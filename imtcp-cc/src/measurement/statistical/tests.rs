@@ -96,3 +96,54 @@ fn what_is_told_before_a_pause_holds_for_pauses_like_those_before() {
     assert!(low(true, PACKET) > most);
     assert_eq!(low(true, Bytes::ZERO), Bandwidth::ZERO);
 }
+
+/// Pairs at the link's pace in each slice, for so long, on a link of 100 Mbit/s.
+fn watched(length: Duration) -> Estimate {
+    let mut estimator = StatisticalEstimator::new(Bandwidth::ZERO);
+    estimator.on_capacity(Bandwidth::from_mbps(100), PACKET, None);
+    let count = u64::try_from(length.as_millis()).expect("it is short");
+    for pair in 0..count {
+        let begun = 1_000_000 + pair * 1000;
+        let point = |place: u64, arrived: u64| EchoPoint {
+            number: pair * 2 + place,
+            size: PACKET,
+            sent: at_us(begun + place * 100),
+            arrived: at_us(arrived),
+            came: at_us(arrived),
+        };
+        estimator.on_gap(&EchoGap {
+            from: point(0, begun + 1000),
+            // Between two packets of ours others had 50 us: they sent half of what the link carries.
+            to: point(1, begun + 1150),
+            bytes: PACKET,
+            packets: 1,
+            waited: Nanos::ZERO,
+            link: LinkState::BusySpaced,
+        });
+        if pair % 50 == 0 {
+            let _ = estimator.report(at_us(begun), PACKET);
+        }
+    }
+    let now = at_us(1_000_000 + count * 1000);
+    estimator
+        .report(now, PACKET)
+        .expect("it was watched for long")
+}
+
+#[test]
+fn slices_become_longer_where_there_is_something_in_each_and_forget_nothing() {
+    for (watched_ms, least_window_ms) in [(1500, 1450), (3000, 2950), (9000, 3950)] {
+        let estimate = watched(Duration::from_millis(watched_ms));
+        let available = estimate.available.as_bps_f64() / 1e6;
+        assert!(
+            (available - 50.0).abs() < 0.5,
+            "{available} after {watched_ms} ms"
+        );
+        let window = estimate.window;
+        assert!(
+            window >= Duration::from_millis(least_window_ms),
+            "{window:?}"
+        );
+        assert!(window <= LONGEST_WINDOW + SLICE * 4, "{window:?}");
+    }
+}
