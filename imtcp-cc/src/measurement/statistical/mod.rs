@@ -56,8 +56,8 @@ const JITTERS_PER_SLICE: u32 = 8;
 /// The longest slice. With longer slices a window would hold too few.
 const LONGEST_SLICE: Duration = Duration::from_millis(320);
 
-/// The largest number of slices in memory. Where something is heard in each, they become longer once,
-/// so that they reach back for as long as the longest window.
+/// The largest number of slices in memory. Where something is heard in each, they become longer
+/// once, so that they reach back for as long as the longest window.
 const MOST_SLICES: usize = 408;
 
 /// The fewest slices with samples that make an estimate.
