@@ -113,7 +113,7 @@ fn watched(length: Duration) -> Estimate {
         };
         estimator.on_gap(&EchoGap {
             from: point(0, begun + 1000),
-            // Between two packets of ours others had 50 us: they sent half of what the link carries.
+            // Others had 50 us between two packets of ours: half of the link.
             to: point(1, begun + 1150),
             bytes: PACKET,
             packets: 1,
