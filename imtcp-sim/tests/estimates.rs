@@ -3,7 +3,7 @@
 //! the bars.
 
 use imtcp_sim::survey::Class;
-use imtcp_sim::survey::estimate::{Reader, Surveyed, Tally, run};
+use imtcp_sim::survey::estimate::{Reader, Score, Surveyed, Tally, run};
 
 fn survey(class: Class) -> Vec<Surveyed> {
     let one = |seed| {
@@ -52,15 +52,20 @@ classes! {
     busy_hosts_are_read: Hosts, 0.8, 1.4;
 }
 
+/// The score of this project's estimator on one path.
+fn own_score(class: Class, seed: u64) -> Score {
+    let path = class.draw(seed).expect("what is drawn is valid");
+    let read = run(&path, seed, false).unwrap_or_else(|error| panic!("{error}"));
+    let tally = Tally::of(&[read]);
+    let own = tally.column(Reader::Statistical).expect("it reads");
+    own.scores[0].clone()
+}
+
 /// Frames of six packets over a link that falls from 23 to 8 Mbit/s and rises to 36. Nearly all of
 /// them are sent as streams, so few trains show that the link has risen.
 #[test]
 fn a_slow_source_follows_a_link_that_rises_by_far() {
-    let path = Class::Steps.draw(38).expect("what is drawn is valid");
-    let read = run(&path, 38, false).unwrap_or_else(|error| panic!("{error}"));
-    let tally = Tally::of(&[read]);
-    let own = tally.column(Reader::Statistical).expect("it reads");
-    let score = &own.scores[0];
+    let score = own_score(Class::Steps, 38);
     assert!(score.lag_s.is_some_and(|lag| lag < 1.2), "{score:?}");
     assert!(score.coverage.is_some_and(|share| share > 0.8), "{score:?}");
 }
@@ -69,11 +74,7 @@ fn a_slow_source_follows_a_link_that_rises_by_far() {
 /// say that half of the link is free, and did so for the pauses, too (an interval score of 19).
 #[test]
 fn a_link_that_a_rival_has_between_chunks_is_not_told_to_be_free() {
-    let path = Class::Managed.draw(28).expect("what is drawn is valid");
-    let read = run(&path, 28, false).unwrap_or_else(|error| panic!("{error}"));
-    let tally = Tally::of(&[read]);
-    let own = tally.column(Reader::Statistical).expect("it reads");
-    let score = &own.scores[0];
+    let score = own_score(Class::Managed, 28);
     assert!(score.interval_score.is_some_and(|it| it < 8.0), "{score:?}");
     assert!(score.false_confidence < 0.3, "{score:?}");
 }

@@ -9,26 +9,35 @@ fn at_us(us: u64) -> Timestamp {
     Timestamp::from_nanos(us * 1000)
 }
 
+fn point(number: u64, sent_us: u64, arrived_us: u64) -> EchoPoint {
+    EchoPoint {
+        number,
+        size: PACKET,
+        sent: at_us(sent_us),
+        arrived: at_us(arrived_us),
+        came: at_us(arrived_us),
+    }
+}
+
+fn gap(from: EchoPoint, to: EchoPoint, waited: Nanos, link: LinkState) -> EchoGap {
+    EchoGap {
+        from,
+        to,
+        bytes: PACKET,
+        packets: 1,
+        waited,
+        link,
+    }
+}
+
 /// Pairs at the link's pace, one every 20 ms, of which the second packets arrive `apart_us` after
 /// the first ones.
 fn feed(estimator: &mut StatisticalEstimator, pairs: std::ops::Range<u64>, apart_us: u64) {
     for pair in pairs {
         let begun = 1_000_000 + pair * 20_000;
-        let point = |place: u64, arrived: u64| EchoPoint {
-            number: pair * 2 + place,
-            size: PACKET,
-            sent: at_us(begun + place * 1000),
-            arrived: at_us(arrived),
-            came: at_us(arrived),
-        };
-        estimator.on_gap(&EchoGap {
-            from: point(0, begun + 1000),
-            to: point(1, begun + 1000 + apart_us),
-            bytes: PACKET,
-            packets: 1,
-            waited: Nanos::ZERO,
-            link: LinkState::BusySpaced,
-        });
+        let first = point(pair * 2, begun, begun + 1000);
+        let second = point(pair * 2 + 1, begun + 1000, begun + 1000 + apart_us);
+        estimator.on_gap(&gap(first, second, Nanos::ZERO, LinkState::BusySpaced));
     }
 }
 
@@ -60,23 +69,11 @@ fn who_reads_much_traffic_of_others_doubts_as_much_of_it() {
     assert!(half < 0.2, "{half}");
 }
 
-/// A packet that ends a pause of half a second before `at_us`, and waited for 5 ms.
+/// A packet that leaves after a pause of half a second, and waits for 5 ms.
 fn end_pause_busy(estimator: &mut StatisticalEstimator, number: u64, sent_us: u64) {
-    let point = |number: u64, sent: u64, arrived: u64| EchoPoint {
-        number,
-        size: PACKET,
-        sent: at_us(sent),
-        arrived: at_us(arrived),
-        came: at_us(arrived),
-    };
-    estimator.on_gap(&EchoGap {
-        from: point(number, sent_us - 500_000, sent_us - 499_000),
-        to: point(number + 1, sent_us, sent_us + 6000),
-        bytes: PACKET,
-        packets: 1,
-        waited: Nanos::from_millis(5),
-        link: LinkState::Unknown,
-    });
+    let last = point(number, sent_us - 500_000, sent_us - 499_000);
+    let first = point(number + 1, sent_us, sent_us + 6000);
+    estimator.on_gap(&gap(last, first, Nanos::from_millis(5), LinkState::Unknown));
 }
 
 #[test]
@@ -104,22 +101,10 @@ fn watched(length: Duration) -> Estimate {
     let count = u64::try_from(length.as_millis()).expect("it is short");
     for pair in 0..count {
         let begun = 1_000_000 + pair * 1000;
-        let point = |place: u64, arrived: u64| EchoPoint {
-            number: pair * 2 + place,
-            size: PACKET,
-            sent: at_us(begun + place * 100),
-            arrived: at_us(arrived),
-            came: at_us(arrived),
-        };
-        estimator.on_gap(&EchoGap {
-            from: point(0, begun + 1000),
-            // Others had 50 us between two packets of ours: half of the link.
-            to: point(1, begun + 1150),
-            bytes: PACKET,
-            packets: 1,
-            waited: Nanos::ZERO,
-            link: LinkState::BusySpaced,
-        });
+        let first = point(pair * 2, begun, begun + 1000);
+        // Others had 50 us between two packets of ours: half of the link.
+        let second = point(pair * 2 + 1, begun + 100, begun + 1150);
+        estimator.on_gap(&gap(first, second, Nanos::ZERO, LinkState::BusySpaced));
         if pair % 50 == 0 {
             let _ = estimator.report(at_us(begun), PACKET);
         }
