@@ -252,6 +252,7 @@ impl ImTcp {
             let emit = &mut |event| log.emit(now, event);
             self.measuring.on_sent(now, packet.number, emit);
             self.promise.on_sent(now, packet.released, emit);
+            self.publish_news();
         } else if packet.released {
             self.measuring.on_first_flight(now, packet.number, size);
         }
@@ -303,6 +304,7 @@ impl ImTcp {
         if self.measuring.report(now, info, self.path.view(), emit) {
             self.path.forget_capacity();
         }
+        self.publish_news();
         self.path.on_window(self.window.size(), self.window.phase());
         self.follow_steps(now);
     }
@@ -370,6 +372,14 @@ impl ImTcp {
     pub fn ack_request(&mut self, now: Timestamp) -> Option<AckRequest> {
         let known = known!(self);
         self.scheduler.ack_request(now, &known)
+    }
+
+    /// The handle tells what was just measured, or that it does not hold any more.
+    #[inline]
+    fn publish_news(&mut self) {
+        if let Some(told) = self.measuring.take_news() {
+            self.promise.on_told(told);
+        }
     }
 
     /// Logs what became of streams, if anybody wants to know.

@@ -38,6 +38,7 @@
 //! the time in as [`units::Timestamp`]. The core reports what happened as [`event::Event`]s. Only
 //! the module behind the feature `quiche` names quiche types.
 
+pub mod bulk_share;
 pub mod config;
 mod control;
 pub mod estimate;
@@ -62,6 +63,7 @@ pub mod transport;
 pub mod units;
 mod window;
 
+pub use bulk_share::BulkShare;
 pub use config::{Config, ConfigError};
 pub use control::Phase;
 pub use control::Window;

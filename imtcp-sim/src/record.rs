@@ -3,6 +3,7 @@
 use crate::endpoint::Pair;
 use baselines::estimators::Kind;
 use baselines::observe::Watched;
+use imtcp_cc::BulkShare;
 use imtcp_cc::units::{Bandwidth, Timestamp};
 
 /// All samples, by flow.
@@ -37,6 +38,8 @@ pub struct Snapshot {
     /// What the server's stack tells of the path's bandwidth in bit/s, if anything. quiche tells
     /// the most of its model (BBRv2), or else its latest delivery rate.
     pub told_bps: Option<u64>,
+    /// What this project's controller says that a bulk transfer would get.
+    pub share: Option<BulkShare>,
 }
 
 impl Record {
@@ -56,6 +59,7 @@ impl Record {
             delivered: pair.delivery().bytes,
             lost: account.lost_packets,
             told_bps: account.told_bps,
+            share: pair.promise().and_then(|promise| promise.share()),
         });
         self.flows[flow].extend(snapshot);
         let watched = pair

@@ -3,9 +3,11 @@
 mod common;
 
 use common::Path;
+use imtcp_cc::EstimatorKind;
+use imtcp_cc::event::Event;
 use imtcp_cc::promise::{Demand, Outcome, Promise, RejectedRequirement, Requirement, SlotReport};
-use imtcp_cc::quiche::Controller;
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
+use imtcp_sim::scenario::Scenario;
 use imtcp_sim::simulation::Simulation;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -59,9 +61,7 @@ fn a_thread_requires_changes_and_withdraws_while_the_connection_runs() {
     let mut simulation = Simulation::new(&scenario, 1).expect("a valid scenario");
     let mut now = Timestamp::from_origin(Duration::from_secs(3));
     simulation.advance(now);
-    let connection = simulation.pairs()[0].server().expect("connected by now");
-    let controller = connection.congestion_controller::<Controller>();
-    let promise = controller.expect("the flow's controller").promise();
+    let promise = simulation.pairs()[0].promise().expect("connected by now");
 
     // The estimate, the capacity, and what follows from them are known by now.
     assert!(promise.estimate().is_some());
@@ -126,4 +126,64 @@ fn a_thread_requires_changes_and_withdraws_while_the_connection_runs() {
         let ratio = last.achieved.as_bps_f64() / last.required.as_bps_f64();
         assert!((1.0..1.2).contains(&ratio), "{last:?}");
     }
+}
+
+/// The times at which what the handle tells differs from what the events said last.
+fn differences(scenario: &Scenario) -> Vec<Timestamp> {
+    let mut simulation = Simulation::new(scenario, 1).expect("a valid scenario");
+    let mut now = Timestamp::ZERO;
+    let (mut last, mut different) = (None, Vec::new());
+    while simulation.advance(now) {
+        let pair = &simulation.pairs()[0];
+        for said in pair.tap().take() {
+            match said.event {
+                Event::EstimateUpdated {
+                    estimator: EstimatorKind::Statistical,
+                    estimate,
+                } => last = Some(estimate),
+                Event::EstimateWithdrawn {
+                    estimator: EstimatorKind::Statistical,
+                } => last = None,
+                _ => {}
+            }
+        }
+        let told = pair.promise().and_then(|promise| promise.estimate());
+        if told != last {
+            different.push(now);
+        }
+        now = now + STEP;
+    }
+    different
+}
+
+#[test]
+fn a_handle_tells_the_estimate_that_holds_and_takes_it_back_in_a_pause() {
+    let chunks = "{ kind = \"chunks\", rate = \"1 Mbit/s\", period = \"4 s\" }";
+    let scenario = Path::default()
+        .flow("main", "imtcp", chunks, "")
+        .flow("rival", "cubic", "{ kind = \"bulk\" }", "")
+        .scenario();
+    assert_eq!(differences(&scenario), []);
+}
+
+#[test]
+fn a_flow_that_sends_little_is_told_its_share_beside_one_that_takes_everything() {
+    let scenario = Path::default()
+        .lasting(30)
+        .flow(
+            "main",
+            "imtcp",
+            "{ kind = \"frames\", rate = \"1 Mbit/s\", per_second = 25 }",
+            "",
+        )
+        .flow("rival", "cubic", "{ kind = \"bulk\" }", "")
+        .scenario();
+    let mut simulation = Simulation::new(&scenario, 1).expect("a valid scenario");
+    simulation.advance(Timestamp::from_origin(Duration::from_secs(25)));
+    let promise = simulation.pairs()[0].promise().expect("connected");
+    let available = promise.estimate().expect("known by now").available;
+    let share = promise.share().expect("known by now");
+    // The rival gives way to who asks for more. What is idle does not tell that.
+    assert!(share.rate > available.scaled(1.2), "{share:?}, {available}");
+    assert!(share.low < Bandwidth::from_mbps(5) && share.high > Bandwidth::from_mbps(5));
 }

@@ -45,6 +45,10 @@ pub(crate) struct Findings<'a> {
     pub(crate) estimate: Option<&'a Estimate>,
     /// Whether the tight link was busy practically all the time lately.
     pub(crate) is_link_covered: bool,
+    /// Whether the sender lately sent less than its window allowed.
+    pub(crate) is_application_limited: bool,
+    /// What was delivered lately.
+    pub(crate) delivered: &'a Delivered,
 }
 
 /// The two estimators and their inputs.
@@ -64,6 +68,8 @@ pub(crate) struct Measuring {
     /// Whether the window grows in its first slow start.
     grows: bool,
     is_link_covered: bool,
+    /// Whether something was told, or withdrawn, that nobody has taken yet.
+    has_news: bool,
 }
 
 impl Measuring {
@@ -81,6 +87,7 @@ impl Measuring {
             start: StartReading::default(),
             grows: false,
             is_link_covered: false,
+            has_news: false,
         }
     }
 
@@ -88,6 +95,8 @@ impl Measuring {
         Findings {
             estimate: self.reports.latest(self.settings.driver),
             is_link_covered: self.is_link_covered,
+            is_application_limited: self.statistical.is_application_limited(),
+            delivered: &self.delivered,
         }
     }
 
@@ -124,6 +133,12 @@ impl Measuring {
     /// `None` while neither is known.
     pub(crate) fn told(&self) -> Option<Estimate> {
         self.reports.told()
+    }
+
+    /// The same, in an option of its own, if it has changed since the last call.
+    #[inline]
+    pub(crate) fn take_news(&mut self) -> Option<Option<Estimate>> {
+        std::mem::take(&mut self.has_news).then(|| self.told())
     }
 
     /// The latest estimate of either estimator.
@@ -339,6 +354,7 @@ impl Measuring {
             return false;
         };
         self.reports.on_bound(now, bound);
+        self.has_news = true;
         emit(Event::EstimateUpdated {
             estimator: self.settings.driver,
             estimate: bound,
@@ -348,6 +364,7 @@ impl Measuring {
 
     fn tell(&mut self, now: Timestamp, by: EstimatorKind, estimate: Estimate, emit: Emit<'_>) {
         self.reports.on_estimate(now, by, estimate);
+        self.has_news = true;
         emit(Event::EstimateUpdated {
             estimator: by,
             estimate,
@@ -377,6 +394,7 @@ impl Measuring {
     /// The estimate is withdrawn, and a lower bound takes its place if there is one.
     fn withdraw(&mut self, now: Timestamp, emit: Emit<'_>) {
         let keeps_bound = self.reports.on_withdrawal(now);
+        self.has_news = true;
         if !self.tell_bound(now, emit) && !keeps_bound {
             emit(Event::EstimateWithdrawn {
                 estimator: self.settings.driver,

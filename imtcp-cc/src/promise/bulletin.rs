@@ -6,6 +6,7 @@ use super::forecast::Outlook;
 use super::history::{HISTORY_WORDS, History};
 use super::requirement::{Demand, Requirement};
 use super::status::{Cause, Outcome, SlotReport, Status};
+use crate::bulk_share::{Basis, BulkShare};
 use crate::estimate::{Estimate, Flags};
 use crate::mode::Mode;
 use crate::units::{Bandwidth, Bytes, Timestamp};
@@ -18,6 +19,7 @@ pub(super) const REQUIREMENT_WORDS: usize = 3;
 pub(super) const MODE_WORDS: usize = 2;
 const ESTIMATE_WORDS: usize = 6;
 const OUTLOOK_WORDS: usize = 5;
+const SHARE_WORDS: usize = 4;
 const STATUS_WORDS: usize = 2;
 pub(super) const BULLETIN_WORDS: usize = 3
     + REQUIREMENT_WORDS
@@ -25,6 +27,7 @@ pub(super) const BULLETIN_WORDS: usize = 3
     + OUTLOOK_WORDS
     + CHANGES_WORDS
     + HISTORY_WORDS
+    + SHARE_WORDS
     + STATUS_WORDS;
 pub(super) const REPORT_WORDS: usize = 7;
 
@@ -38,6 +41,7 @@ pub(super) struct Bulletin {
     pub(super) requirement: Option<Requirement>,
     pub(super) estimate: Option<Estimate>,
     pub(super) outlook: Option<Outlook>,
+    pub(super) share: Option<BulkShare>,
     pub(super) status: Status,
 }
 
@@ -62,6 +66,7 @@ impl Bulletin {
             self.outlook
                 .map_or([0; HISTORY_WORDS], |outlook| outlook.history.to_words()),
         );
+        to.put(share_to_words(self.share));
         to.put(status_to_words(self.status));
         words
     }
@@ -83,6 +88,7 @@ impl Bulletin {
             requirement,
             estimate,
             outlook: outlook_from_words(outlook, &changes, &history),
+            share: share_from_words(from.take()),
             status: status_from_words(from.take()),
         }
     }
@@ -236,6 +242,23 @@ fn outlook_from_words(
     })
 }
 
+fn share_to_words(share: Option<BulkShare>) -> [u64; SHARE_WORDS] {
+    share.map_or([NONE; SHARE_WORDS], |share| {
+        let [rate, low, high] = [share.rate, share.low, share.high].map(Bandwidth::as_bps);
+        [rate, low, high, share.basis as u64]
+    })
+}
+
+fn share_from_words([rate, low, high, basis]: [u64; SHARE_WORDS]) -> Option<BulkShare> {
+    let mut all = Basis::ALL.into_iter();
+    Some(BulkShare {
+        rate: Bandwidth::from_bps(some(rate)?),
+        low: Bandwidth::from_bps(low),
+        high: Bandwidth::from_bps(high),
+        basis: all.find(|known| *known as u64 == basis)?,
+    })
+}
+
 fn status_to_words(status: Status) -> [u64; STATUS_WORDS] {
     match status {
         Status::Idle => [0, 0],
@@ -357,6 +380,12 @@ mod tests {
                 capacity: None,
                 ceiling: 0.5,
                 history,
+            }),
+            share: Some(BulkShare {
+                rate: Bandwidth::from_mbps(30),
+                low: Bandwidth::from_mbps(20),
+                high: Bandwidth::from_mbps(60),
+                basis: Basis::Losses,
             }),
             status: Status::AtRisk {
                 cause: Cause::Ceiling,

@@ -9,6 +9,7 @@ use super::readers::{SlotReports, StatusChanges};
 use super::requirement::{FEWEST_ROUND_TRIPS, RejectedRequirement, Requirement};
 use super::status::Status;
 use super::threads::{Board, Mailbox, Ring, Sleepers};
+use crate::bulk_share::BulkShare;
 use crate::estimate::Estimate;
 use crate::mode::{Mode, RejectedMode};
 use crate::path::PathInfo;
@@ -212,10 +213,19 @@ impl Promise {
     }
 
     /// The latest estimate of the available bandwidth, in IP-layer bits per second, with its
-    /// interval, averaging time and flags. [`Estimate::age`] gives its age. `None` until something
-    /// is known.
+    /// interval, averaging time and flags. [`Estimate::age`] gives its age. When it does not hold
+    /// any more, a lower bound takes its place ([`crate::Flags::lower_bound`]), and `None` where
+    /// nothing was delivered lately.
     pub fn estimate(&self) -> Option<Estimate> {
         self.bulletin().estimate
+    }
+
+    /// What a bulk transfer in the place of this connection would get, in IP-layer bits per second:
+    /// its share beside flows that give way, which [`Promise::estimate`] does not count, and less
+    /// than that where losses keep its window small. `None` until something is known, and while
+    /// nothing that was sent is acknowledged.
+    pub fn share(&self) -> Option<BulkShare> {
+        self.bulletin().share
     }
 
     /// C, the capacity of the tight link, in IP-layer bits per second, once known.

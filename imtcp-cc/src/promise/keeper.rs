@@ -101,6 +101,8 @@ pub(crate) struct Keeper {
     waiting_since: Option<Timestamp>,
     last_congestion: Option<Timestamp>,
     grouped: Grouped,
+    /// What was last told of the available bandwidth.
+    told: Option<Estimate>,
 }
 
 /// What a slot needed when it began; the arguments of [`History::add`].
@@ -143,6 +145,7 @@ impl Keeper {
             waiting_since: None,
             last_congestion: None,
             grouped: Grouped::default(),
+            told: None,
         }
     }
 
@@ -190,6 +193,12 @@ impl Keeper {
     /// Whether a rate is required.
     pub(crate) fn is_required(&self) -> bool {
         self.requirement.is_some()
+    }
+
+    /// The estimate that holds now, or what takes its place.
+    pub(crate) fn on_told(&mut self, told: Option<Estimate>) {
+        self.told = told;
+        self.seat.publish_estimate(told);
     }
 
     /// Tells that data waits to be sent.
@@ -263,7 +272,8 @@ impl Keeper {
         self.credit(now, goodput, packets);
         self.weight.on_packets(packets);
         if now >= self.next_look {
-            self.look(path, emit);
+            let share = self.bulk_share(path, findings);
+            self.look(path, Some(share), emit);
         }
         let requirement = self.requirement?;
         Some(self.steer(path, &requirement))

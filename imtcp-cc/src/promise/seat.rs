@@ -8,6 +8,7 @@ use super::handle::{Promise, Shared};
 use super::requirement::Requirement;
 use super::status::SlotReport;
 use super::threads::Seen;
+use crate::estimate::Estimate;
 use crate::mode::Mode;
 use crate::path::PathInfo;
 use std::sync::Arc;
@@ -140,6 +141,20 @@ impl PromiseSeat {
     pub(super) fn publish(&self, bulletin: Bulletin, is_other_status: bool) {
         if self.is_in_charge() {
             self.shared.publish(bulletin, is_other_status);
+        }
+    }
+
+    /// Replaces the estimate alone.
+    pub(super) fn publish_estimate(&self, estimate: Option<Estimate>) {
+        if self.is_in_charge() {
+            let bulletin = self.shared.bulletin();
+            self.shared.publish(
+                Bulletin {
+                    estimate,
+                    ..bulletin
+                },
+                false,
+            );
         }
     }
 

@@ -143,7 +143,7 @@ struct OfConnections(Arc<Live>);
 type Read = fn(&Connection) -> Option<Bandwidth>;
 
 /// Rates of single connections.
-const RATES: [(&str, &str, Read); 6] = [
+const RATES: [(&str, &str, Read); 9] = [
     (
         "required_bits_per_second",
         "The rate of application data that is required",
@@ -167,7 +167,26 @@ const RATES: [(&str, &str, Read); 6] = [
     (
         "available_high_bits_per_second",
         "The upper end of the 95 % interval",
-        |connection| promise(connection)?.estimate().map(|is| is.high),
+        // A lower bound alone has no upper end.
+        |connection| {
+            let high = promise(connection)?.estimate()?.high;
+            (high < Bandwidth::MAX).then_some(high)
+        },
+    ),
+    (
+        "share_bits_per_second",
+        "What a bulk transfer in its place would get, of IP packets",
+        |connection| promise(connection)?.share().map(|is| is.rate),
+    ),
+    (
+        "share_low_bits_per_second",
+        "The lower end of the 95 % interval of that",
+        |connection| promise(connection)?.share().map(|is| is.low),
+    ),
+    (
+        "share_high_bits_per_second",
+        "The upper end of the 95 % interval of that",
+        |connection| promise(connection)?.share().map(|is| is.high),
     ),
     (
         "capacity_bits_per_second",

@@ -1,6 +1,6 @@
 //! Runs a case as an application would: asks, requires, reads reports.
 
-use crate::endpoint::{Pair, PairError};
+use crate::endpoint::PairError;
 use crate::random::Random;
 use crate::scenario::{Controller, Scenario};
 use crate::simulation::Simulation;
@@ -85,18 +85,11 @@ pub fn observe(simulation: &mut Simulation<'_>, plan: Option<Plan>) -> Survey {
     let mut now = Timestamp::ZERO;
     while simulation.advance(now) {
         now = now + LOOK;
-        if let Some(promise) = main.and_then(|flow| handle(&simulation.pairs()[flow])) {
+        if let Some(promise) = main.and_then(|flow| simulation.pairs()[flow].promise()) {
             asker.look(now, &promise);
         }
     }
     asker.survey
-}
-
-fn handle(pair: &Pair) -> Option<Promise> {
-    let controller = pair
-        .server()?
-        .congestion_controller::<imtcp_cc::quiche::Controller>()?;
-    Some(controller.promise())
 }
 
 struct Question {

@@ -13,6 +13,7 @@ mod qlog;
 mod run;
 mod score;
 mod seeds;
+mod shared;
 mod summary;
 mod survey;
 mod sweep;
@@ -130,6 +131,11 @@ struct SurveyArguments {
     /// Hoe, TCP-Rab, Cprobe, packet pairs. What most of them mean is not the available bandwidth.
     #[arg(long, requires = "estimates")]
     observers: bool,
+    /// Survey shares instead: what the controller says that a bulk transfer would get, against what
+    /// a bulk transfer in the flow's place gets. The flow's window, its delivery rate, BBRv2 and
+    /// the estimate are read beside.
+    #[arg(long, conflicts_with_all = ["promise", "placebo", "estimates"])]
+    shares: bool,
     /// Survey promises instead of the cost of measuring.
     #[arg(long)]
     promise: bool,

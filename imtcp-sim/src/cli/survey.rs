@@ -38,6 +38,9 @@ pub fn run(arguments: &SurveyArguments) -> Result<(), Box<dyn Error>> {
     if arguments.estimates {
         return super::estimated::run(classes, arguments, traces.as_ref());
     }
+    if arguments.shares {
+        return super::shared::run(classes, arguments, traces.as_ref());
+    }
     let mut surveyed = Vec::new();
     for class in classes {
         surveyed.push((*class, survey(*class, arguments, traces.as_ref())?));

@@ -10,7 +10,8 @@ use crate::application::{Driver, Progress};
 use crate::network::{Datagram, Ecn, FlowId, Owner, Packet, Stamp};
 use crate::random::Random;
 use crate::scenario::{Application, Flow};
-use imtcp_cc::quiche::{Detail, Factory};
+use imtcp_cc::promise::Promise;
+use imtcp_cc::quiche::{Controller, Detail, Factory};
 use imtcp_cc::units::{Bytes, Timestamp};
 use std::io::Write;
 use std::sync::Arc;
@@ -216,6 +217,12 @@ impl Pair {
     /// What the server counts and tells, once the client's first datagram has arrived.
     pub fn account(&self) -> Option<Account> {
         self.server.as_ref().map(|server| server.account())
+    }
+
+    /// The handle of the server's promise, where this project's controller is in charge.
+    pub fn promise(&self) -> Option<Promise> {
+        let controller = self.server()?.congestion_controller::<Controller>()?;
+        Some(controller.promise())
     }
 
     /// Why the server's connection ended, if it has.

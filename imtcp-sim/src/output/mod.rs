@@ -12,6 +12,7 @@ mod promise_report;
 mod qlog;
 mod reliability;
 mod series;
+mod shares;
 mod survey;
 mod sweep;
 mod sweep_figures;
@@ -24,6 +25,7 @@ pub use promise_report::{promise_files, promise_json};
 pub use qlog::{Idle, idle_packets};
 pub use reliability::reliability;
 pub use series::series;
+pub use shares::{share_files, share_json};
 pub use survey::{survey_files, survey_json};
 pub use sweep::sweep_files;
 

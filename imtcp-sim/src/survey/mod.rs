@@ -21,6 +21,7 @@ pub mod promise;
 mod radio;
 mod repeats;
 mod shaped;
+pub mod share;
 mod source;
 mod statements;
 mod steps;

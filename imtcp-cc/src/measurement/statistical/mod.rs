@@ -141,6 +141,11 @@ impl StatisticalEstimator {
         self.application_limited = limited;
     }
 
+    /// Whether the sender now sends less than it may.
+    pub fn is_application_limited(&self) -> bool {
+        self.application_limited
+    }
+
     /// Whether the link was recently busy practically all the time. Every gap then counts, and
     /// trains bring nothing more.
     pub fn is_link_covered(&self) -> bool {

@@ -7,7 +7,9 @@ use super::super::running::{Course, is_at_risk};
 use super::super::slots::EvaluationSlot;
 use super::super::status::{Cause, Status};
 use super::{Keeper, PathState};
+use crate::bulk_share::{BulkShare, Evidence};
 use crate::event::{Emit, Event};
+use crate::measurement::Findings;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
@@ -20,6 +22,10 @@ const SILENT_ROUND_TRIPS: u32 = 2;
 /// The longest time for which a peer delays an acknowledgement: the default of max_ack_delay (RFC
 /// 9000, section 18.2).
 const LONGEST_ACK_DELAY: Duration = Duration::from_millis(25);
+
+/// The time over which the delivered rate is averaged for the share of a bulk transfer. A window
+/// that CUBIC moves goes up and down over some seconds.
+const OWN: Duration = Duration::from_secs(4);
 
 /// The relative error of the own throughput if it stands in for an estimate.
 const OWN_RATE_ERROR: f64 = 0.3;
@@ -62,7 +68,7 @@ impl Keeper {
         if now >= self.next_look + path.smoothed * SILENT_ROUND_TRIPS {
             let path = PathState { now, ..path };
             self.follow_slots(&path, &requirement, emit);
-            self.look(&path, emit);
+            self.look(&path, None, emit);
         }
     }
 
@@ -76,8 +82,26 @@ impl Keeper {
             .unwrap_or(Duration::ZERO)
     }
 
+    /// What a bulk transfer in the place of this connection would get.
+    pub(super) fn bulk_share(&self, path: &PathState, findings: &Findings<'_>) -> BulkShare {
+        let on_wire = path.on_wire.as_f64() / path.datagram.as_f64().max(1.0);
+        let window = Bandwidth::from_bytes_over(path.cwnd, path.smoothed);
+        let packet = path.on_wire.as_bits_f64();
+        let standard = self.weight.fair_rate(path.smoothed.as_secs_f64());
+        let estimate = self.fresh_estimate(path);
+        BulkShare::of(&Evidence {
+            window: window.unwrap_or(Bandwidth::MAX).scaled(on_wire),
+            // A promise moves the window as well.
+            is_window_used: self.requirement.is_none() && !findings.is_application_limited,
+            capacity: path.capacity,
+            estimate: estimate.filter(|_| self.told.is_some_and(|told| !told.flags.lower_bound)),
+            delivered: findings.delivered.recently(OWN).unwrap_or_default(),
+            standard: standard.map(|packets| Bandwidth::from_bps_f64(packets * packet)),
+        })
+    }
+
     /// Looks at the forecast, and tells the application.
-    pub(super) fn look(&mut self, path: &PathState, emit: Emit<'_>) {
+    pub(super) fn look(&mut self, path: &PathState, share: Option<BulkShare>, emit: Emit<'_>) {
         self.next_look = path.now + (path.smoothed / 2).max(SHORTEST_LOOK);
         if let (true, Some(requirement)) = (self.share.is_open(), self.requirement) {
             self.settle(path, &requirement);
@@ -97,9 +121,10 @@ impl Keeper {
             least_rtt: Some(path.least),
             capacity: path.capacity,
             requirement: self.requirement,
-            estimate: path.estimate,
+            estimate: self.told,
             // Nobody knows whether a silent path carries anything.
             outlook: outlook.filter(|_| silence.is_zero()),
+            share: share.filter(|_| silence.is_zero()),
             status,
         };
         self.seat.publish(bulletin, is_news);
