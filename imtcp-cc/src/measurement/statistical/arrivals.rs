@@ -3,7 +3,7 @@
 
 use super::pauses::Pauses;
 use crate::path::ack::EchoGap;
-use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
+use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -12,9 +12,6 @@ pub(super) const SPAN: Duration = Duration::from_millis(50);
 
 /// The number of spans in memory: as long as the longest averaging window.
 const MOST: usize = 80;
-
-/// The least waiting that is a queue's, in jitters of echoes that are released in aggregates.
-const JITTERS: u32 = 4;
 
 /// A packet that waited longer than the luckiest one by less than what the link needs for so many
 /// full packets found the link idle. A link that has become a little slower looks like so short a
@@ -160,9 +157,10 @@ impl Arrivals {
         self.least_wait_s = f64::INFINITY;
     }
 
-    /// Takes a gap between echoes whose times are off by up to `jitter`.
+    /// Takes a gap between echoes. Of the wait of a packet that was released in an aggregate, the
+    /// jitter is taken off already, and the gap is no shorter than two jitters.
     #[inline]
-    pub(super) fn on_gap(&mut self, gap: &EchoGap, jitter: Nanos, link: Option<&Link>) {
+    pub(super) fn on_gap(&mut self, gap: &EchoGap, link: Option<&Link>) {
         let Some(arrived) = gap.arrival_gap() else {
             return;
         };
@@ -190,7 +188,7 @@ impl Arrivals {
         span.packets += gap.packets;
         span.bits += gap.bytes.as_bits_f64();
         span.arrived_s += arrived_s;
-        if gap.waited >= arrived.max(jitter.times(JITTERS)) {
+        if gap.waited >= arrived {
             span.waiting_s += arrived_s;
             span.waiting_bits += gap.bytes.as_bits_f64();
             span.waiting_sent_s += gap.sent_gap().as_secs_f64();

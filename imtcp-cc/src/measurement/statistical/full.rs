@@ -84,7 +84,7 @@ fn deviation(arrivals: &Arrivals, count: usize, rate: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::path::ack::{EchoGap, EchoPoint, LinkState};
-    use crate::units::{Bytes, Nanos};
+    use crate::units::Bytes;
     use std::time::Duration;
 
     /// Packets of 1250 bytes that arrive every `every_us`, after `waited`, for `count` packets.
@@ -106,7 +106,7 @@ mod tests {
                 waited: waited.into(),
                 link: LinkState::Unknown,
             };
-            arrivals.on_gap(&gap, Nanos::ZERO, None);
+            arrivals.on_gap(&gap, None);
         }
         arrivals
     }

@@ -149,7 +149,7 @@ mod tests {
                     waited: Nanos::from_millis(50),
                     link: LinkState::Unknown,
                 };
-                arrivals.on_gap(&gap, Nanos::ZERO, None);
+                arrivals.on_gap(&gap, None);
             }
         }
         arrivals

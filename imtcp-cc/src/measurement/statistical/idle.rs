@@ -168,7 +168,7 @@ mod tests {
     use super::super::arrivals::Link;
     use super::*;
     use crate::path::ack::{EchoGap, EchoPoint, LinkState};
-    use crate::units::{Bytes, Nanos};
+    use crate::units::Bytes;
 
     /// Packets of 1250 bytes, of which a link of 10 Mbit/s serves one in a millisecond.
     const PACKET: Bytes = Bytes::new(1250);
@@ -206,7 +206,7 @@ mod tests {
                     waited: Duration::from_micros(waited).into(),
                     link: LinkState::Unknown,
                 };
-                arrivals.on_gap(&gap, Nanos::ZERO, Some(&link));
+                arrivals.on_gap(&gap, Some(&link));
             }
         }
         arrivals

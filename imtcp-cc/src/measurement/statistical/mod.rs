@@ -196,7 +196,7 @@ impl StatisticalEstimator {
     /// Two clean echoes followed each other, whether or not their packets belong to a stream.
     #[inline]
     pub fn on_gap(&mut self, gap: &EchoGap) {
-        self.arrivals.on_gap(gap, self.jitter, self.link.as_ref());
+        self.arrivals.on_gap(gap, self.link.as_ref());
         if self.slices.lengthen_within(LONGEST_WINDOW) {
             self.level_start /= 2;
         }
