@@ -121,8 +121,8 @@ impl Shared {
 /// and the capacity stay, with their age. With quiche a connection ends when either side closes it,
 /// or a timeout does, and at the latest when it is dropped.
 ///
-/// The rates of [`Promise::estimate`] and [`Promise::capacity`] are of IP packets. All other rates
-/// are of application data.
+/// The rates of [`Promise::estimate`], [`Promise::share`] and [`Promise::capacity`] are of IP
+/// packets. All other rates are of application data.
 #[derive(Clone, Debug)]
 pub struct Promise {
     pub(super) shared: Arc<Shared>,
