@@ -69,11 +69,14 @@ fn report(class: Class, all: &[Shared], tally: &Tally) -> String {
     )
 }
 
+/// A score's number, as it is read.
+type InWords = fn(&Score) -> String;
+
 fn medians(tally: &Tally) -> comfy_table::Table {
     let names = tally.columns.iter().map(|column| column.reader.name());
     let mut table = super::table([""]);
     table.set_header(std::iter::once("").chain(names));
-    let measures: [(&str, fn(&Score) -> String); 5] = [
+    let measures: [(&str, InWords); 5] = [
         ("off by a factor of", |it| number(it.factor_p50, 1.0, 2)),
         ("value over truth", |it| number(it.ratio_p50, 1.0, 2)),
         ("reach, %", |it| number(Some(it.reach), 100.0, 1)),
