@@ -144,17 +144,19 @@ impl PromiseSeat {
         }
     }
 
-    /// Replaces the estimate alone.
+    /// Replaces the estimate alone, unless nothing of this path was published yet: until its first
+    /// acknowledgement nothing is known of it, whatever it was when it was used before.
     pub(super) fn publish_estimate(&self, estimate: Option<Estimate>) {
-        if self.is_in_charge() {
-            let bulletin = self.shared.bulletin();
-            self.shared.publish(
-                Bulletin {
-                    estimate,
-                    ..bulletin
-                },
-                false,
-            );
+        if !self.is_in_charge() {
+            return;
+        }
+        let bulletin = self.shared.bulletin();
+        if bulletin.smoothed_rtt.is_some() {
+            let bulletin = Bulletin {
+                estimate,
+                ..bulletin
+            };
+            self.shared.publish(bulletin, false);
         }
     }
 
