@@ -364,7 +364,7 @@ impl Measuring {
 
     fn tell(&mut self, now: Timestamp, by: EstimatorKind, estimate: Estimate, emit: Emit<'_>) {
         self.reports.on_estimate(now, by, estimate);
-        self.has_news = true;
+        self.has_news |= by == self.settings.driver;
         emit(Event::EstimateUpdated {
             estimator: by,
             estimate,
