@@ -1,7 +1,7 @@
 //! `imtcp-sim survey --estimates`: how right estimates are on paths that nobody chose.
 
-use super::pool::{self, Failure};
-use super::{SurveyArguments, create, survey::Clock};
+use super::survey::on_each_path;
+use super::{SurveyArguments, create};
 use imtcp_sim::output::{self, EstimatePage};
 use imtcp_sim::survey::estimate::{Measure, Surveyed, Tally, percent, run as read};
 use imtcp_sim::survey::{Class, Path, Traces};
@@ -25,7 +25,8 @@ pub fn run(
     let mut page = EstimatePage::default();
     let mut surveyed = Vec::new();
     for class in classes {
-        let all = survey(*class, arguments, traces)?;
+        let one = |path: &Path, seed| Ok(read(path, seed, arguments.observers)?);
+        let (_, all) = on_each_path(*class, arguments, traces, one)?;
         let tally = Tally::of(&all);
         print!("{}", report(*class, &all, &tally));
         if let Some(folder) = &arguments.out {
@@ -48,27 +49,6 @@ pub fn run(
         0 => Ok(()),
         missed => Err(format!("bars are missed in {missed} of {} classes", surveyed.len()).into()),
     }
-}
-
-fn survey(
-    class: Class,
-    arguments: &SurveyArguments,
-    traces: Option<&Traces>,
-) -> Result<Vec<Surveyed>, Box<dyn Error>> {
-    let seeds: Vec<u64> = arguments.seeds.0.clone().collect();
-    let paths: Vec<Path> = seeds
-        .iter()
-        .map(|seed| class.draw_among(*seed, traces))
-        .collect::<Result<_, _>>()?;
-    let clock = Clock::new(class, seeds.len());
-    let one = |index: usize| -> Result<Surveyed, Failure> {
-        let surveyed = read(&paths[index], seeds[index], arguments.observers)?;
-        clock.one_more();
-        Ok(surveyed)
-    };
-    let all = pool::run_all(seeds.len(), usize::from(arguments.jobs), one);
-    clock.end();
-    all.map_err(|failure| failure.to_string().into())
 }
 
 fn report(class: Class, all: &[Surveyed], tally: &Tally) -> String {

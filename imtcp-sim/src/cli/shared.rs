@@ -1,7 +1,7 @@
 //! `imtcp-sim survey --shares`: what a bulk transfer would get, on paths that nobody chose.
 
-use super::pool::{self, Failure};
-use super::{SurveyArguments, create, survey::Clock};
+use super::survey::on_each_path;
+use super::{SurveyArguments, create};
 use imtcp_sim::output;
 use imtcp_sim::survey::share::{Score, Shared, Tally, run as read};
 use imtcp_sim::survey::{Class, Path, Traces};
@@ -24,7 +24,8 @@ pub fn run(
     }
     let mut surveyed = Vec::new();
     for class in classes {
-        let all = survey(*class, arguments, traces)?;
+        let one = |path: &Path, seed| Ok(read(path, seed)?);
+        let (_, all) = on_each_path(*class, arguments, traces, one)?;
         let tally = Tally::of(&all);
         print!("{}", report(*class, &all, &tally));
         if let Some(folder) = &arguments.out {
@@ -36,27 +37,6 @@ pub fn run(
         output::share_json(&surveyed, file)?;
     }
     Ok(())
-}
-
-fn survey(
-    class: Class,
-    arguments: &SurveyArguments,
-    traces: Option<&Traces>,
-) -> Result<Vec<Shared>, Box<dyn Error>> {
-    let seeds: Vec<u64> = arguments.seeds.0.clone().collect();
-    let paths: Vec<Path> = seeds
-        .iter()
-        .map(|seed| class.draw_among(*seed, traces))
-        .collect::<Result<_, _>>()?;
-    let clock = Clock::new(class, seeds.len());
-    let one = |index: usize| -> Result<Shared, Failure> {
-        let shared = read(&paths[index], seeds[index])?;
-        clock.one_more();
-        Ok(shared)
-    };
-    let all = pool::run_all(seeds.len(), usize::from(arguments.jobs), one);
-    clock.end();
-    all.map_err(|failure| failure.to_string().into())
 }
 
 fn report(class: Class, all: &[Shared], tally: &Tally) -> String {

@@ -60,29 +60,41 @@ fn survey(
     arguments: &SurveyArguments,
     traces: Option<&Traces>,
 ) -> Result<Vec<Paired>, Box<dyn Error>> {
-    let seeds: Vec<u64> = arguments.seeds.0.clone().collect();
-    let paths: Vec<Path> = seeds
-        .iter()
-        .map(|seed| class.draw_among(*seed, traces))
-        .collect::<Result<_, _>>()?;
     let extent = Extent {
         placebo: arguments.placebo,
         repeats: arguments.repeats,
     };
-    let clock = Clock::new(class, seeds.len());
-    let one = |index: usize| -> Result<Paired, Failure> {
-        let paired = compare(&paths[index], seeds[index], extent)?;
-        clock.one_more();
-        Ok(paired)
-    };
-    let all = pool::run_all(seeds.len(), usize::from(arguments.jobs), one);
-    clock.end();
-    let all = all.map_err(|failure| failure.to_string())?;
+    let (paths, all) = on_each_path(class, arguments, traces, |path, seed| {
+        Ok(compare(path, seed, extent)?)
+    })?;
     if let Some(folder) = &arguments.out {
         output::survey_files(class, &paths, &all, folder)?;
     }
     print!("{}", report(class, &all));
     Ok(all)
+}
+
+/// Draws the path of each seed, and does `one` on it; shows how far it is.
+pub(super) fn on_each_path<T: Send>(
+    class: Class,
+    arguments: &SurveyArguments,
+    traces: Option<&Traces>,
+    one: impl Fn(&Path, u64) -> Result<T, Failure> + Sync,
+) -> Result<(Vec<Path>, Vec<T>), Box<dyn Error>> {
+    let seeds: Vec<u64> = arguments.seeds.0.clone().collect();
+    let paths: Vec<Path> = seeds
+        .iter()
+        .map(|seed| class.draw_among(*seed, traces))
+        .collect::<Result<_, _>>()?;
+    let clock = Clock::new(class, seeds.len());
+    let job = |index: usize| {
+        let done = one(&paths[index], seeds[index])?;
+        clock.one_more();
+        Ok(done)
+    };
+    let all = pool::run_all(seeds.len(), usize::from(arguments.jobs), job);
+    clock.end();
+    Ok((paths, all.map_err(|failure| failure.to_string())?))
 }
 
 /// The worst paths, then the sums.
