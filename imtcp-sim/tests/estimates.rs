@@ -2,6 +2,8 @@
 //! they come to. Virtual time makes them hold on any machine. `imtcp-sim survey --estimates` has
 //! the bars.
 
+use imtcp_sim::run::RunOptions;
+use imtcp_sim::scenario::Scenario;
 use imtcp_sim::survey::Class;
 use imtcp_sim::survey::estimate::{Reader, Score, Surveyed, Tally, run};
 
@@ -100,4 +102,16 @@ fn the_estimators_of_the_literature_read_beside_and_change_no_reading() {
         let name = column.reader.name();
         assert!(column.medians.valued > 0.5, "{name}");
     }
+}
+
+/// Aggregates every 4 ms both ways, and a queue of 20 ms: no packet of a bulk transfer waits for
+/// many jitters. Only a lower bound was told with this seed.
+#[test]
+fn a_bulk_transfer_behind_aggregates_with_a_short_queue_is_told_what_is_available() {
+    let scenario = Scenario::load("m2", &[]).expect("it is built in");
+    let result = scenario.run(1, RunOptions::default());
+    let result = result.unwrap_or_else(|error| panic!("{error}"));
+    let score = &result.flows[0].score;
+    assert!(score.scored > 50, "{score:?}");
+    assert!(score.mare.is_some_and(|error| error < 0.05), "{score:?}");
 }
