@@ -25,7 +25,7 @@ pub fn run(
     let mut page = EstimatePage::default();
     let mut surveyed = Vec::new();
     for class in classes {
-        let one = |path: &Path, seed| Ok(read(path, seed, arguments.observers)?);
+        let one = |path: &Path, seed| read(path, seed, arguments.observers);
         let (_, all) = on_each_path(*class, arguments, traces, one)?;
         let tally = Tally::of(&all);
         print!("{}", report(*class, &all, &tally));
