@@ -65,7 +65,7 @@ fn survey(
         repeats: arguments.repeats,
     };
     let (paths, all) = on_each_path(class, arguments, traces, |path, seed| {
-        Ok(compare(path, seed, extent)?)
+        compare(path, seed, extent)
     })?;
     if let Some(folder) = &arguments.out {
         output::survey_files(class, &paths, &all, folder)?;
