@@ -26,6 +26,10 @@ impl fmt::Display for EstimatorKind {
 /// The ratio of the delivered rate to an estimate from which on delivery refutes the estimate.
 const CLEARLY: f64 = 1.25;
 
+/// An interval that reaches up to the capacity and over this share of it says nothing: the value
+/// may be anything.
+const VAGUE_SHARE: f64 = 0.9;
+
 /// The available bandwidth of the path, as last measured. It is the rate that this connection could
 /// carry: the tight link's capacity less the traffic of all others. RFC 5136, section 2.3.5,
 /// defines it, but there the connection's own traffic counts as used, and here it does not.
@@ -63,6 +67,26 @@ impl Estimate {
             self.high = self.high.max(delivered);
         }
         self
+    }
+
+    /// Whether the interval holds practically all that a link of this capacity can leave.
+    pub(crate) fn is_vague(&self, capacity: Bandwidth) -> bool {
+        let width = self.high.saturating_sub(self.low);
+        self.high >= capacity && width > capacity.scaled(VAGUE_SHARE)
+    }
+
+    /// The lower end of the interval alone.
+    #[must_use]
+    pub(crate) fn as_lower_bound(self) -> Self {
+        Self {
+            available: self.low,
+            high: Bandwidth::MAX,
+            flags: Flags {
+                lower_bound: true,
+                ..self.flags
+            },
+            ..self
+        }
     }
 }
 

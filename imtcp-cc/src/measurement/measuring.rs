@@ -296,7 +296,7 @@ impl Measuring {
             let mut estimate = outcome.estimate;
             // An arrival by the peer's clock may lie some round trips ahead of this clock.
             estimate.at = estimate.at.min(now);
-            self.tell(now, EstimatorKind::Classic, estimate, emit);
+            self.tell(now, EstimatorKind::Classic, estimate, None, emit);
         }
     }
 
@@ -341,7 +341,7 @@ impl Measuring {
                 None => estimate,
             };
             let estimate = self.policed.bounded(now, estimate);
-            self.tell(now, EstimatorKind::Statistical, estimate, emit);
+            self.tell(now, EstimatorKind::Statistical, estimate, capacity, emit);
         } else if self.reports.is_silent() {
             self.tell_bound(now, emit);
         }
@@ -362,12 +362,19 @@ impl Measuring {
         true
     }
 
-    fn tell(&mut self, now: Timestamp, by: EstimatorKind, estimate: Estimate, emit: Emit<'_>) {
-        self.reports.on_estimate(now, by, estimate);
+    fn tell(
+        &mut self,
+        now: Timestamp,
+        by: EstimatorKind,
+        estimate: Estimate,
+        capacity: Option<Bandwidth>,
+        emit: Emit<'_>,
+    ) {
+        let told = self.reports.on_estimate(now, by, estimate, capacity);
         self.has_news |= by == self.settings.driver;
         emit(Event::EstimateUpdated {
             estimator: by,
-            estimate,
+            estimate: told,
         });
     }
 

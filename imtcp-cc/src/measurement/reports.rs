@@ -1,7 +1,7 @@
 //! Keeps the latest estimates, and says when the next one, or the lack of one, has to be reported.
 
 use crate::estimate::{Estimate, EstimatorKind};
-use crate::units::{Bytes, Nanos, Timestamp};
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::time::Duration;
 
 /// The longest time between two reports of the statistical estimator. The usual time is half an
@@ -62,6 +62,7 @@ pub(super) struct Reports {
     last_told: Timestamp,
     /// When a departing packet last reported that there is no estimate.
     told_by_packet: Timestamp,
+    /// Whether the driving estimator's latest estimate does not hold any more, or is vague.
     withdrawn: bool,
     /// For how long acknowledgements have come without an estimate.
     silent: Nanos,
@@ -87,19 +88,29 @@ impl Reports {
         }
     }
 
-    /// An estimate is reported.
-    pub(super) fn on_estimate(&mut self, now: Timestamp, by: EstimatorKind, estimate: Estimate) {
+    /// An estimate is reported, on a link of this capacity as far as it is known. Returns what is
+    /// told of it: a vague one is a lower bound.
+    pub(super) fn on_estimate(
+        &mut self,
+        now: Timestamp,
+        by: EstimatorKind,
+        estimate: Estimate,
+        capacity: Option<Bandwidth>,
+    ) -> Estimate {
+        let is_vague = capacity.is_some_and(|capacity| estimate.is_vague(capacity));
+        let bound = is_vague.then(|| estimate.as_lower_bound());
         if by == self.driver {
             self.silent = Nanos::ZERO;
             self.patience = FIRST_PATIENCE;
             self.last_told = now;
-            self.withdrawn = false;
-            self.bound = None;
+            self.withdrawn = is_vague;
+            self.bound = bound;
         }
         match by {
             EstimatorKind::Classic => self.classic = Some(estimate),
             EstimatorKind::Statistical => self.statistical = Some(estimate),
         }
+        bound.unwrap_or(estimate)
     }
 
     /// A lower bound takes the place of an estimate.
@@ -239,7 +250,32 @@ mod tests {
             window: RTT,
             flags: Flags::default(),
         };
-        reports.on_estimate(now, EstimatorKind::Statistical, estimate);
+        let told = reports.on_estimate(now, EstimatorKind::Statistical, estimate, None);
+        assert_eq!(told, estimate);
+    }
+
+    #[test]
+    fn an_interval_over_all_that_the_link_can_leave_is_told_as_a_lower_bound() {
+        let link = Bandwidth::from_mbps(100);
+        let told = |low: u64, high: u64| {
+            let mut reports = reports();
+            let estimate = Estimate {
+                at: at(1000),
+                available: Bandwidth::from_mbps(50),
+                low: Bandwidth::from_mbps(low),
+                high: Bandwidth::from_mbps(high),
+                window: RTT,
+                flags: Flags::default(),
+            };
+            let by = EstimatorKind::Statistical;
+            let told = reports.on_estimate(at(1000), by, estimate, Some(link));
+            assert_eq!(reports.told(), Some(told));
+            assert_eq!(reports.latest(by), Some(&estimate));
+            (told.available.as_bps() / 1_000_000, told.flags.lower_bound)
+        };
+        assert_eq!(told(5, 100), (5, true));
+        assert_eq!(told(5, 90), (50, false));
+        assert_eq!(told(15, 100), (50, false));
     }
 
     #[test]
