@@ -7,6 +7,7 @@
 //! Dovrolis et al., "What do packet dispersion techniques measure?"; but those assume that the
 //! pile at 1 / C is the biggest, which is false under heavy even traffic).
 
+mod doubt;
 mod jitter;
 mod level;
 mod looks;
@@ -17,6 +18,7 @@ mod ring;
 use crate::path::ack::EchoGap;
 use crate::path::line::Line;
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp, single};
+use doubt::Doubt;
 use jitter::EchoJitter;
 use level::{Call, Gone, Level, Seen};
 use looks::Looks;
@@ -36,14 +38,6 @@ const MOST_PACKETS_SPARSE: u32 = 16;
 /// How many gaps in a row must be too long before the peer counts as one that acknowledges seldom.
 const SPARSE_AFTER: u32 = 64;
 
-/// The number of gaps between two checks of whether the echoes fit the capacity.
-const CHECKED_GAPS: u32 = 128;
-
-/// The largest factor by which others stretch the time of packets that come at the capacity's own
-/// pace. If others take the whole capacity, the factor is two. The rest is tolerance for packets
-/// that waited upstream.
-const MOST_STRETCH: f64 = 2.2;
-
 /// A look that finds the capacity within this share of the one before has found nothing new.
 const SAME_SHARE: f64 = 0.005;
 
@@ -61,11 +55,6 @@ const CLOSE_PERCENT: u32 = 110;
 /// Packets that were sent this close together, or closer, as a percentage of the same time, would
 /// come closer together than before if the link had become faster.
 const RUSHED_PERCENT: u32 = 92;
-
-/// The distance of packets that a host sends one after the other, as fast as it can. They would
-/// come at the pace of any slower link, so they are evidence against a capacity that is too high,
-/// however high it is. Without them nothing could refute a capacity beyond the host's own pace.
-const BACK_TO_BACK: Nanos = Nanos::new(50_000);
 
 /// The shortest time over which a dispersion is read; on fast links it covers several packets.
 /// Hosts resolve times to some microseconds. A host that wakes late finds several packets at once,
@@ -93,7 +82,7 @@ pub struct DispersionCapacity {
     level: Level,
     /// How many gaps in a row were too long.
     too_long: u32,
-    stretch: Stretch,
+    doubt: Doubt,
     run: Run,
 }
 
@@ -131,15 +120,6 @@ struct Run {
     served: Nanos,
 }
 
-/// Gaps of packets that were sent as fast as the capacity serves them, or faster, or back to back.
-#[derive(Clone, Copy, Debug, Default)]
-struct Stretch {
-    gaps: u32,
-    /// The time that a link of that capacity, without other traffic, needs for them.
-    expected_s: f64,
-    arrived_s: f64,
-}
-
 impl Default for DispersionCapacity {
     fn default() -> Self {
         Self::new()
@@ -158,7 +138,7 @@ impl DispersionCapacity {
             line: Line::default(),
             level: Level::default(),
             too_long: 0,
-            stretch: Stretch::default(),
+            doubt: Doubt::default(),
             run: Run::default(),
         }
     }
@@ -176,35 +156,16 @@ impl DispersionCapacity {
         self.looks = Looks::default();
         self.capacity = None;
         self.level = Level::default();
-        self.stretch = Stretch::default();
+        self.doubt = Doubt::default();
         self.run = Run::default();
     }
 
-    /// Whether the packets that came at the capacity's pace took longer than any traffic of others
-    /// explains. Then it is not the capacity, and echoes came closer together than the data.
-    /// `None` until there are enough such packets again.
+    /// Whether a link of the present capacity cannot have made these echoes. `None` until there are
+    /// enough of them again.
     #[inline]
     pub fn is_contradicted(&mut self) -> Option<bool> {
-        self.capacity
-            .filter(|_| self.stretch.gaps >= CHECKED_GAPS)?;
-        let Stretch {
-            expected_s,
-            arrived_s,
-            ..
-        } = std::mem::take(&mut self.stretch);
-        Some(arrived_s > MOST_STRETCH * expected_s)
-    }
-
-    #[inline]
-    fn stretch(&mut self, packets: u32, times: &Times) {
-        let Some(served) = times.served else {
-            return;
-        };
-        if times.is_close || times.sent <= BACK_TO_BACK.times(packets) {
-            self.stretch.gaps += 1;
-            self.stretch.expected_s += served.max(times.sent).as_secs_f64();
-            self.stretch.arrived_s += times.arrival.as_secs_f64();
-        }
+        self.capacity?;
+        self.doubt.verdict(self.jitter.deviation() != Nanos::ZERO)
     }
 
     /// Takes a gap between clean echoes. Returns the capacity if it changed.
@@ -216,7 +177,7 @@ impl DispersionCapacity {
         }
         self.line.set_capacity(self.capacity);
         let times = Times::of(gap, arrival, self.line.time_for(gap.bytes));
-        self.stretch(gap.packets, &times);
+        self.doubt.on_gap(gap.packets, &times);
         if self.capacity.is_some() && (times.is_close || gap.link.is_busy()) {
             let ends = (gap.from.number, gap.to.number);
             let (nanos, bytes) = (arrival.get() as f64, gap.bytes.as_f64());
@@ -305,7 +266,7 @@ impl DispersionCapacity {
     fn start_anew(&mut self, capacity: Bandwidth, newest: usize) {
         self.memory.keep_newest(newest);
         self.looks = Looks::default();
-        self.stretch = Stretch::default();
+        self.doubt = Doubt::default();
         self.level = Level::default();
         self.capacity = Some(capacity);
     }
@@ -324,6 +285,10 @@ impl DispersionCapacity {
         self.looks
             .on_look(seen.is_some_and(|(before, found)| is_same(before, found)));
         let found = found?;
+        if self.piles().is_spread(self.memory.sorted(), found) {
+            self.doubt.on_spread();
+            return None;
+        }
         let before = self.capacity.replace(found);
         if before == Some(found) {
             return None;
@@ -388,6 +353,7 @@ impl DispersionCapacity {
 }
 
 /// What the times of a gap say.
+#[derive(Clone, Copy, Debug)]
 struct Times {
     sent: Nanos,
     arrival: Nanos,

@@ -26,6 +26,12 @@ const SHADOW_RATIO: usize = 3;
 /// one size that queue on their way back make small piles, at what that way needs for each.
 const RULING_RATIO: usize = 20;
 
+/// A pile does not stand out if this many times as many dispersions are shorter than are in it. The
+/// link cannot have made those, so what made them may have made the pile. Fewer dispersions than
+/// [`FEWEST_SPREAD`] are not judged.
+const SPREAD_RATIO: usize = SHADOW_RATIO;
+const FEWEST_SPREAD: usize = 2 * FEWEST;
+
 /// The pile of the present capacity stays valid while it has this part of what makes a pile.
 const OUTLIVED_DIVISOR: f64 = 4.0;
 
@@ -111,6 +117,15 @@ impl Piles {
         } else {
             pile
         }
+    }
+
+    /// Whether the pile of `capacity` does not stand out. The dispersions are in ascending order.
+    pub(super) fn is_spread(&self, sorted: &[f32], capacity: Bandwidth) -> bool {
+        let nanos_per_byte = 8.0e9 / capacity.as_bps_f64();
+        let (low, high) = (nanos_per_byte / self.width, nanos_per_byte * self.width);
+        let below = sorted.partition_point(|other| f64::from(*other) < low);
+        let held = sorted.partition_point(|other| f64::from(*other) <= high) - below;
+        sorted.len() >= FEWEST_SPREAD && below > SPREAD_RATIO * held
     }
 
     /// The rate of the fullest pile, if it holds half of these dispersions and this share of them.
@@ -239,6 +254,18 @@ mod tests {
             .capacity(&sorted, None)
             .expect("two are enough");
         assert!(found > Bandwidth::from_mbps(200), "{found}");
+    }
+
+    #[test]
+    fn a_pile_with_many_shorter_dispersions_before_it_does_not_stand_out() {
+        // 40 at 800 ns per byte, 10 Mbit/s. `before` more are spread over half of that and less.
+        let is_spread = |before: u16| {
+            let shorter = (0..before).map(|at| 200.0 + f32::from(at));
+            let sorted: Vec<f32> = shorter.chain([800.0; 40]).collect();
+            Piles::SHARP.is_spread(&sorted, Bandwidth::from_mbps(10))
+        };
+        assert!(!is_spread(0) && !is_spread(120) && is_spread(121));
+        assert!(!Piles::SHARP.is_spread(&[1.0, 2.0, 3.0, 4.0, 800.0], Bandwidth::from_mbps(10)));
     }
 
     #[test]
