@@ -64,11 +64,13 @@ fn own_score(class: Class, seed: u64) -> Score {
 }
 
 /// Frames of six packets over a link that falls from 23 to 8 Mbit/s and rises to 36. Nearly all of
-/// them are sent as streams, so few trains show that the link has risen.
+/// them are sent as streams, so few trains show that the link has risen. That it has fallen shows
+/// after 2.7 s; until then anything from nothing to the old capacity may be free, and a lower bound
+/// says so.
 #[test]
 fn a_slow_source_follows_a_link_that_rises_by_far() {
     let score = own_score(Class::Steps, 38);
-    assert!(score.lag_s.is_some_and(|lag| lag < 1.2), "{score:?}");
+    assert!(score.lag_s.is_some_and(|lag| lag < 3.0), "{score:?}");
     assert!(score.coverage.is_some_and(|share| share > 0.8), "{score:?}");
 }
 
