@@ -1,7 +1,9 @@
 //! The congestion window of one path: its law, its use, and the record of its losses.
 
 use super::start::CROWDED_DIVISOR;
-use super::{AckedBytes, Flight, Law, LossRecord, MeasuredStart, Resume, Step, WindowUsage};
+use super::{
+    AckedBytes, Flight, Law, LossRecord, MeasuredStart, Resume, Step, StrayLosses, WindowUsage,
+};
 use crate::control::{
     Enough, Phase, Proportion, StartPace, Steering, Window, WindowOrder, WindowView,
 };
@@ -14,6 +16,7 @@ pub(crate) struct CongestionWindow {
     law: Law,
     usage: WindowUsage,
     losses: LossRecord,
+    stray: StrayLosses,
     start: MeasuredStart,
     resume: Resume,
     /// How much was enough when that was last told.
@@ -35,6 +38,7 @@ impl CongestionWindow {
             law: Law::new(kind, initial_window_packets, max_datagram),
             usage: WindowUsage::default(),
             losses: LossRecord::default(),
+            stray: StrayLosses::default(),
             start: MeasuredStart::new(),
             resume: Resume::new(None),
             enough: None,
@@ -145,6 +149,8 @@ impl CongestionWindow {
         let is_capped = size < base.window;
         let is_steered = steering.order != WindowOrder::Free;
         let latest_rtt = info.rtt.latest_without(info.ack_delay);
+        let packets = acked.packets.len() as f64;
+        self.stray.on_acked(packets, latest_rtt, info.rtt.min);
         for packet in acked.packets {
             let mut acked = AckedBytes {
                 now: acked.now,
@@ -206,11 +212,16 @@ impl CongestionWindow {
     /// A packet was declared lost. [`CongestionWindow::on_loss`] follows.
     pub(crate) fn on_lost(&mut self, number: u64) {
         self.losses.on_lost(number);
+        self.stray.on_lost();
     }
 
     /// All lost packets of an event have been passed to [`CongestionWindow::on_lost`]. True if the
     /// window was reduced.
     pub(crate) fn on_loss(&mut self, now: Timestamp, info: &LossInfo) -> bool {
+        if !info.persistent_congestion && self.are_stray() {
+            self.losses.on_stray();
+            return false;
+        }
         let is_reduced = self.react(now, info.newest_sent);
         if info.persistent_congestion {
             self.law.any().on_persistent_congestion();
@@ -239,6 +250,13 @@ impl CongestionWindow {
         if self.is_pardonable && self.losses.is_lone() {
             self.law.any().on_spurious_congestion();
         }
+    }
+
+    /// Whether the losses of now are no congestion, whatever is promised. In slow start any loss
+    /// ends the doubling.
+    fn are_stray(&self) -> bool {
+        let base = self.law.base();
+        self.law.pardons() && base.phase() == Phase::CongestionAvoidance && self.stray.are_stray()
     }
 
     /// Whether a lone loss may leave a window of this size as it was. Without a promise it may, as

@@ -11,6 +11,7 @@ mod hystart;
 mod reno;
 mod resume;
 mod start;
+mod stray;
 mod undo;
 pub(crate) mod usage;
 
@@ -20,6 +21,7 @@ use cubic::Cubic;
 use reno::Reno;
 use resume::{Flight, Resume};
 use start::{MeasuredStart, Step};
+use stray::StrayLosses;
 use undo::LossRecord;
 use usage::WindowUsage;
 
@@ -69,6 +71,12 @@ impl Law {
             Self::Cubic(cubic) => cubic.base(),
             Self::Reno(reno) => reno.base(),
         }
+    }
+
+    /// Whether losses that are no congestion leave the window as it is. The papers' Reno answers
+    /// every loss.
+    fn pardons(&self) -> bool {
+        matches!(self, Self::Cubic(_))
     }
 
     fn any(&mut self) -> &mut dyn WindowLaw {

@@ -53,6 +53,11 @@ impl LossRecord {
         self.fresh = 0;
     }
 
+    /// The losses that were just passed on are stray: they belong to no event.
+    pub fn on_stray(&mut self) {
+        self.fresh = 0;
+    }
+
     /// Whether the last event is a lone loss, which says little about congestion.
     pub fn is_lone(&self) -> bool {
         let packets = self.next_from.saturating_sub(self.from);
@@ -68,7 +73,8 @@ impl LossRecord {
     /// A packet that had been declared lost was acknowledged. True if no packet of the last event
     /// is missing any more, so that the event was spurious.
     pub fn on_spurious(&mut self, number: u64) -> bool {
-        if !self.is_refutable || number < self.from || self.missing == 0 {
+        let is_of_event = (self.from..self.next_from).contains(&number);
+        if !self.is_refutable || !is_of_event || self.missing == 0 {
             return false;
         }
         self.missing -= 1;
@@ -149,6 +155,20 @@ mod tests {
                 .contains(&true)
         );
         assert!(record.on_spurious(100));
+    }
+
+    #[test]
+    fn stray_losses_belong_to_no_event() {
+        let mut record = three_lost();
+        record.on_sent(200);
+        record.on_lost(150);
+        record.on_stray();
+        assert!(![10, 11, 150].map(|n| record.on_spurious(n)).contains(&true));
+        assert!(record.on_spurious(12));
+        // The next event begins with the packets after the last one, and not with the stray loss.
+        record.on_lost(160);
+        record.on_reaction(true);
+        assert!(record.is_lone());
     }
 
     #[test]

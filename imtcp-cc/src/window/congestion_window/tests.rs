@@ -12,15 +12,23 @@ struct Flow {
     steering: Steering,
     next: u64,
     now: Timestamp,
+    /// How long packets wait in a queue.
+    wait: Duration,
 }
 
 impl Flow {
+    /// On a path with a queue.
     fn new(steering: Steering) -> Self {
+        Self::of(Window::Cubic, steering, RTT / 2)
+    }
+
+    fn of(kind: Window, steering: Steering, wait: Duration) -> Self {
         let mut flow = Self {
-            window: CongestionWindow::new(Window::Cubic, 100, SIZE),
+            window: CongestionWindow::new(kind, 100, SIZE),
             steering,
             next: 0,
             now: Timestamp::ZERO,
+            wait,
         };
         flow.window.law.any().leave_slow_start();
         flow
@@ -39,7 +47,7 @@ impl Flow {
             self.window.on_sent(&packet);
             self.next += 1;
         }
-        self.now = sent + RTT;
+        self.now = sent + RTT + self.wait;
         let packet = AckedPacket {
             number: self.next - 1,
             size: SIZE,
@@ -50,7 +58,7 @@ impl Flow {
             largest: packet.number,
             ack_delay: Duration::ZERO,
             rtt: RoundTrip {
-                latest: RTT,
+                latest: RTT + self.wait,
                 min: RTT,
                 smoothed: RTT,
                 variation: Duration::ZERO,
@@ -65,15 +73,22 @@ impl Flow {
         self.window.on_ack(&acked, &self.steering, None);
     }
 
+    /// Loses so many packets. True if the window was reduced.
+    fn lose(&mut self, packets: u64, persistent_congestion: bool) -> bool {
+        for lost in 0..packets {
+            self.window.on_lost(self.next - 50 + lost);
+        }
+        let loss = LossInfo {
+            newest_sent: self.now,
+            persistent_congestion,
+        };
+        self.window.on_loss(self.now, &loss)
+    }
+
     /// What is left of a window of 100 packets after a lone loss, when recovery is over.
     fn after_a_lone_loss(mut self) -> u64 {
         self.round();
-        self.window.on_lost(self.next - 50);
-        let loss = LossInfo {
-            newest_sent: self.now,
-            persistent_congestion: false,
-        };
-        assert!(self.window.on_loss(self.now, &loss));
+        assert!(self.lose(1, false));
         self.now = self.now + Duration::from_millis(1);
         self.round();
         self.window.size().get() / SIZE.get()
@@ -115,4 +130,43 @@ fn who_wants_no_more_than_a_rate_is_not_pardoned() {
     };
     // Of two flows one loses 30 %.
     assert_eq!(Flow::new(exactly).after_a_lone_loss(), 85);
+}
+
+/// Whether a flow on a path without a queue answers the loss of so many of a hundred packets.
+fn answers(kind: Window, steering: Steering, lost: u64, persistent_congestion: bool) -> bool {
+    let mut flow = Flow::of(kind, steering, Duration::ZERO);
+    flow.round();
+    flow.lose(lost, persistent_congestion)
+}
+
+#[test]
+fn losses_where_nothing_waited_leave_the_window() {
+    let free = Steering::default;
+    assert!(!answers(Window::Cubic, free(), 5, false));
+    // Of the last 500 packets 2 % may be lost like that.
+    assert!(answers(Window::Cubic, free(), 12, false));
+    assert!(
+        answers(Window::Cubic, free(), 1, true),
+        "persistent congestion"
+    );
+    assert!(answers(Window::Reno, free(), 1, false), "the papers' Reno");
+    assert!(
+        !answers(Window::Cubic, promising(90, 1.0), 5, false),
+        "whatever is promised"
+    );
+}
+
+#[test]
+fn a_mark_is_answered_where_nothing_waited() {
+    let mut flow = Flow::of(Window::Cubic, Steering::default(), Duration::ZERO);
+    flow.round();
+    assert!(flow.window.on_mark(flow.now, flow.now));
+}
+
+#[test]
+fn slow_start_ends_with_a_loss_where_nothing_waited() {
+    let mut flow = Flow::of(Window::Cubic, Steering::default(), Duration::ZERO);
+    flow.window = CongestionWindow::new(Window::Cubic, 100, SIZE);
+    flow.round();
+    assert!(flow.lose(1, false));
 }
