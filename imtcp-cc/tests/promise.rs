@@ -189,10 +189,11 @@ fn a_lossy_path_with_room_gives_the_rate_that_reno_misses() {
         ..path(40)
     };
     let requirement = require(8.0, Demand::AtLeast);
-    let free = bulk(lossy.clone(), Config::builder(), 60, 4);
+    let reno = || Config::builder().window(Window::Reno);
+    let free = bulk(lossy.clone(), reno(), 60, 4);
     let mbps = free.run.tally.delivered as f64 * 8.0 / 60e6;
     assert!(mbps < 6.0, "Reno: {mbps} Mbit/s");
-    let promised = bulk(lossy, Config::builder().promise(Some(requirement)), 60, 4);
+    let promised = bulk(lossy, reno().promise(Some(requirement)), 60, 4);
     let kept = promised
         .reports
         .iter()

@@ -5,7 +5,7 @@ use imtcp_cc::config::ConfigBuilder;
 use imtcp_cc::event::{Event, Recorder};
 use imtcp_cc::promise::{Demand, Outcome, Requirement, SlotLengthRule, SlotReport};
 use imtcp_cc::units::{Bandwidth, Bytes};
-use imtcp_cc::{Config, ImTcp};
+use imtcp_cc::{Config, ImTcp, Window};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,7 +79,9 @@ pub fn kept(
 ) -> (usize, usize) {
     seeds.fold((0, 0), |(kept, all), seed| {
         let promise = Some(require(mbps, Demand::AtLeast));
-        let config = Config::builder().slot_length(rule).promise(promise);
+        // Reno answers every loss.
+        let config = Config::builder().window(Window::Reno);
+        let config = config.slot_length(rule).promise(promise);
         let reports = bulk(path.clone(), config, 60, seed).reports;
         let good = reports
             .iter()
