@@ -30,15 +30,17 @@ const PACKETS: f64 = 500.0;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StrayLosses {
     share: LossShare,
-    /// Whether the newest acknowledged packet waited.
-    waits: bool,
+    /// The round trip of the newest acknowledged packet, and the least one.
+    round_trip: Duration,
+    least: Duration,
 }
 
 impl Default for StrayLosses {
     fn default() -> Self {
         Self {
             share: LossShare::over(PACKETS),
-            waits: false,
+            round_trip: Duration::ZERO,
+            least: Duration::ZERO,
         }
     }
 }
@@ -48,8 +50,7 @@ impl StrayLosses {
     #[inline]
     pub(super) fn on_acked(&mut self, packets: f64, round_trip: Duration, least: Duration) {
         self.share.on_acked(packets);
-        let most = (least / LEAST_QUEUE_DIVISOR).min(LONGEST_WAIT);
-        self.waits = round_trip > least.saturating_add(most);
+        (self.round_trip, self.least) = (round_trip, least);
     }
 
     /// A packet was declared lost.
@@ -60,7 +61,9 @@ impl StrayLosses {
     /// Whether what was just declared lost was taken by no queue. A packet is declared lost when
     /// later ones are acknowledged, so the newest acknowledged packet left shortly after it.
     pub(super) fn are_stray(&self) -> bool {
-        !self.waits && self.share.get() <= MOST_SHARE
+        let most = (self.least / LEAST_QUEUE_DIVISOR).min(LONGEST_WAIT);
+        let has_waited = self.round_trip > self.least.saturating_add(most);
+        !has_waited && self.share.get() <= MOST_SHARE
     }
 }
 
