@@ -116,8 +116,9 @@ pub struct Flags {
     /// A policer drops what exceeds a rate, and queues nothing. `available` is this rate, which
     /// holds once the policer's bucket is empty. For a moment more gets through.
     pub policed: bool,
-    /// Nothing is known but what was just delivered. At least `low` is available, `available` says
-    /// no more than that, and `high` is [`Bandwidth::MAX`].
+    /// Nothing is known but what was just delivered, or the interval held nearly all that the link
+    /// can leave. At least `low` is available, `available` says no more than that, and `high` is
+    /// [`Bandwidth::MAX`].
     pub lower_bound: bool,
 }
 
