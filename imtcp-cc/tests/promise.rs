@@ -189,21 +189,24 @@ fn a_lossy_path_with_room_gives_the_rate_that_reno_misses() {
         ..path(40)
     };
     let requirement = require(8.0, Demand::AtLeast);
-    let reno = || Config::builder().window(Window::Reno);
-    let free = bulk(lossy.clone(), reno(), 60, 4);
+    let reno = Config::builder().window(Window::Reno);
+    let free = bulk(lossy.clone(), reno, 60, 4);
     let mbps = free.run.tally.delivered as f64 * 8.0 / 60e6;
     assert!(mbps < 6.0, "Reno: {mbps} Mbit/s");
-    let promised = bulk(lossy, reno().promise(Some(requirement)), 60, 4);
-    let kept = promised
-        .reports
-        .iter()
-        .filter(|r| r.outcome == Outcome::Kept)
-        .count();
-    assert!(
-        kept * 10 >= promised.reports.len() * 8,
-        "{kept} of {:?}",
-        ratios(&promised.reports)
-    );
+    for window in [Window::Reno, Window::Cubic] {
+        let config = Config::builder().window(window);
+        let config = config.promise(Some(requirement));
+        let reports = bulk(lossy.clone(), config, 60, 4).reports;
+        let kept = reports
+            .iter()
+            .filter(|r| r.outcome == Outcome::Kept)
+            .count();
+        assert!(
+            kept * 10 >= reports.len() * 8,
+            "{window:?}: {kept} of {:?}",
+            ratios(&reports)
+        );
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use imtcp_sim::run::RunOptions;
 use imtcp_sim::scenario::Scenario;
 use imtcp_sim::survey::Class;
-use imtcp_sim::survey::estimate::{Reader, Score, Surveyed, Tally, run};
+use imtcp_sim::survey::estimate::{Reader, Score, Surveyed, Tally, run, score};
 
 fn survey(class: Class) -> Vec<Surveyed> {
     let one = |seed| {
@@ -54,10 +54,23 @@ classes! {
     busy_hosts_are_read: Hosts, 0.8, 1.4;
 }
 
+fn surveyed(class: Class, seed: u64) -> Surveyed {
+    let path = class.draw(seed).expect("what is drawn is valid");
+    run(&path, seed, false).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The same as [`own_score`], but the lag is that of the last change alone.
+fn of_the_last_change(class: Class, seed: u64) -> Score {
+    let path = surveyed(class, seed);
+    let own = path.read.iter().find(|it| it.reader == Reader::Statistical);
+    let last = path.changes_s.last().copied();
+    let instants = &own.expect("it reads").instants;
+    score(instants, [0.0; 2], last.as_slice())
+}
+
 /// The score of this project's estimator on one path.
 fn own_score(class: Class, seed: u64) -> Score {
-    let path = class.draw(seed).expect("what is drawn is valid");
-    let read = run(&path, seed, false).unwrap_or_else(|error| panic!("{error}"));
+    let read = surveyed(class, seed);
     let tally = Tally::of(&[read]);
     let own = tally.column(Reader::Statistical).expect("it reads");
     own.scores[0].clone()
@@ -71,6 +84,8 @@ fn own_score(class: Class, seed: u64) -> Score {
 fn a_slow_source_follows_a_link_that_rises_by_far() {
     let score = own_score(Class::Steps, 38);
     assert!(score.lag_s.is_some_and(|lag| lag < 3.0), "{score:?}");
+    let rise = of_the_last_change(Class::Steps, 38);
+    assert!(rise.lag_s.is_some_and(|lag| lag < 1.2), "{rise:?}");
     assert!(score.coverage.is_some_and(|share| share > 0.8), "{score:?}");
 }
 

@@ -274,7 +274,8 @@ impl DispersionCapacity {
     /// Looks at all dispersions in memory.
     fn look(&mut self) -> Option<NewCapacity> {
         self.memory.sort();
-        let found = self.piles().capacity(self.memory.sorted(), self.capacity);
+        let piles = self.piles();
+        let found = piles.capacity(self.memory.sorted(), self.capacity);
         let since = self.level.faster_since();
         self.level.on_look();
         let is_same = |before: Bandwidth, found: Bandwidth| {
@@ -285,7 +286,7 @@ impl DispersionCapacity {
         self.looks
             .on_look(seen.is_some_and(|(before, found)| is_same(before, found)));
         let found = found?;
-        if self.piles().is_spread(self.memory.sorted(), found) {
+        if piles.is_spread(self.memory.sorted(), found) {
             self.doubt.on_spread();
             return None;
         }
@@ -293,7 +294,7 @@ impl DispersionCapacity {
         if before == Some(found) {
             return None;
         }
-        let width = self.piles().width();
+        let width = piles.width();
         let is_faster = before.is_some_and(|before| found > before.scaled(width));
         if is_faster || before.is_some_and(|before| before > found.scaled(width)) {
             self.level = Level::default();

@@ -121,11 +121,8 @@ impl Piles {
 
     /// Whether the pile of `capacity` does not stand out. The dispersions are in ascending order.
     pub(super) fn is_spread(&self, sorted: &[f32], capacity: Bandwidth) -> bool {
-        let nanos_per_byte = 8.0e9 / capacity.as_bps_f64();
-        let (low, high) = (nanos_per_byte / self.width, nanos_per_byte * self.width);
-        let below = sorted.partition_point(|other| f64::from(*other) < low);
-        let held = sorted.partition_point(|other| f64::from(*other) <= high) - below;
-        sorted.len() >= FEWEST_SPREAD && below > SPREAD_RATIO * held
+        let Range { start, end } = pile_of(capacity, sorted, self.width);
+        sorted.len() >= FEWEST_SPREAD && start > SPREAD_RATIO * (end - start)
     }
 
     /// The rate of the fullest pile, if it holds half of these dispersions and this share of them.
@@ -171,11 +168,8 @@ impl Piles {
     /// shrinks by chance, so a pile further out replaces the present one only when that one is gone
     /// for good. Where hosts are late, no pile stands out, and the fullest counts at once.
     fn is_left(&self, sorted: &[f32], present: Bandwidth, enough: f64) -> bool {
-        let nanos_per_byte = 8.0e9 / present.as_bps_f64();
-        let (low, high) = (nanos_per_byte / PILE_WIDTH, nanos_per_byte * PILE_WIDTH);
-        let below = sorted.partition_point(|other| f64::from(*other) < low);
-        let up_to = sorted.partition_point(|other| f64::from(*other) <= high);
-        self.width <= PILE_WIDTH && (up_to - below) as f64 >= enough
+        let left = pile_of(present, sorted, PILE_WIDTH).len();
+        self.width <= PILE_WIDTH && left as f64 >= enough
     }
 
     /// How many of these dispersions, in ascending order, make a pile with the first.
@@ -186,6 +180,15 @@ impl Piles {
         let most = f64::from(*first) * self.width;
         sorted.partition_point(|other| f64::from(*other) <= most)
     }
+}
+
+/// Which of these dispersions, in ascending order, are those of a capacity, up to a factor of
+/// `width`.
+fn pile_of(capacity: Bandwidth, sorted: &[f32], width: f64) -> Range<usize> {
+    let nanos_per_byte = 8.0e9 / capacity.as_bps_f64();
+    let (low, high) = (nanos_per_byte / width, nanos_per_byte * width);
+    let below = sorted.partition_point(|other| f64::from(*other) < low);
+    below..sorted.partition_point(|other| f64::from(*other) <= high)
 }
 
 fn median(pile: &[f32]) -> f64 {
