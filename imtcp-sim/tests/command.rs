@@ -263,6 +263,20 @@ fn a_survey_writes_every_path_and_knows_its_classes() {
     );
 }
 
+/// They were taken and did nothing.
+#[test]
+fn a_survey_refuses_settings_and_carriers_that_it_would_not_use() {
+    for kind in ["--estimates", "--shares"] {
+        for other in [["--set", "link.link.jitter=1 ms"], ["--carriers", "imtcp"]] {
+            let output =
+                imtcp_sim(&[&["survey", "fixed", "--seeds", "1..1", kind], &other[..]].concat());
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(!output.status.success());
+            assert!(errors.contains("cannot be used with"), "{errors}");
+        }
+    }
+}
+
 #[test]
 fn drawn_traces_are_written_and_radio_links_follow_them() {
     let out = folder("traces");

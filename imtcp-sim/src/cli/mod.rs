@@ -141,12 +141,12 @@ struct SurveyArguments {
     promise: bool,
     /// Who carries the promises: imtcp, cubic, bbr2, reno; all without any.
     #[arg(long, value_name = "CARRIER,...", value_delimiter = ',', value_parser = carrier)]
-    #[arg(requires = "promise")]
+    #[arg(requires = "promise", conflicts_with_all = ["estimates", "shares"])]
     carriers: Vec<Carrier>,
     /// Change a key of each path with a promise, such as flow.main.imtcp.promise_ceiling="40 %";
     /// may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
-    #[arg(requires = "promise")]
+    #[arg(requires = "promise", conflicts_with_all = ["estimates", "shares"])]
     overrides: Vec<(String, String)>,
     /// How many times more to run a path that misses goodput or age, with measuring and without,
     /// begun a millisecond later each time. A miss stands if the means miss by more than chance. 0
