@@ -210,7 +210,7 @@ impl<'s> Simulation<'s> {
         let now = self.agenda.now();
         match event {
             Event::Finish(hop) => self.finish(hop, now),
-            Event::Arrive(hop) => self.arrive(hop),
+            Event::Arrive(hop) => self.arrive(hop, now),
             Event::Emit(source, emission) => self.emit(source, emission),
             Event::Start(flow) => self.with_pair(flow, Pair::start),
             Event::Stop(flow) => self.with_pair(flow, Pair::stop),
@@ -231,8 +231,8 @@ impl<'s> Simulation<'s> {
         }
     }
 
-    fn arrive(&mut self, hop: HopId) {
-        let (onward, next) = self.network.arrive(hop);
+    fn arrive(&mut self, hop: HopId, now: Timestamp) {
+        let (onward, next) = self.network.arrive(hop, now);
         if let Some(at) = next {
             self.agenda.schedule(at, Event::Arrive(hop));
         }

@@ -1,7 +1,9 @@
 //! `imtcp-sim explain`.
 
 use imtcp_cc::units::{Bandwidth, Timestamp};
-use imtcp_sim::network::{Direction, Discipline, FlowId, HopSettings, QueueLimit};
+use imtcp_sim::network::{
+    Direction, Discipline, FlowId, HopSettings, PipeSettings, QueueLimit, Reorder,
+};
 use imtcp_sim::scenario::{Link, Nominal, Scenario, Times};
 use imtcp_sim::traffic::Pattern;
 use std::fmt::Write;
@@ -58,7 +60,7 @@ fn path(scenario: &Scenario) -> String {
         let _ = write!(
             path,
             "──[{}: {rate}, {:?}]── ",
-            link.name, link.forward.delay
+            link.name, link.forward.pipe.delay
         );
     }
     path + "clients"
@@ -104,10 +106,33 @@ fn hop_row(name: &str, direction: &str, hop: &HopSettings) -> [String; 6] {
         name.to_owned(),
         direction.to_owned(),
         rate,
-        format!("{:?}", hop.delay),
+        delays(&hop.pipe),
         queue,
         loss,
     ]
+}
+
+/// The propagation delay, and what else is behind the transmitter.
+fn delays(pipe: &PipeSettings) -> String {
+    let mut text = format!("{:?}", pipe.delay);
+    if !pipe.jitter.is_zero() {
+        let _ = write!(text, " +-{:?}", pipe.jitter);
+    }
+    for (at, delay) in &pipe.delay_steps {
+        let _ = write!(text, "\n{} s: {delay:?}", at.as_secs_f64());
+    }
+    if let Some(Reorder { share, later }) = pipe.reorder {
+        let _ = write!(
+            text,
+            "\n{:.2} % of the packets {later:?} later",
+            share * 100.0
+        );
+    }
+    for outage in &pipe.outages {
+        let [from, to] = [outage.start, outage.end].map(Timestamp::as_secs_f64);
+        let _ = write!(text, "\nout from {from} to {to} s");
+    }
+    text
 }
 
 fn over_time(steps: impl Iterator<Item = (Timestamp, Bandwidth)>) -> String {

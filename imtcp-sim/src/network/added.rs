@@ -91,7 +91,7 @@ impl Added {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::Discipline;
+    use crate::network::{Discipline, PipeSettings};
     use imtcp_cc::units::Bandwidth;
     use std::time::Duration;
 
@@ -99,8 +99,7 @@ mod tests {
         HopSettings {
             rate: Profile::constant(Bandwidth::from_mbps(10)),
             trace: None,
-            delay: Duration::ZERO,
-            jitter: Duration::ZERO,
+            pipe: PipeSettings::default(),
             queue,
             discipline: Discipline::DropTail,
             loss: None,

@@ -1,14 +1,14 @@
 //! One direction of a link: queue, transmitter, loss, pipe.
 
-use super::jitter::Jitter;
-use super::{Aggregation, Bucket, BucketSettings, Discipline, Loss, LossModel, Owner, Packet};
-use super::{Queue, QueueLimit, Release, Thinning, Waiting, Without};
+use super::{
+    Aggregation, Bucket, BucketSettings, Discipline, Loss, LossModel, Owner, Packet, Pipe,
+};
+use super::{PipeSettings, Queue, QueueLimit, Release, Thinning, Waiting, Without};
 use crate::profile::{Profile, work_of};
 use crate::random::Random;
 use crate::trace::{Playback, Trace};
 use crate::truth::{Meter, Transits};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,11 +19,8 @@ pub struct HopSettings {
     pub rate: Profile,
     /// When packets may leave. The rate is then what the trace can carry in each tenth of a second.
     pub trace: Option<Arc<Trace>>,
-    /// Propagation delay.
-    pub delay: Duration,
-    /// Each packet's delay is drawn from `delay` less this to `delay` plus this. No packet
-    /// overtakes another.
-    pub jitter: Duration,
+    /// What is behind the transmitter.
+    pub pipe: PipeSettings,
     /// Bound of the queue.
     pub queue: QueueLimit,
     /// How the queue is managed.
@@ -75,7 +72,7 @@ pub struct Counters {
     pub policed: Tally,
     /// Crossed the link: transmitted to the last bit.
     pub crossed: Tally,
-    /// Crossed, and then lost at random.
+    /// Crossed, and then lost at random or in an outage.
     pub lost: Tally,
 }
 
@@ -101,16 +98,13 @@ pub struct Hop {
     rate: Profile,
     lasting_rate: Profile,
     playback: Option<Playback>,
-    delay: Duration,
-    jitter: Jitter,
     bucket: Option<(Without, Bucket)>,
     queue: Queue,
     loss: Option<Loss>,
     thinning: Thinning,
     aggregation: Option<Aggregation>,
     transmitting: Option<Transmission>,
-    /// Packets under way, with their arrival times, which never decrease.
-    pipe: VecDeque<(Timestamp, Packet)>,
+    pipe: Pipe,
     meter: Meter,
     transits: Transits,
     counters: Counters,
@@ -131,7 +125,7 @@ struct Transmission {
 pub struct Finished {
     /// When the next packet, if one waited, will be through.
     pub next_finish: Option<Timestamp>,
-    /// When the packet leaves the pipe, if nothing else is ahead of it there.
+    /// When the packet leaves the pipe, if nothing else leaves it before.
     pub next_arrival: Option<Timestamp>,
 }
 
@@ -144,15 +138,13 @@ impl Hop {
             rate: settings.rate.clone(),
             lasting_rate: settings.lasting_rate(),
             playback: settings.trace.clone().map(Playback::new),
-            delay: settings.delay,
-            jitter: Jitter::new(settings.jitter, seed, name),
             bucket: settings.bucket.map(|it| (it.without, Bucket::new(it))),
             queue: Queue::new(settings.queue, &settings.discipline, chance),
             loss: settings.loss.map(|model| Loss::new(model, random())),
             thinning: Thinning::new(settings.keep_every_acknowledgement),
             aggregation: settings.release.map(Aggregation::new),
             transmitting: None,
-            pipe: VecDeque::new(),
+            pipe: Pipe::new(settings.pipe.clone(), seed, name),
             meter: Meter::default(),
             transits: Transits::default(),
             counters: Counters::default(),
@@ -196,10 +188,9 @@ impl Hop {
         }
     }
 
-    /// Takes the packet at the far end of the pipe, and says when the one behind it arrives.
-    pub fn arrive(&mut self) -> (Option<Packet>, Option<Timestamp>) {
-        let packet = self.pipe.pop_front().map(|(_, packet)| packet);
-        (packet, self.pipe.front().map(|(at, _)| *at))
+    /// Takes the packet that leaves the pipe now, and says when the one behind it does.
+    pub fn arrive(&mut self, now: Timestamp) -> (Option<Packet>, Option<Timestamp>) {
+        self.pipe.pop(now)
     }
 
     /// `surplus` is the work already done for this packet before the rounded instant `now`. A
@@ -248,7 +239,7 @@ impl Hop {
         );
         if done.packet.owner == Owner::Cross {
             let behind = done.finishes.saturating_since(done.came);
-            self.transits.record(behind + self.delay);
+            self.transits.record(behind + self.pipe.delay());
         }
     }
 
@@ -258,16 +249,15 @@ impl Hop {
             Some(aggregation) => aggregation.leaves(now),
             None => now,
         };
-        if self.loss.as_mut().is_some_and(Loss::strikes) {
+        let strikes = self.loss.as_mut().is_some_and(Loss::strikes);
+        if strikes || self.pipe.is_out(now) {
             self.counters.lost.add(&packet);
             return None;
         }
         if packet.owner == Owner::Cross {
             return None;
         }
-        let at = self.jitter.arrives(leaves, self.delay);
-        self.pipe.push_back((at, packet));
-        (self.pipe.len() == 1).then_some(at)
+        self.pipe.push(leaves, packet)
     }
 
     /// What the hop can carry for ever, over time: see [`HopSettings::lasting_rate`].
@@ -280,9 +270,9 @@ impl Hop {
         self.bucket.as_ref().and_then(|(_, bucket)| bucket.spent())
     }
 
-    /// The propagation delay.
+    /// The propagation delay at the beginning.
     pub fn delay(&self) -> Duration {
-        self.delay
+        self.pipe.delay()
     }
 
     /// What crossed, by owner and time.

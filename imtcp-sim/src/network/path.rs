@@ -108,8 +108,8 @@ impl Network {
 
     /// Takes the packet that leaves the hop's pipe and says where it goes, and when the pipe's
     /// next one leaves.
-    pub fn arrive(&mut self, hop: HopId) -> (Option<Onward>, Option<Timestamp>) {
-        let (packet, next) = self.hop_mut(hop).arrive();
+    pub fn arrive(&mut self, hop: HopId, now: Timestamp) -> (Option<Onward>, Option<Timestamp>) {
+        let (packet, next) = self.hop_mut(hop).arrive(now);
         (packet.and_then(|packet| self.onward(hop, packet)), next)
     }
 

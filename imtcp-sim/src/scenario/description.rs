@@ -150,8 +150,8 @@ fn hop(hop: &HopSettings) -> HopDescription {
         rates: steps
             .map(|step| (step.at.as_secs_f64(), step.rate.as_bps()))
             .collect(),
-        delay_s: hop.delay.as_secs_f64(),
-        jitter_s: hop.jitter.as_secs_f64(),
+        delay_s: hop.pipe.delay.as_secs_f64(),
+        jitter_s: hop.pipe.jitter.as_secs_f64(),
         queue_bytes,
         queue_packets,
         loss_share: hop.loss.map_or(0.0, |loss| loss.share),
@@ -168,6 +168,9 @@ fn keys_of_link(link: &Link) -> Vec<String> {
             ("release", hop.release.is_some()),
             ("bucket", hop.bucket.is_some()),
             ("trace", hop.trace.is_some()),
+            ("delay_steps", !hop.pipe.delay_steps.is_empty()),
+            ("reorder", hop.pipe.reorder.is_some()),
+            ("outages", !hop.pipe.outages.is_empty()),
             (
                 "keep_every_acknowledgement",
                 hop.keep_every_acknowledgement > 1,
@@ -244,6 +247,11 @@ mod tests {
                 "link.l.reverse",
                 "{ keep_every_acknowledgement = 4 }",
                 "link.l.reverse.keep_every_acknowledgement",
+            ),
+            (
+                "link.l.reverse",
+                "{ reorder = { rate = \"1 %\", later = \"1 ms\" } }",
+                "link.l.reverse.reorder",
             ),
             (
                 "flow.main.application",

@@ -160,7 +160,7 @@ fn saved_path(entry: &Entry<'_>) -> Result<SavedPath, ScenarioError> {
 fn round_trip(links: &[Link], route: Route) -> Duration {
     let links = route.links().map(|index| &links[index]);
     links
-        .map(|link| link.forward.delay + link.reverse.delay)
+        .map(|link| link.forward.pipe.delay + link.reverse.pipe.delay)
         .sum()
 }
 

@@ -3,8 +3,8 @@
 use super::error::{Complaint, ScenarioError};
 use super::reader::{Entry, Section};
 use super::recorded::{self, Carries};
-use super::{bucket, discipline, quantity};
-use crate::network::{Discipline, HopSettings, LossModel, QueueLimit, Release};
+use super::{bucket, discipline, pipe, quantity};
+use crate::network::{Discipline, HopSettings, LossModel, PipeSettings, QueueLimit, Release};
 use crate::profile::{Profile, Step};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
@@ -39,11 +39,7 @@ pub(super) fn read_all(root: &mut Section<'_>, end: Timestamp) -> Result<Vec<Lin
 fn read(name: String, mut section: Section<'_>, end: Timestamp) -> Result<Link, ScenarioError> {
     let carries = recorded::read(&mut section, None, end)?;
     let rate = carries.rate;
-    let delay = section
-        .required("delay", "\"10 ms\"")?
-        .quantity(quantity::span)?;
-    let jitter = section.optional("jitter");
-    let jitter = jitter.map_or(Ok(Duration::ZERO), |entry| read_jitter(&entry, delay))?;
+    let pipe = pipe::read(&mut section, None)?;
     let queue = section.required("queue", "\"125 KB\"")?;
     let (queue, discipline) = discipline::read(&queue, rate)?;
     let loss = section
@@ -60,14 +56,13 @@ fn read(name: String, mut section: Section<'_>, end: Timestamp) -> Result<Link, 
         .transpose()?;
     let reverse = section.optional("reverse");
     let reverse = reverse.map(|entry| entry.section()).transpose()?;
-    let reverse = read_reverse(reverse, (rate, delay), end)?;
+    let reverse = read_reverse(reverse, (rate, pipe.delay), end)?;
     section.finish()?;
     let Carries { profile, trace, .. } = carries;
     let forward = HopSettings {
         rate: profile,
         trace,
-        delay,
-        jitter,
+        pipe,
         queue,
         discipline,
         loss,
@@ -91,8 +86,7 @@ fn read_reverse(
     let mut hop = HopSettings {
         rate: Profile::constant(forward_rate),
         trace: None,
-        delay: forward_delay,
-        jitter: Duration::ZERO,
+        pipe: PipeSettings::of(forward_delay),
         queue: REVERSE_QUEUE,
         discipline: Discipline::DropTail,
         loss: None,
@@ -106,12 +100,7 @@ fn read_reverse(
     let carries = recorded::read(&mut section, Some(forward_rate), end)?;
     let (rate, fastest) = (carries.rate, carries.fastest());
     (hop.rate, hop.trace) = (carries.profile, carries.trace);
-    if let Some(entry) = section.optional("delay") {
-        hop.delay = entry.quantity(quantity::span)?;
-    }
-    if let Some(entry) = section.optional("jitter") {
-        hop.jitter = read_jitter(&entry, hop.delay)?;
-    }
+    hop.pipe = pipe::read(&mut section, Some(forward_delay))?;
     if let Some(entry) = section.optional("queue") {
         (hop.queue, hop.discipline) = discipline::read(&entry, rate)?;
     }
@@ -129,16 +118,6 @@ fn read_reverse(
     }
     section.finish()?;
     Ok(hop)
-}
-
-/// A packet cannot arrive before it was sent.
-fn read_jitter(entry: &Entry<'_>, delay: Duration) -> Result<Duration, ScenarioError> {
-    let jitter = entry.quantity(quantity::span)?;
-    if jitter > delay {
-        let problem = "packets would arrive before they are sent";
-        return Err(entry.reject(Complaint::new(problem, "let `jitter` be `delay` at most")));
-    }
-    Ok(jitter)
 }
 
 /// `release = { every = "4 ms", packets = 42 }`.

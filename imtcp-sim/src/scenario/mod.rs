@@ -18,6 +18,7 @@ mod host;
 mod library;
 mod link;
 mod nominal;
+mod pipe;
 mod promise;
 mod quantity;
 mod reader;

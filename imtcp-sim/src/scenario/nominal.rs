@@ -26,7 +26,7 @@ impl<'s> Nominal<'s> {
     pub fn round_trip(&self) -> Duration {
         let delays = self.route().links().map(|index| {
             let link = &self.scenario.links[index];
-            link.forward.delay + link.reverse.delay
+            link.forward.pipe.delay + link.reverse.pipe.delay
         });
         delays.sum()
     }

@@ -19,8 +19,10 @@ impl Reference {
         let life = nominal.life();
         let (tight, _) = nominal.available(life.0);
         let route = scenario.flows[flow.0].route;
-        let behind = (tight..=route.last).map(|link| scenario.links[link].forward.delay);
-        let back = route.links().map(|link| scenario.links[link].reverse.delay);
+        let behind = (tight..=route.last).map(|link| scenario.links[link].forward.pipe.delay);
+        let back = route
+            .links()
+            .map(|link| scenario.links[link].reverse.pipe.delay);
         let seen_after = behind.chain(back).sum();
         let bins = scenario.duration.as_nanos().div_ceil(BIN.as_nanos());
         let bins = usize::try_from(bins).unwrap_or(usize::MAX);

@@ -8,8 +8,7 @@ fn settings(rate: Bandwidth, queue: QueueLimit) -> HopSettings {
     HopSettings {
         rate: Profile::constant(rate),
         trace: None,
-        delay: Duration::from_millis(10),
-        jitter: Duration::ZERO,
+        pipe: PipeSettings::of(Duration::from_millis(10)),
         queue,
         discipline: Discipline::DropTail,
         loss: None,
@@ -42,7 +41,10 @@ fn a_packet_takes_serialisation_and_propagation() {
     let finished = hop.finish(at_us(1500));
     assert_eq!(finished.next_arrival, Some(at_us(11_500)));
     assert_eq!(finished.next_finish, None);
-    assert_eq!(hop.arrive().0.map(|p| p.size), Some(Bytes::new(1250)));
+    assert_eq!(
+        hop.arrive(at_us(11_500)).0.map(|p| p.size),
+        Some(Bytes::new(1250))
+    );
 }
 
 #[test]
