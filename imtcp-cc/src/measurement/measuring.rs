@@ -23,6 +23,10 @@ use std::time::Duration;
 /// If less than this share of the capacity is free when a connection starts, others matter.
 const CROWDED: f64 = 0.9;
 
+/// A capacity that delivery exceeds by this factor is wrong. Bunched acknowledgements explain less,
+/// over the time for which delivery is averaged.
+const REFUTED: f64 = 1.1;
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MeasuringSettings {
     /// The driving estimator: the application reads its estimates, and its ranges are searched.
@@ -211,6 +215,9 @@ impl Measuring {
                 self.start.on_gap(gap);
             }
         }
+        if heard.is_longer {
+            self.statistical.on_longer_path();
+        }
         let round_trip = heard.view.rtt.map_or(Duration::ZERO, |rtt| rtt.min);
         self.delivered.on_ack(heard.now, heard.bytes, round_trip);
         may_stop
@@ -336,7 +343,10 @@ impl Measuring {
             let estimate = match self.delivered.recently(estimate.window) {
                 // The rate that was delivered in the estimate's time was available. The capacity
                 // bounds the correction. If more than the capacity was delivered, the capacity is
-                // wrong, and its own estimator corrects it.
+                // wrong, and its own estimator corrects it. Until then only the lower end holds.
+                Some(rate) if capacity.is_some_and(|most| rate > most.scaled(REFUTED)) => {
+                    estimate.as_lower_bound()
+                }
                 Some(rate) => estimate.at_least(rate.min(capacity.unwrap_or(rate))),
                 None => estimate,
             };

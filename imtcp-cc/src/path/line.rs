@@ -2,14 +2,17 @@
 
 use crate::units::{Bandwidth, Bytes, Nanos};
 
-/// A link that is faster by this factor has changed.
-const FAR_FASTER: f64 = 1.25;
+/// A link that is faster by this factor than it was once thought to be is another one for the times
+/// that were stated then. Values of one capacity differ by less.
+const FASTER: f64 = 1.05;
 
 /// A link of some capacity. It remembers the packet that it was last asked about, because packets
 /// that follow each other are nearly always of one size.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Line {
     capacity: Option<Bandwidth>,
+    /// The least capacity for which a time was stated that has not been mended since.
+    stated: Option<Bandwidth>,
     /// The size of a packet, and its time at that capacity.
     size: Bytes,
     time: Option<Nanos>,
@@ -20,26 +23,28 @@ impl Line {
     pub(super) fn set_capacity(&mut self, capacity: Option<Bandwidth>) {
         if self.capacity != capacity {
             self.capacity = capacity;
+            self.stated = match (self.stated, capacity) {
+                (Some(stated), Some(capacity)) => Some(stated.min(capacity)),
+                (stated, capacity) => stated.or(capacity),
+            };
             self.time = self.time_for_any(self.size);
         }
     }
 
-    /// How much longer a packet of this size took than it takes on a link of `capacity`, if that
-    /// is faster.
-    pub(super) fn saved_by(&self, capacity: Bandwidth, size: Bytes) -> Option<Nanos> {
-        let before = self.capacity.filter(|before| capacity > *before)?;
-        Some(
-            before
-                .nanos_for(size)
-                .saturating_sub(capacity.nanos_for(size)),
-        )
+    /// How much longer a packet of this size took than it takes now, by times that were stated and
+    /// have not been mended since. They have to be mended now.
+    pub(super) fn mend(&mut self, size: Bytes) -> Option<Nanos> {
+        let capacity = self.capacity?;
+        let stated = self.stated.replace(capacity)?;
+        let took = stated.nanos_for(size);
+        (stated < capacity).then(|| took.saturating_sub(capacity.nanos_for(size)))
     }
 
-    /// Whether a link of `capacity` is faster by so much that nobody has only learnt it better.
-    pub(super) fn is_far_below(&self, capacity: Bandwidth) -> bool {
+    /// Whether times were stated for a link that is so much slower that they have to be mended.
+    pub(super) fn is_far_faster(&self) -> bool {
         // Nearly always the first comparison is enough.
-        self.capacity
-            .is_some_and(|before| capacity > before && capacity > before.scaled(FAR_FASTER))
+        let both = self.stated.zip(self.capacity);
+        both.is_some_and(|(stated, now)| now > stated && now > stated.scaled(FASTER))
     }
 
     /// The time that the link needs for a packet of this size; `None` while its capacity is not

@@ -63,6 +63,8 @@ pub(crate) struct Heard<'a> {
     /// Whether echoes are timed by another clock from now on. Times from before cannot be compared
     /// with times from now on.
     pub(crate) has_restarted: bool,
+    /// Whether the path was found to be longer than it was. What gaps said of it is wrong.
+    pub(crate) is_longer: bool,
     pub(crate) echoes: &'a [Echo],
     /// What the delivered bytes say of the capacity; `None` if the acknowledgement gave no echo.
     pub(crate) delivery: Option<CapacityState>,
@@ -194,6 +196,7 @@ impl Path {
         Heard {
             now: acked.now,
             has_restarted,
+            is_longer: self.tracker.is_longer(),
             echoes: &self.echoes,
             delivery,
             gaps: self.tracker.gaps(),

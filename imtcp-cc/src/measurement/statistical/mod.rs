@@ -178,13 +178,24 @@ impl StatisticalEstimator {
         self.cut(packet);
         if let Some(since) = since {
             self.link_since = Some(since);
-            self.level_start = self.slices.index_of(since);
-            self.changed = true;
-            self.slices.forget_before(self.level_start);
-            self.arrivals.clear();
-            // What was available on the link as it was says nothing of the link as it is.
-            self.latest = None;
+            self.begin_level(self.slices.index_of(since));
         }
+    }
+
+    /// The path has become longer. Packets that had met no queue were thought to have waited.
+    pub fn on_longer_path(&mut self) {
+        if let Some((present, _)) = self.slices.present() {
+            self.begin_level(present + 1);
+        }
+    }
+
+    /// What was available until the slice at `first` says nothing of now.
+    fn begin_level(&mut self, first: u64) {
+        self.level_start = first;
+        self.changed = true;
+        self.slices.forget_before(first);
+        self.arrivals.clear();
+        self.latest = None;
     }
 
     /// Whether nothing is known yet of a link that has changed. Trains at the pace of its capacity

@@ -6,6 +6,7 @@ pub mod gap;
 mod outstanding;
 pub mod quality;
 mod receive_clock;
+mod route;
 mod timing;
 mod tracker;
 mod waiting;

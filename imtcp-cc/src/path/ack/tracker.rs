@@ -59,6 +59,8 @@ pub struct EchoTracker {
     waiting: Waiting,
     /// The size of the largest packet.
     largest: Bytes,
+    /// Whether the last acknowledgement showed that the path has become longer.
+    is_longer: bool,
 }
 
 impl Default for EchoTracker {
@@ -81,6 +83,7 @@ impl EchoTracker {
             bound: false,
             waiting: Waiting::default(),
             largest: Bytes::ZERO,
+            is_longer: false,
         }
     }
 
@@ -91,19 +94,23 @@ impl EchoTracker {
 
     /// The link has had this capacity for some time already.
     pub fn on_changed_link(&mut self, capacity: Bandwidth) {
-        if let Some(saved) = self.line.saved_by(capacity, self.largest) {
+        self.line.set_capacity(Some(capacity));
+        self.mend();
+    }
+
+    fn mend(&mut self) {
+        if let Some(saved) = self.line.mend(self.largest) {
             self.waiting.on_faster_link(saved);
         }
-        self.line.set_capacity(Some(capacity));
     }
 
     /// The link is this fast. Whether that has changed, or is only known better, is not always
-    /// told.
+    /// told. A lower bound that rises does so in many small steps.
     #[inline]
     fn set_capacity(&mut self, capacity: Option<Bandwidth>) {
-        match capacity.filter(|new| self.line.is_far_below(*new)) {
-            Some(faster) => self.on_changed_link(faster),
-            None => self.line.set_capacity(capacity),
+        self.line.set_capacity(capacity);
+        if self.line.is_far_faster() {
+            self.mend();
         }
     }
 
@@ -140,6 +147,7 @@ impl EchoTracker {
     ) -> AckOutcome {
         self.set_capacity(capacity);
         self.gaps.clear();
+        self.is_longer = false;
         let mut outcome = AckOutcome::default();
         let mut held: Option<SentPacket> = None;
         for (number, timed) in newly_acked {
@@ -175,6 +183,12 @@ impl EchoTracker {
     /// The gaps that the last acknowledgement completed.
     pub fn gaps(&self) -> &[EchoGap] {
         &self.gaps
+    }
+
+    /// Whether the last acknowledgement showed that the path has become longer. What gaps said of
+    /// waiting since it became so is wrong.
+    pub fn is_longer(&self) -> bool {
+        self.is_longer
     }
 
     /// Echoes come by another clock from now on, so earlier echoes are forgotten.
@@ -292,6 +306,13 @@ impl EchoTracker {
             while self.packets.take_up_to(point.number).is_some() {}
         }
         self.waiting.observe(point.arrived, delay);
+        if let Some(serialisation) =
+            serialisation.filter(|_| !read.rushed && !self.judge.is_coarse())
+        {
+            self.is_longer |= self
+                .waiting
+                .observe_route(point.arrived, delay, serialisation);
+        }
         self.last = Some(read);
     }
 

@@ -1,5 +1,6 @@
 //! How long packets waited in queues.
 
+use super::route::RouteWatch;
 use crate::path::sliding_max::SlidingMax;
 use crate::units::{Nanos, TimeDelta, Timestamp};
 use std::cmp::Reverse;
@@ -15,6 +16,7 @@ pub(super) struct Waiting {
     /// packets. Something after that link pushed them together. Waiting up to this time is not
     /// believed.
     pushed: SlidingMax<Nanos>,
+    route: RouteWatch,
 }
 
 impl Waiting {
@@ -22,6 +24,27 @@ impl Waiting {
     pub(super) fn observe(&mut self, arrived: Timestamp, delay: TimeDelta) {
         self.base.observe(arrived, Reverse(delay));
         self.longest.observe(arrived, self.excess(delay));
+    }
+
+    /// The same packet did not leave close behind another, and the tight link serves it in
+    /// `serialisation`. True if the path was found to be longer than it was: what was said of
+    /// waiting since it became so is wrong.
+    pub(super) fn observe_route(
+        &mut self,
+        arrived: Timestamp,
+        delay: TimeDelta,
+        serialisation: Nanos,
+    ) -> bool {
+        let Some(Reverse(base)) = self.base.get() else {
+            return false;
+        };
+        let Some(longer) = self.route.observe(arrived, delay, base, serialisation) else {
+            return false;
+        };
+        self.base = SlidingMax::default();
+        self.base.observe(arrived, Reverse(longer));
+        self.longest = SlidingMax::default();
+        true
     }
 
     /// The tight link has been faster than was thought for some time, so that each full packet took
