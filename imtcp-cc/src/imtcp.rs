@@ -265,6 +265,7 @@ impl ImTcp {
         let (now, info) = (acked.now, &acked.info);
         let log = &mut self.log;
         let emit = &mut |event| log.emit(now, event);
+        self.scheduler.on_ack(now);
         let heard = self.path.on_ack(acked);
         if self.measuring.on_heard(&heard, emit) {
             self.scheduler.stop_early(now);

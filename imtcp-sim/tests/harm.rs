@@ -72,6 +72,30 @@ fn ticks_of_a_millisecond_cost_nothing() {
     }
 }
 
+/// Four of five packets' worth once got through where each packet waited for the one before it.
+#[test]
+fn a_send_buffer_that_limits_the_transfer_costs_nothing_more_by_measuring() {
+    for (size, acknowledge) in [
+        ("12 KB", "10"),
+        ("20 KB", "10"),
+        ("40 KB", "10"),
+        ("40 KB", "2"),
+    ] {
+        let application = format!("{{ kind = \"bulk\", send_buffer = \"{size}\" }}");
+        let keys = [
+            ("duration", "10 s"),
+            ("flow.main.application", application.as_str()),
+            ("flow.main.receiver.acknowledge", acknowledge),
+        ];
+        let goodput = |more: &[(&str, &str)]| {
+            let keys: Vec<_> = keys.iter().chain(more).copied().collect();
+            flow("m0-none", &keys, 1).goodput_bps as f64
+        };
+        let share = goodput(&[]) / goodput(&[NOT_MEASURING]);
+        assert!(share >= GOODPUT_EACH, "{size}, {acknowledge}: {share}");
+    }
+}
+
 #[test]
 fn bunches_are_no_trains() {
     for extensions in ["none", "ack-frequency", "receive-times", "both"] {

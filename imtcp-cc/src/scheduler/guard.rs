@@ -6,19 +6,21 @@
 //!
 //! - The packet waits for one `allowance` at most. The packets behind it keep their own times, so
 //!   one delay never adds to the next.
-//! - While the window limits the transfer, a packet may wait only if the account of held data is
-//!   not overdrawn. Held data is not in flight. It costs throughput in proportion to its size and
-//!   to the time that it is held, divided by the window.
+//! - While the window limits the transfer, or data comes because older data was acknowledged, a
+//!   packet may wait only if the account of held data is not overdrawn. Held data is not in flight.
+//!   It costs throughput in proportion to its size and to the time that it is held, divided by all
+//!   that is under way.
 //!
 //! Neither rule uses a measurement. So no estimate, however wrong, can stall a transfer.
 
+use super::closed_loop::ClosedLoop;
 use super::{Budget, Lateness};
 use crate::transport::Release;
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::time::Duration;
 
-/// While the window limits the transfer, the data held back is on average at most the window
-/// divided by this number.
+/// Where holding data back costs throughput, the data held back is on average at most what is under
+/// way divided by this number.
 const HELD_DIVISOR: u64 = 200;
 
 /// The largest balance of the account, in measurements. A measurement costs its bytes times one
@@ -37,8 +39,8 @@ pub struct Held {
     /// The number of packets that these bytes fill. A packet that the window would cut short does
     /// not count.
     pub packets: u32,
-    /// The congestion window, in bytes of UDP payload.
-    pub window: Bytes,
+    /// What is in flight or waits to leave, in bytes of UDP payload.
+    pub under_way: Bytes,
     /// Whether the window limits the transfer.
     pub window_limited: bool,
     /// The longest time for which measuring may hold a packet back.
@@ -71,6 +73,7 @@ pub struct Guard {
     since: Option<Timestamp>,
     /// Whether more than one packet was ready at the last question.
     more: bool,
+    closed_loop: ClosedLoop,
     account: Account,
 }
 
@@ -97,10 +100,22 @@ impl Guard {
         self.lateness.usual()
     }
 
-    /// Whether a measurement may begin while the window limits the transfer. The account must hold
-    /// enough for the whole measurement.
-    pub fn may_measure(&self) -> bool {
-        self.account.balance >= self.account.most / 2
+    /// Whether a measurement may begin. Where holding data back costs throughput, the account must
+    /// hold enough for the whole measurement.
+    pub fn may_measure(&self, window_limited: bool) -> bool {
+        !self.costs(window_limited) || self.account.balance >= self.account.most / 2
+    }
+
+    /// Whether holding data back costs throughput, and not only the time of that data.
+    #[inline]
+    fn costs(&self, window_limited: bool) -> bool {
+        window_limited || self.closed_loop.is_closed()
+    }
+
+    /// An acknowledgement came.
+    #[inline]
+    pub fn on_ack(&mut self, now: Timestamp) {
+        self.closed_loop.on_ack(now);
     }
 
     /// How much longer a timer waits after the mean rate allows the next packet.
@@ -126,8 +141,12 @@ impl Guard {
     #[inline]
     pub fn on_question(&mut self, now: Timestamp, held: &Held) {
         self.lateness.on_question(now);
-        self.account.advance(now, held);
-        self.since.get_or_insert(now.max(self.budget.due()));
+        if self.since.is_none() {
+            self.closed_loop.on_ready(now, held.ready);
+            self.since = Some(now.max(self.budget.due()));
+        }
+        self.account
+            .advance(now, held, self.costs(held.window_limited));
         self.more = held.packets > 1;
     }
 
@@ -142,7 +161,7 @@ impl Guard {
     #[inline]
     pub fn bound(&mut self, now: Timestamp, wanted: Release, held: &Held) -> Release {
         let since = self.since.unwrap_or(now);
-        let overdrawn = held.window_limited && !self.may_hold();
+        let overdrawn = self.costs(held.window_limited) && !self.may_hold();
         let allowance = if overdrawn {
             Duration::ZERO
         } else {
@@ -199,8 +218,8 @@ impl Guard {
     }
 }
 
-/// The account of held data, in bytes times nanoseconds. Time pays in, and holding data back while
-/// the window limits the transfer pays out.
+/// The account of held data, in bytes times nanoseconds. Time pays in, and holding data back where
+/// that costs throughput pays out.
 #[derive(Debug, Default)]
 struct Account {
     balance: i128,
@@ -214,13 +233,13 @@ struct Account {
 impl Account {
     /// Books the time since the last call.
     #[inline]
-    fn advance(&mut self, now: Timestamp, held: &Held) {
+    fn advance(&mut self, now: Timestamp, held: &Held, costs: bool) {
         let nanos = i128::from(now.as_nanos()) - i128::from(self.at.as_nanos());
         self.at = now;
-        if held.window_limited {
+        if costs {
             self.balance -= i128::from(self.held.get()) * nanos;
         }
-        let income = i128::from(held.window.get() / HELD_DIVISOR);
+        let income = i128::from(held.under_way.get() / HELD_DIVISOR);
         let allowance = u128::from(Nanos::from(held.allowance).get());
         let measurements = u128::from(held.measurement.times(MOST_MEASUREMENTS).get());
         self.most = i128::try_from(measurements * allowance).unwrap_or(i128::MAX);

@@ -5,6 +5,7 @@
 
 mod ack_policy;
 mod budget;
+mod closed_loop;
 mod conditions;
 mod control_unit;
 mod guard;
@@ -176,7 +177,7 @@ impl Scheduler {
     ) -> Conditions {
         let is_wanted = self.settings.measurement && self.probing.is_due(now);
         let range = if is_wanted { next_range() } else { None };
-        let may_hold = !self.is_window_limited || self.guard.may_measure();
+        let may_hold = self.guard.may_measure(self.is_window_limited);
         Conditions {
             range,
             available: known.available(),
@@ -236,6 +237,12 @@ impl Scheduler {
         self.probing.on_sent(now, packet.number, size, rtt);
         self.pacer.on_sent(now, self.guard.credit());
         self.guard.on_sent(now, packet.size, mean);
+    }
+
+    /// An acknowledgement came.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, now: Timestamp) {
+        self.guard.on_ack(now);
     }
 
     /// Ends the measurement early: its remaining streams are not needed (IM 3.2.3).

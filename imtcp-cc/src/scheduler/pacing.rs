@@ -5,7 +5,7 @@ use super::{Held, Known, PacingPlan, Ready, Scheduler};
 use crate::path::PathView;
 use crate::path::ack::EchoTiming;
 use crate::transport::{RoundTrip, SendRequest};
-use crate::units::{Bandwidth, Nanos};
+use crate::units::{Bandwidth, Bytes, Nanos};
 use std::time::Duration;
 
 /// The number of packets of the shortest train that has a gap.
@@ -76,7 +76,7 @@ impl Scheduler {
         Held {
             ready: request.queued.min(request.window_left),
             packets: ready.packets,
-            window: known.window.size,
+            under_way: under_way(request, known, self.is_window_limited),
             window_limited: self.is_window_limited,
             allowance: self.longest_hold(rtt, known.path),
             measurement: request.max_datagram.times(self.probing.packets()),
@@ -98,6 +98,16 @@ impl Scheduler {
         let longest = Nanos::from(self.settings.longest_hold);
         half(least.saturating_sub(sending)).min(longest).into()
     }
+}
+
+/// What is in flight or waits to leave, in bytes of UDP payload. It is the window where that limits
+/// the transfer.
+fn under_way(request: &SendRequest, known: &Known<'_>, is_window_limited: bool) -> Bytes {
+    let window = known.window.size;
+    if is_window_limited {
+        return window;
+    }
+    window.saturating_sub(request.window_left) + request.queued
 }
 
 /// The rate of a train's tail. It is faster than the available bandwidth, so the queue at the tight

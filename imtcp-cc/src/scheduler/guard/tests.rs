@@ -18,7 +18,7 @@ fn backlog(window_limited: bool) -> Held {
     Held {
         ready: PACKET.times(100),
         packets: 100,
-        window: PACKET.times(100),
+        under_way: PACKET.times(100),
         window_limited,
         allowance: ALLOWANCE,
         measurement: PACKET.times(20),
