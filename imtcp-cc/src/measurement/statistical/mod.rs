@@ -39,6 +39,10 @@ use std::time::Duration;
 /// The longest averaging window.
 pub(super) const LONGEST_WINDOW: Duration = Duration::from_secs(4);
 
+/// If nothing that came since then tells what others send, what was seen before is old. A source that
+/// sends packets one by one would be told for seconds what was seen while it began.
+const LATEST: Duration = Duration::from_millis(500);
+
 /// The shortest window for an estimate.
 const SHORTEST_WINDOW: Duration = Duration::from_millis(100);
 
@@ -251,7 +255,7 @@ impl StatisticalEstimator {
         self.look_at_coverage();
         let idle =
             IdleView::of(&self.arrivals, capacity, now).filter(|_| self.timing == EchoTiming::Own);
-        match (self.estimate(echoed.min(now), capacity), idle) {
+        match (self.estimate(present, echoed.min(now), capacity), idle) {
             (Some(estimate), Some(view)) if view.refutes(&estimate) => {
                 let excess = estimate.available.saturating_sub(view.most);
                 Some(view.estimate(Flags {
@@ -333,10 +337,14 @@ impl StatisticalEstimator {
         self.link_covered = self.slices.busy_share(RECENT) > 0.9;
     }
 
-    fn estimate(&self, at: Timestamp, capacity: Bandwidth) -> Option<Estimate> {
+    fn estimate(&self, present: u64, at: Timestamp, capacity: Bandwidth) -> Option<Estimate> {
         let slice = self.slices.length();
         let oldest = self.scratch.first()?.index;
         let newest = self.scratch.last()?.index;
+        let since = u32::try_from(present - newest).unwrap_or(u32::MAX);
+        if slice.saturating_mul(since) > LATEST {
+            return None;
+        }
         let span = usize::try_from(newest + 1 - oldest).unwrap_or(usize::MAX);
         let window = slice * u32::try_from(span).unwrap_or(u32::MAX);
         if window < SHORTEST_WINDOW || self.scratch.len() < FEWEST_SLICES {

@@ -69,6 +69,23 @@ fn who_reads_much_traffic_of_others_doubts_as_much_of_it() {
     assert!(half < 0.2, "{half}");
 }
 
+#[test]
+fn what_was_seen_before_half_a_second_of_lone_packets_is_old() {
+    let after = |lone: u64| {
+        let mut estimator = estimator();
+        feed(&mut estimator, 0..50, 1000);
+        for number in 0..lone {
+            let sent = 2_000_000 + number * 10_000;
+            let from = point(1000 + number, sent, sent + 1000);
+            let to = point(1001 + number, sent + 10_000, sent + 11_000);
+            estimator.on_gap(&gap(from, to, Nanos::ZERO, LinkState::Unknown));
+        }
+        told(&mut estimator)
+    };
+    assert!(after(40).is_some());
+    assert_eq!(after(80), None);
+}
+
 /// A packet that leaves after a pause of half a second, and waits for 5 ms.
 fn end_pause_busy(estimator: &mut StatisticalEstimator, number: u64, sent_us: u64) {
     let last = point(number, sent_us - 500_000, sent_us - 499_000);
