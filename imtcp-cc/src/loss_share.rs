@@ -35,6 +35,11 @@ impl LossShare {
         self.share += (1.0 - self.share) / self.packets;
     }
 
+    /// A packet that was taken for lost got through after all.
+    pub(crate) fn on_spurious(&mut self) {
+        self.share = (self.share - 1.0 / self.packets).max(0.0);
+    }
+
     /// The share, from 0 to 1.
     pub(crate) fn get(&self) -> f64 {
         self.share

@@ -240,6 +240,7 @@ impl CongestionWindow {
 
     /// A packet that had been declared lost was acknowledged after all.
     pub(crate) fn on_spurious_loss(&mut self, number: u64) {
+        self.stray.on_spurious();
         if self.losses.on_spurious(number) {
             self.law.any().on_spurious_congestion();
         }

@@ -58,6 +58,11 @@ impl StrayLosses {
         self.share.on_lost();
     }
 
+    /// A packet that had been declared lost was acknowledged after all.
+    pub(super) fn on_spurious(&mut self) {
+        self.share.on_spurious();
+    }
+
     /// Whether what was just declared lost was taken by no queue. A packet is declared lost when
     /// later ones are acknowledged, so the newest acknowledged packet left shortly after it.
     pub(super) fn are_stray(&self) -> bool {

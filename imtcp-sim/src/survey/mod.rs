@@ -16,6 +16,7 @@ mod ground;
 mod hops;
 mod hosts;
 mod managed;
+mod mixed;
 mod path;
 pub mod promise;
 mod radio;
@@ -59,6 +60,9 @@ pub enum Class {
     Echoes,
     /// Machines whose timers are late and whose packets leave and come in batches.
     Hosts,
+    /// Troubles that the other classes leave out: jitter, losses, other routes, outages, packets
+    /// that overtake others, closed loops.
+    Mixed,
 }
 
 impl Class {
@@ -73,6 +77,7 @@ impl Class {
         Self::Hops,
         Self::Echoes,
         Self::Hosts,
+        Self::Mixed,
     ];
 
     /// Those on which promises are surveyed.
@@ -90,6 +95,7 @@ impl Class {
             Self::Hops => "hops",
             Self::Echoes => "echoes",
             Self::Hosts => "hosts",
+            Self::Mixed => "mixed",
         }
     }
 
@@ -122,6 +128,7 @@ impl Class {
             Self::Hops => hops::draw(seed),
             Self::Echoes => echoes::draw(seed),
             Self::Hosts => hosts::draw(seed),
+            Self::Mixed => mixed::draw(seed),
         }
     }
 }
