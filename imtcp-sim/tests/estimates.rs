@@ -52,6 +52,7 @@ classes! {
     several_links_are_read: Hops, 0.8, 1.1;
     poor_echoes_are_read: Echoes, 0.93, 4.0;
     busy_hosts_are_read: Hosts, 0.8, 1.4;
+    paths_with_other_troubles_are_read: Mixed, 0.95, 1.0;
 }
 
 fn surveyed(class: Class, seed: u64) -> Surveyed {

@@ -12,7 +12,9 @@ const SLOWEST_REPORT: Nanos = Nanos::from_millis(250);
 const FASTEST_REPORT: Nanos = Nanos::from_millis(50);
 
 /// The shortest time between two reports if nothing is left in flight. Such a report may be the
-/// last one for long, because nobody knows when the application goes on.
+/// last one for long, because nobody knows when the application goes on. The first of them after
+/// one with something in flight comes at any rate: what holds while packets are on the way need not
+/// hold for a pause.
 const LAST_REPORT: Nanos = Nanos::from_millis(10);
 
 /// If there was no estimate for this long, the next packet or acknowledgement withdraws the last
@@ -58,6 +60,8 @@ pub(super) struct Reports {
     /// What delivery says while the driving estimator says nothing.
     bound: Option<Estimate>,
     last_report: Option<Timestamp>,
+    /// Whether something was in flight then.
+    had_flight: bool,
     /// When the driving estimator's last estimate was reported, or the lack of one.
     last_told: Timestamp,
     /// When a departing packet last reported that there is no estimate.
@@ -79,6 +83,7 @@ impl Reports {
             statistical: None,
             bound: None,
             last_report: None,
+            had_flight: false,
             last_told: Timestamp::ZERO,
             told_by_packet: Timestamp::ZERO,
             withdrawn: false,
@@ -210,13 +215,14 @@ impl Reports {
                 .is_none_or(|last| now >= last.after(distance))
         };
         let is_due = if bytes_in_flight.is_zero() {
-            passed(LAST_REPORT)
+            self.had_flight || passed(LAST_REPORT)
         } else {
             let half = || Nanos::new(Nanos::from(smoothed_rtt).get() / 2);
             passed(FASTEST_REPORT) && passed(half().min(SLOWEST_REPORT))
         };
         if is_due {
             self.last_report = Some(now);
+            self.had_flight = !bytes_in_flight.is_zero();
         }
         is_due
     }
@@ -348,7 +354,8 @@ mod tests {
         assert!(reports.is_due(at(1000), RTT, SOME));
         assert!(!reports.is_due(at(1099), RTT, SOME));
         assert!(reports.is_due(at(1100), RTT, SOME));
-        assert!(!reports.is_due(at(1109), RTT, Bytes::ZERO));
-        assert!(reports.is_due(at(1110), RTT, Bytes::ZERO));
+        assert!(reports.is_due(at(1103), RTT, Bytes::ZERO));
+        assert!(!reports.is_due(at(1112), RTT, Bytes::ZERO));
+        assert!(reports.is_due(at(1113), RTT, Bytes::ZERO));
     }
 }

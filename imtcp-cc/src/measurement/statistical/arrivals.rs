@@ -18,6 +18,10 @@ const MOST: usize = 80;
 /// wait, and one delay that was read too short makes all the others look like a wait.
 const IDLE_PACKETS: f64 = 1.0;
 
+/// An acknowledgement of so many packets at most tells how the first of them found the link after a
+/// pause. Many clients acknowledge every second packet.
+const MOST_ENDING: u32 = 2;
+
 /// The luckiest packet is sought in so many spans.
 const LUCK: usize = 40;
 
@@ -112,12 +116,15 @@ impl Span {
         if is_pause {
             self.paused_s += away_s;
         }
+        if is_pause && gap.packets <= MOST_ENDING {
+            // The second of two packets waited for the first.
+            let ahead_s = one_s * f64::from(gap.packets.saturating_sub(1));
+            pauses.end((waited_s - ahead_s).max(0.0), link.packet_s);
+        }
         if gap.packets != 1 || away_s <= 0.0 {
             return;
         }
-        if is_pause {
-            pauses.end(waited_s, link.packet_s);
-        } else {
+        if !is_pause {
             self.seen_s += away_s;
             self.seen_squares += away_s * away_s;
             if waited_s <= least_s.min(waited_s) + IDLE_PACKETS * link.packet_s {
@@ -151,10 +158,15 @@ impl Arrivals {
         }
     }
 
+    /// Forgets what arrived. What others do in pauses stays the same on a link that has changed.
     pub(super) fn clear(&mut self) {
         self.spans.clear();
-        self.pauses = Pauses::default();
         self.least_wait_s = f64::INFINITY;
+    }
+
+    /// Forgets what packets found that ended pauses, because they did not wait as it seemed.
+    pub(super) fn forget_pauses(&mut self) {
+        self.pauses = Pauses::default();
     }
 
     /// Takes a gap between echoes. Of the wait of a packet that was released in an aggregate, the

@@ -191,6 +191,7 @@ impl StatisticalEstimator {
         if let Some((present, _)) = self.slices.present() {
             self.begin_level(present + 1);
         }
+        self.arrivals.forget_pauses();
     }
 
     /// What was available until the slice at `first` says nothing of now.
@@ -231,7 +232,10 @@ impl StatisticalEstimator {
             let least = self.arrivals.pauses().least(capacity);
             estimate.low = estimate.low.min(least.unwrap_or(estimate.low));
         }
-        let is_news = self.latest.is_none_or(|latest| latest.at < estimate.at);
+        // What holds for a pause is news, even if nothing has arrived since the last report.
+        let is_news = self
+            .latest
+            .is_none_or(|latest| latest.at < estimate.at || estimate.low < latest.low);
         self.latest = Some(estimate);
         is_news.then_some(estimate)
     }
@@ -433,7 +437,7 @@ impl Estimator for StatisticalEstimator {
         self.level_start = 0;
         self.changed = false;
         self.link_since = None;
-        self.arrivals.clear();
+        self.arrivals = Arrivals::new();
         self.link_covered = false;
     }
 }
