@@ -3,7 +3,8 @@
 //! A hop is a queue, a transmitter and a pipe. A packet waits in the queue, also for tokens where
 //! there is a bucket of them, is transmitted at the hop's rate or at the opportunities of a trace,
 //! may then wait for an aggregate, may be lost, and leaves the pipe one propagation delay later,
-//! which may vary and change; some packets overtake others there. Rates, sizes and queues are those of IP packets.
+//! which may vary and change; some packets overtake others there. Rates, sizes and queues are those
+//! of IP packets.
 
 mod added;
 mod aggregation;

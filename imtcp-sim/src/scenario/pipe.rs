@@ -138,7 +138,8 @@ mod tests {
                 "each delay of `delay_steps`",
             ),
             (
-                "delay_steps = [{ at = \"2 s\", delay = \"3 ms\" }, { at = \"1 s\", delay = \"9 ms\" }]",
+                "delay_steps = [{ at = \"2 s\", delay = \"3 ms\" }, \
+                 { at = \"1 s\", delay = \"9 ms\" }]",
                 "not later than the one before it; put the steps in order",
             ),
             (

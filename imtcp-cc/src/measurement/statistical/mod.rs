@@ -39,8 +39,8 @@ use std::time::Duration;
 /// The longest averaging window.
 pub(super) const LONGEST_WINDOW: Duration = Duration::from_secs(4);
 
-/// If nothing that came since then tells what others send, what was seen before is old. A source that
-/// sends packets one by one would be told for seconds what was seen while it began.
+/// If nothing that came since then tells what others send, what was seen before is old. A source
+/// that sends packets one by one would be told for seconds what was seen while it began.
 const LATEST: Duration = Duration::from_millis(500);
 
 /// The shortest window for an estimate.
