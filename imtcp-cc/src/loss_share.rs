@@ -67,4 +67,15 @@ mod tests {
             assert!((share - expected).abs() < 0.006, "{share}, not {expected}");
         }
     }
+
+    #[test]
+    fn what_got_through_after_all_was_not_lost() {
+        let mut losses = LossShare::over(100.0);
+        for _ in 0..50 {
+            losses.on_acked(99.0);
+            losses.on_lost();
+            losses.on_spurious();
+        }
+        assert!(losses.get() < 0.001, "{}", losses.get());
+    }
 }

@@ -133,3 +133,36 @@ fn a_bulk_transfer_behind_aggregates_with_a_short_queue_is_told_what_is_availabl
     assert!(score.scored > 50, "{score:?}");
     assert!(score.mare.is_some_and(|error| error < 0.05), "{score:?}");
 }
+
+/// What an application reads of a path in its last four seconds, in shares of the capacity.
+fn late_readings(name: &str, overrides: &[(&str, &str)], capacity_bps: f64) -> Vec<f64> {
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    let overrides: Vec<_> = overrides.iter().map(owned).collect();
+    let scenario = Scenario::load(name, &overrides).expect("a built-in one");
+    let result = scenario.run(1, RunOptions::default()).expect("it runs");
+    let estimates = result.flows[0].estimates.iter();
+    let late = estimates.filter(|told| told.t > result.sim_seconds - 4.0);
+    late.map(|told| told.available_bps as f64 / capacity_bps)
+        .collect()
+}
+
+/// On the longer route all packets once seemed to wait for ten seconds, and the flow's own 4 Mbit/s
+/// were told as all that is free.
+#[test]
+fn packets_on_a_longer_route_do_not_wait() {
+    let source = "{ kind = \"frames\", rate = \"4 Mbit/s\", per_second = 30 }";
+    let readings = late_readings(
+        "m0-none",
+        &[
+            ("duration", "12 s"),
+            ("flow.main.application", source),
+            (
+                "link.bottleneck.delay_steps",
+                "[{ at = \"6 s\", delay = \"60 ms\" }]",
+            ),
+        ],
+        50e6,
+    );
+    assert!(readings.len() > 10, "{readings:?}");
+    assert!(readings.iter().all(|share| *share > 0.9), "{readings:?}");
+}

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 /// Data that comes so soon after an acknowledgement comes because of it: a program that is woken by
 /// the acknowledgement has written by then. The round trip of a live source may be a multiple of
-/// the time from frame to frame, and then its frames follow acknowledgements, too. With a time four
-/// times as long, that was so on four of 60 drawn paths.
+/// the time from frame to frame, and then its frames follow acknowledgements, too. The shorter this
+/// time is, the rarer is that.
 const REACTION: Duration = Duration::from_micros(250);
 
 /// What the headers of a full packet took the place of is left over when all else has left. So

@@ -232,7 +232,7 @@ impl StatisticalEstimator {
             let least = self.arrivals.pauses().least(capacity);
             estimate.low = estimate.low.min(least.unwrap_or(estimate.low));
         }
-        // What holds for a pause is news, even if nothing has arrived since the last report.
+        // A lower end that holds for a pause is news, even if nothing arrived since.
         let is_news = self
             .latest
             .is_none_or(|latest| latest.at < estimate.at || estimate.low < latest.low);

@@ -111,6 +111,34 @@ fn what_is_told_before_a_pause_holds_for_pauses_like_those_before() {
     assert_eq!(low(true, Bytes::ZERO), Bandwidth::ZERO);
 }
 
+#[test]
+fn an_acknowledgement_for_two_packets_tells_how_a_pause_ended() {
+    let least = |waited_ms: u64, packets: u32| {
+        let mut estimator = estimator();
+        let (last, first) = (point(0, 400_000, 401_000), point(1, 900_000, 906_000));
+        let waited = Nanos::from_millis(waited_ms);
+        let mut ending = gap(last, first, waited, LinkState::Unknown);
+        (ending.packets, ending.bytes) = (packets, PACKET.times(packets.into()));
+        estimator.on_gap(&ending);
+        estimator.arrivals.pauses().least(CAPACITY)
+    };
+    assert_eq!(least(5, 2), Some(Bandwidth::ZERO));
+    // The second of two packets waited for the first, and for nobody else.
+    assert_eq!(least(1, 2), None);
+    // Of three nobody knows when the first one left.
+    assert_eq!(least(5, 3), None);
+}
+
+#[test]
+fn a_change_of_the_link_leaves_what_is_known_of_pauses_and_a_longer_path_does_not() {
+    let mut estimator = estimator();
+    end_pause_busy(&mut estimator, 0, 900_000);
+    estimator.on_capacity(CAPACITY.scaled(2.0), PACKET, Some(at_us(950_000)));
+    assert!(estimator.arrivals.pauses().least(CAPACITY).is_some());
+    estimator.on_longer_path();
+    assert!(estimator.arrivals.pauses().least(CAPACITY).is_none());
+}
+
 /// Pairs at the link's pace in each slice, for so long, on a link of 100 Mbit/s.
 fn watched(length: Duration) -> Estimate {
     let mut estimator = StatisticalEstimator::new(Bandwidth::ZERO);

@@ -15,8 +15,8 @@ use std::time::Duration;
 /// the queue differs by a packet or more.
 const SAME_DIVISOR: u64 = 16;
 
-/// So many packets, and this part of all, have to have the least delay. At one in eight that
-/// happens by chance to one of ten thousand among 8 packets, and to 3 among 16 or 32.
+/// So many packets, and this part of all, have to have the least delay. If one in eight has it by
+/// chance, that happens once in 10,000 times with 8 packets, and 3 times with 16 or 32.
 const FEWEST_SAME: u32 = 4;
 const SHARE_DIVISOR: u32 = 4;
 
