@@ -141,7 +141,7 @@ fn late_readings(name: &str, overrides: &[(&str, &str)], capacity_bps: f64) -> V
     let scenario = Scenario::load(name, &overrides).expect("a built-in one");
     let result = scenario.run(1, RunOptions::default()).expect("it runs");
     let estimates = result.flows[0].estimates.iter();
-    let late = estimates.filter(|told| told.t > result.sim_seconds - 4.0);
+    let late = estimates.filter(|told| told.t_s > result.sim_seconds - 4.0);
     late.map(|told| told.available_bps as f64 / capacity_bps)
         .collect()
 }

@@ -62,3 +62,36 @@ impl Line {
         self.capacity.map(|capacity| capacity.nanos_for(size))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_steps_add_up_until_times_have_to_be_mended() {
+        // A packet of 1250 bytes takes 1 ms at 10 Mbit/s.
+        let packet = Bytes::new(1250);
+        let at = |mbps: f64| Some(Bandwidth::from_bps_f64(mbps * 1e6));
+        let mut line = Line::default();
+        line.set_capacity(at(10.0));
+        line.set_capacity(at(10.4));
+        assert!(!line.is_far_faster(), "known better");
+        line.set_capacity(at(12.5));
+        assert!(line.is_far_faster());
+        assert_eq!(line.mend(packet), Some(Nanos::new(200_000)));
+        assert!(!line.is_far_faster(), "once");
+        // A rise by 4 % four times is one by 17 %.
+        for mbps in [13.0, 13.5, 14.0, 14.6] {
+            line.set_capacity(at(mbps));
+        }
+        assert!(line.is_far_faster());
+        // What was stated for the slowest link counts, however often the value went up and down.
+        line.set_capacity(at(5.0));
+        line.set_capacity(at(14.6));
+        let saved = Nanos::new(2_000_000 - 684_931);
+        assert!(
+            line.mend(packet)
+                .is_some_and(|mended| { mended.get().abs_diff(saved.get()) <= 1 })
+        );
+    }
+}
