@@ -40,6 +40,19 @@ pub(super) struct Client {
     pub(super) more: String,
 }
 
+/// Bulk transfers beside the flow that is looked at, from the beginning on.
+pub(super) fn beside(rivals: &[&str]) -> String {
+    let mut text = String::new();
+    for (index, controller) in (1..).zip(rivals) {
+        let _ = write!(
+            text,
+            "\n[[flow]]\nname = \"rival-{index}\"\ncontroller = \"{controller}\"\n\
+             application = {{ kind = \"bulk\" }}\nstart_within = \"1 s\"\n"
+        );
+    }
+    text
+}
+
 /// How long a run lasts that carries so much.
 pub(super) fn duration_s(carried_mbps: f64) -> f64 {
     (CARRIED_MEGABITS / carried_mbps).clamp(SHORTEST_S, LONGEST_S)

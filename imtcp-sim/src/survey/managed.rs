@@ -3,11 +3,10 @@
 
 use super::draw::Draw;
 use super::elastic::{kinds, room};
-use super::ground::{Client, Ground};
+use super::ground::{Client, Ground, beside};
 use super::path::{Facts, Path};
 use super::source::{source, whole};
 use crate::scenario::{Scenario, ScenarioError};
-use std::fmt::Write;
 
 /// The most of the capacity that inelastic traffic takes.
 const CROSS_SHARE: f64 = 0.5;
@@ -37,20 +36,12 @@ pub(super) fn draw(seed: u64) -> Result<Path, ScenarioError> {
     let source = source(&mut draw, share);
     let client = Client::draw(&mut draw);
     let duration_s = ground.duration_s(&source, !kinds.is_empty());
-    let mut rivals = String::new();
-    for (index, kind) in (1..).zip(&kinds) {
-        let _ = write!(
-            rivals,
-            "\n[[flow]]\nname = \"rival-{index}\"\ncontroller = \"{kind}\"\n\
-             application = {{ kind = \"bulk\" }}\nstart_within = \"1 s\"\n"
-        );
-    }
     let text = format!(
         "name = \"managed-{seed}\"\ntitle = \"drawn\"\nduration = \"{duration_s:.3} s\"\n{}{}{}{}",
         ground.link(ground.rtt_ms, &queue(&mut draw, &ground, discipline)),
         marking.of_cross(&ground, discipline),
         client.main(&source, marking.of_main()),
-        rivals
+        beside(&kinds)
     );
     Scenario::parse(&format!("managed-{seed}.toml"), &text, &[])?;
     let facts = Facts {

@@ -2,7 +2,7 @@
 
 use super::draw::Draw;
 use super::elastic;
-use super::ground::{Client, Ground};
+use super::ground::{Client, Ground, beside};
 use super::path::{Facts, Path};
 use super::source::{Source, source, whole};
 use crate::scenario::{Scenario, ScenarioError};
@@ -232,19 +232,6 @@ fn outages(draw: &mut Draw, duration_s: f64) -> String {
         )
     });
     format!("outages = [{}]", outages.collect::<Vec<_>>().join(", "))
-}
-
-fn beside(rivals: &[&str]) -> String {
-    let mut text = String::new();
-    for (index, kind) in rivals.iter().enumerate() {
-        let _ = write!(
-            text,
-            "\n[[flow]]\nname = \"rival-{}\"\ncontroller = \"{kind}\"\n\
-             application = {{ kind = \"bulk\" }}\nstart_within = \"1 s\"\n",
-            index + 1
-        );
-    }
-    text
 }
 
 #[cfg(test)]

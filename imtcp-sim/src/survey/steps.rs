@@ -1,6 +1,7 @@
 //! The class `steps`: one FIFO link whose capacity or cross traffic changes one to five times.
 
 use super::draw::Draw;
+use super::ground::beside;
 use super::path::{DROP_TAIL, Facts, Path};
 use super::source::{source, whole};
 use crate::scenario::{Scenario, ScenarioError};
@@ -197,14 +198,7 @@ fn text(seed: u64, facts: &Facts, phases: &[Phase], steps: &[f64], draw: &mut Dr
          receiver = {{ acknowledge = {}, ack_frequency = {}, receive_timestamps = {} }}\n",
         facts.application, facts.acknowledge, facts.ack_frequency, facts.receive_timestamps
     );
-    for (index, controller) in (1..).zip(&facts.rivals) {
-        let _ = write!(
-            text,
-            "\n[[flow]]\nname = \"rival-{index}\"\ncontroller = \"{controller}\"\n\
-             application = {{ kind = \"bulk\" }}\nstart_within = \"1 s\"\n"
-        );
-    }
-    text
+    text + &beside(&facts.rivals)
 }
 
 /// The steps of one of the rates, where it changes.
