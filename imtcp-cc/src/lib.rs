@@ -39,6 +39,7 @@
 //! the module behind the feature `quiche` names quiche types.
 
 pub mod bulk_share;
+mod chance;
 pub mod config;
 mod control;
 pub mod estimate;

@@ -7,6 +7,7 @@
 //! When a policer drops, its bucket is empty. So from one such moment to another as much has got
 //! through as it lets through in that time, unless the bucket was full in between.
 
+use crate::chance::Sample;
 use crate::estimate::{Estimate, Flags};
 use crate::transport::Acked;
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
@@ -37,14 +38,6 @@ const WAIT_DIVISOR: u64 = 16;
 /// Rounds at less than this share of the policer's rate are slow ones, if the round before was one
 /// too. A policer drops none of their packets.
 const SLOW: f64 = 0.9;
-
-/// The most losses that slow rounds have, as a share of those that chance would give them, and
-/// how improbable so few have to be. There is a look every round trip, so chance has many. With
-/// one in a thousand it deceives less often, but policers are found later or not at all
-/// (docs/ALGORITHM.md). Packets that are lost in a row are one loss here: whatever took the first
-/// may have taken all.
-const SLOW_SHARE: f64 = 0.2;
-const IMPROBABLE: f64 = 0.01;
 
 /// An estimate that is this many times what gets through is refuted. Between the losses of a
 /// sawtooth without a queue, what gets through is as little as three quarters of what is available.
@@ -226,8 +219,9 @@ impl Policed {
 
     /// Whether rounds below `rate` have far fewer losses than chance would give them. What was lost
     /// in a round in which others waited longer than `longest` was lost in a queue, most likely.
+    /// Packets that are lost in a row are one loss here: whatever took the first may have taken all.
     fn spares_slow_rounds(&self, rate: f64, longest: Nanos) -> bool {
-        let (mut slow, mut fast) = ((0.0, 0.0), (0.0, 0.0));
+        let (mut slow, mut fast) = (Sample::default(), Sample::default());
         let mut was_slow = false;
         let unqueued = |round: &&Round| round.is_settled() && round.wait <= longest;
         for round in self.rounds.iter().filter(unqueued) {
@@ -237,26 +231,12 @@ impl Policed {
             } else {
                 &mut fast
             };
-            side.0 += f64::from(round.sent);
-            side.1 += f64::from(round.bursts);
+            side.packets += f64::from(round.sent);
+            side.losses += f64::from(round.bursts);
             was_slow = is_slow;
         }
-        let expected = slow.0 * fast.1 / fast.0.max(1.0);
-        slow.1 <= SLOW_SHARE * expected && at_most(slow.1, expected) < IMPROBABLE
+        slow.is_spared(&fast)
     }
-}
-
-/// The probability of at most so many events where so many are expected (Poisson).
-fn at_most(count: f64, expected: f64) -> f64 {
-    let mut one = libm::exp(-expected);
-    let mut sum = one;
-    let mut events = 1.0;
-    while events <= count {
-        one *= expected / events;
-        sum += one;
-        events += 1.0;
-    }
-    sum
 }
 
 #[cfg(test)]
@@ -335,17 +315,6 @@ mod tests {
             sawtooth(|_, place| (place != 40).then_some(Duration::ZERO)),
             None
         );
-    }
-
-    #[test]
-    fn few_events_are_improbable_where_many_are_expected() {
-        let close = |count, expected, probability: f64| {
-            let found = at_most(count, expected);
-            assert!((found - probability).abs() < 1e-5, "{found}");
-        };
-        close(0.0, 5.0, 0.006_738);
-        close(1.0, 5.0, 0.040_428);
-        close(3.0, 2.0, 0.857_123);
     }
 
     #[test]

@@ -150,7 +150,9 @@ impl CongestionWindow {
         let is_steered = steering.order != WindowOrder::Free;
         let latest_rtt = info.rtt.latest_without(info.ack_delay);
         let packets = acked.packets.len() as f64;
-        self.stray.on_acked(packets, latest_rtt, info.rtt.min);
+        let settled = (phase == Phase::CongestionAvoidance).then_some(size);
+        self.stray
+            .on_acked(packets, latest_rtt, info.rtt.min, settled);
         for packet in acked.packets {
             let mut acked = AckedBytes {
                 now: acked.now,
@@ -255,9 +257,10 @@ impl CongestionWindow {
 
     /// Whether the losses of now are no congestion, whatever is promised. In slow start any loss
     /// ends the doubling.
-    fn are_stray(&self) -> bool {
+    fn are_stray(&mut self) -> bool {
         let base = self.law.base();
-        self.law.pardons() && base.phase() == Phase::CongestionAvoidance && self.stray.are_stray()
+        let (window, phase) = (base.window, base.phase());
+        self.law.pardons() && phase == Phase::CongestionAvoidance && self.stray.is_stray(window)
     }
 
     /// Whether a lone loss may leave a window of this size as it was. Without a promise it may, as
@@ -277,6 +280,7 @@ impl CongestionWindow {
             .on_congestion(now, newest_sent, self.proportion.as_ref());
         self.losses.on_reaction(has_begun);
         if has_begun {
+            self.stray.on_reduction(before);
             self.is_pardonable = phase != Phase::SlowStart && self.may_keep(before);
             self.start.give_up();
             self.resume.on_reduction(now, newest_sent, self.law.any());

@@ -3,10 +3,12 @@
 //! A queue that is full, or that is managed, drops packets while others wait in it. So the packets
 //! around a lost one have waited. If they have not, something else took it, such as a radio or a
 //! bad line, and a smaller window would be of no use to anybody. Where more is lost than chance
-//! takes on a usable path, each loss counts, because there may be a queue of a few packets, or a
-//! policer.
+//! takes on a usable path, each loss counts, because there may be a queue of a few packets. So it does
+//! where a smaller window loses far less, because a policer drops what is beyond its rate.
 
+use crate::chance::Sample;
 use crate::loss_share::LossShare;
+use crate::units::Bytes;
 use std::time::Duration;
 
 /// A packet that waited for more than this part of the least round trip found a queue. The least
@@ -26,10 +28,14 @@ const MOST_SHARE: f64 = 0.02;
 /// sqrt(0.01 / 1000) each.
 const PACKETS: f64 = 500.0;
 
+/// A window of less than this share of another one is smaller than it.
+const SMALLER: f64 = 0.9;
+
 /// Tells losses that are no congestion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StrayLosses {
     share: LossShare,
+    below: Below,
     /// The round trip of the newest acknowledged packet, and the least one.
     round_trip: Duration,
     least: Duration,
@@ -39,6 +45,7 @@ impl Default for StrayLosses {
     fn default() -> Self {
         Self {
             share: LossShare::over(PACKETS),
+            below: Below::default(),
             round_trip: Duration::ZERO,
             least: Duration::ZERO,
         }
@@ -47,9 +54,19 @@ impl Default for StrayLosses {
 
 impl StrayLosses {
     /// So many packets were acknowledged. The round trip of the newest is told, and the least one.
+    /// The window is told in congestion avoidance.
     #[inline]
-    pub(super) fn on_acked(&mut self, packets: f64, round_trip: Duration, least: Duration) {
+    pub(super) fn on_acked(
+        &mut self,
+        packets: f64,
+        round_trip: Duration,
+        least: Duration,
+        window: Option<Bytes>,
+    ) {
         self.share.on_acked(packets);
+        if let Some(window) = window {
+            self.below.on_acked(packets, window);
+        }
         (self.round_trip, self.least) = (round_trip, least);
     }
 
@@ -63,12 +80,61 @@ impl StrayLosses {
         self.share.on_spurious();
     }
 
-    /// Whether what was just declared lost was taken by no queue. A packet is declared lost when
-    /// later ones are acknowledged, so the newest acknowledged packet left shortly after it.
-    pub(super) fn are_stray(&self) -> bool {
+    /// Packets were just declared lost in congestion avoidance. True if no queue took them. A
+    /// packet is declared lost when later ones are acknowledged, so the newest acknowledged packet
+    /// left shortly after it.
+    pub(super) fn is_stray(&mut self, window: Bytes) -> bool {
         let most = (self.least / LEAST_QUEUE_DIVISOR).min(LONGEST_WAIT);
-        let has_waited = self.round_trip > self.least.saturating_add(most);
-        !has_waited && self.share.get() <= MOST_SHARE
+        if self.round_trip > self.least.saturating_add(most) {
+            return false;
+        }
+        self.below.on_loss(window);
+        self.share.get() <= MOST_SHARE && !self.below.is_spared()
+    }
+
+    /// The window was reduced from this size.
+    pub(super) fn on_reduction(&mut self, window: Bytes) {
+        self.below.on_reduction(window);
+    }
+}
+
+/// How often packets are lost that did not wait: while the window is smaller than it was at the
+/// last reduction, and from there on. Chance takes as many from a smaller window. A policer takes
+/// none.
+#[derive(Clone, Copy, Debug, Default)]
+struct Below {
+    /// The window before the last reduction.
+    limit: Bytes,
+    smaller: Sample,
+    larger: Sample,
+}
+
+impl Below {
+    /// What was seen about the window before counts half, and so on.
+    fn on_reduction(&mut self, window: Bytes) {
+        self.limit = window;
+        self.smaller = self.smaller.scaled(0.5);
+        self.larger = self.larger.scaled(0.5);
+    }
+
+    fn side(&mut self, window: Bytes) -> &mut Sample {
+        match window.as_f64() < SMALLER * self.limit.as_f64() {
+            true => &mut self.smaller,
+            false => &mut self.larger,
+        }
+    }
+
+    #[inline]
+    fn on_acked(&mut self, packets: f64, window: Bytes) {
+        self.side(window).packets += packets;
+    }
+
+    fn on_loss(&mut self, window: Bytes) {
+        self.side(window).losses += 1.0;
+    }
+
+    fn is_spared(&self) -> bool {
+        self.smaller.is_spared(&self.larger)
     }
 }
 
@@ -77,18 +143,48 @@ mod tests {
     use super::*;
 
     const LEAST: Duration = Duration::from_millis(32);
+    const WINDOW: Bytes = Bytes::new(100_000);
 
-    /// Whether one of each `every` packets is stray when it is lost, at this round trip.
-    fn are_stray(every: u32, round_trip_ms: f64, least: Duration) -> bool {
-        let mut losses = StrayLosses::default();
+    /// Passes packets at a window, and loses one of each `every`. True if the last loss was stray.
+    fn pass(
+        losses: &mut StrayLosses,
+        every: u32,
+        round_trip: Duration,
+        least: Duration,
+        window: Bytes,
+    ) -> bool {
+        let mut is_stray = false;
         for packet in 1..=5000 {
             if packet % every == 0 {
                 losses.on_lost();
+                is_stray = losses.is_stray(window);
             } else {
-                losses.on_acked(1.0, Duration::from_secs_f64(round_trip_ms / 1e3), least);
+                losses.on_acked(1.0, round_trip, least, Some(window));
             }
         }
-        losses.are_stray()
+        is_stray
+    }
+
+    /// Whether one of each `every` packets is stray when it is lost, at this round trip.
+    fn are_stray(every: u32, round_trip_ms: f64, least: Duration) -> bool {
+        let round_trip = Duration::from_secs_f64(round_trip_ms / 1e3);
+        let mut losses = StrayLosses::default();
+        pass(&mut losses, every, round_trip, least, WINDOW)
+    }
+
+    /// The same at what was once too large a window, after one of half the size in which one of
+    /// each `every_before` was lost.
+    fn are_stray_after(every_before: u32, every: u32) -> bool {
+        let mut losses = StrayLosses::default();
+        losses.on_reduction(WINDOW);
+        pass(
+            &mut losses,
+            every_before,
+            LEAST,
+            LEAST,
+            Bytes::new(WINDOW.get() / 2),
+        );
+        pass(&mut losses, every, LEAST, LEAST, WINDOW)
     }
 
     #[test]
@@ -110,5 +206,12 @@ mod tests {
     fn where_much_is_lost_no_loss_is_stray() {
         assert!(are_stray(60, 32.0, LEAST));
         assert!(!are_stray(40, 32.0, LEAST));
+    }
+
+    #[test]
+    fn what_a_smaller_window_does_not_lose_is_no_chance() {
+        assert!(are_stray_after(100, 100));
+        assert!(are_stray_after(300, 100), "a third is not far less");
+        assert!(!are_stray_after(5000, 100), "a policer");
     }
 }
