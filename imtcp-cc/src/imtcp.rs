@@ -306,7 +306,7 @@ impl ImTcp {
             self.path.forget_capacity();
         }
         self.publish_news();
-        self.path.on_window(self.window.size(), self.window.phase());
+        self.path_follows_window();
         self.follow_steps(now);
     }
 
@@ -325,9 +325,15 @@ impl ImTcp {
             self.promise.on_congestion();
             self.mode.on_congestion();
         }
-        self.path.on_window(self.window.size(), self.window.phase());
+        self.path_follows_window();
         self.scheduler.on_loss(now, self.path.view());
         self.follow_steps(now);
+    }
+
+    #[inline]
+    fn path_follows_window(&mut self) {
+        let (size, phase) = (self.window.size(), self.window.phase());
+        self.path.on_window(size, phase, self.promise.is_required());
     }
 
     /// A packet that had been declared lost was acknowledged after all.

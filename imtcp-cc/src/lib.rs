@@ -42,6 +42,7 @@ pub mod bulk_share;
 mod chance;
 pub mod config;
 mod control;
+mod deviation;
 pub mod estimate;
 pub mod event;
 mod imtcp;

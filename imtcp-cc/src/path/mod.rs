@@ -144,10 +144,11 @@ impl Path {
         self.losses.on_lost();
     }
 
-    /// The window is this large from now on.
+    /// The window is this large from now on, and whether a rate is required.
     #[inline]
-    pub(crate) fn on_window(&mut self, window: Bytes, phase: Phase) {
+    pub(crate) fn on_window(&mut self, window: Bytes, phase: Phase, is_required: bool) {
         if let Some(packet_size) = &mut self.packet_size {
+            packet_size.set_required(is_required);
             self.view.datagram = packet_size.fit(window, phase, self.view.max_datagram);
         }
         self.view.lost = self.losses.get();
@@ -189,7 +190,7 @@ impl Path {
         let bytes = self.follow_residual(acked);
         let packets = u32::try_from(acked.packets.len()).unwrap_or(u32::MAX);
         if let Some(packet_size) = &mut self.packet_size {
-            packet_size.on_acked(packets);
+            packet_size.on_acked(acked.now, packets, bytes);
         }
         self.losses.on_acked(packets.into());
         self.refresh();

@@ -3,11 +3,13 @@
 //! A queue that counts bytes and is nearly full still takes a small packet. On a path whose queue
 //! holds only some packets, whoever sends full ones loses most of what is lost. Other queues drop a
 //! packet whatever its size, and then smaller packets are more losses for the same bytes. Nobody
-//! says which queue it is. So smaller packets are tried, and stay if they save more than their
-//! headers cost.
+//! says which queue it is. So smaller packets are tried. Without a promise they stay if they
+//! deliver more, and under one if they save more than their headers cost: there, what is delivered
+//! follows from what is required.
 
 use crate::control::Phase;
-use crate::units::Bytes;
+use crate::deviation::Deviation;
+use crate::units::{Bytes, Timestamp};
 
 /// A window holds so many packets, if they are not too small for that.
 const PACKETS: u32 = 16;
@@ -17,6 +19,14 @@ const SMALLEST_DIVISOR: u64 = 4;
 
 /// The headers of small packets may cost this part of what full packets lost.
 const COST: f64 = 0.5;
+
+/// Without a promise, what a size delivers is judged by so many comparisons at least, and what was
+/// found before counts half after so many.
+const FEWEST: f64 = 2.0;
+const MOST: f64 = 16.0;
+
+/// Smaller packets deliver less, or more, if the difference is this many times its error.
+const CERTAIN: f64 = 2.0;
 
 /// Two sizes are compared by the packets that were sent until so many were lost.
 const LOSSES: u32 = 10;
@@ -33,16 +43,23 @@ pub(super) struct PacketSize {
     is_small: bool,
     /// Whether congestion avoidance was reached since the last slow start.
     is_counting: bool,
-    /// The packets of this size since the last comparison, and how many of them were lost.
+    /// The packets of this size since the last comparison, how many of them were lost, and what got
+    /// through.
     packets: u32,
     lost: u32,
+    delivered: Delivered,
     /// The next so many packets left before the size changed.
     stale: u32,
     /// The share of full packets that was lost when they were compared last.
     full_loss: f64,
+    /// What full packets delivered, and what small ones did, in bytes of payload per second.
+    full_rate: Deviation,
+    small_rate: Deviation,
     /// The number of trials that failed, and of comparisons before the next one.
     failures: u32,
     wait: u32,
+    /// Whether a rate is required.
+    is_required: bool,
 }
 
 impl PacketSize {
@@ -54,11 +71,21 @@ impl PacketSize {
             is_counting: false,
             packets: 0,
             lost: 0,
+            delivered: Delivered::default(),
             stale: 0,
             full_loss: 0.0,
+            full_rate: Deviation::default(),
+            small_rate: Deviation::default(),
             failures: 0,
             wait: 0,
+            is_required: false,
         }
+    }
+
+    /// Whether a rate is required from now on.
+    #[inline]
+    pub(super) fn set_required(&mut self, is_required: bool) {
+        self.is_required = is_required;
     }
 
     /// A packet was lost.
@@ -66,9 +93,14 @@ impl PacketSize {
         self.lost += self.count(1);
     }
 
-    /// So many packets got through.
-    pub(super) fn on_acked(&mut self, packets: u32) {
-        self.count(packets);
+    /// So many packets got through, with so many bytes on the wire.
+    #[inline]
+    pub(super) fn on_acked(&mut self, now: Timestamp, packets: u32, bytes: Bytes) {
+        let counted = self.count(packets);
+        if counted > 0 {
+            let headers = self.headers.times(counted.into());
+            self.delivered.add(now, bytes.saturating_sub(headers));
+        }
     }
 
     /// Returns how many of these packets have the present size.
@@ -103,13 +135,26 @@ impl PacketSize {
 
     fn compare(&mut self, full: Bytes) {
         let loss = f64::from(self.lost) / f64::from(self.packets.max(1));
+        let rates = match self.is_small {
+            true => &mut self.small_rate,
+            false => &mut self.full_rate,
+        };
+        rates.add(self.delivered.rate());
+        if rates.count() >= MOST {
+            rates.halve();
+        }
         if !self.is_small {
             self.full_loss = loss;
             self.wait = self.wait.saturating_sub(1);
-            return self.begin(self.wait == 0 && is_reason(loss));
+            let is_known = self.is_required || self.full_rate.count() >= FEWEST;
+            return self.begin(self.wait == 0 && is_known && is_reason(loss));
         }
         let cost = self.headers_of(self.least(full)) - self.headers_of(full);
-        let is_kept = self.full_loss - loss >= cost;
+        let saves = self.full_loss - loss >= cost;
+        let is_kept = match self.is_required {
+            true => saves,
+            false => self.small_rate.count() < FEWEST || self.known_gain().unwrap_or(saves),
+        };
         if !is_kept {
             self.wait = 1 << self.failures.min(MOST_DOUBLINGS);
             self.failures += 1;
@@ -125,6 +170,16 @@ impl PacketSize {
         }
         self.packets = 0;
         self.lost = 0;
+        self.delivered = Delivered::default();
+    }
+
+    /// Whether small packets deliver more, or less; `None` if that is not certain. On a link that
+    /// they fill alone it is less: what a queue drops takes no time of the link, and headers do.
+    fn known_gain(&self) -> Option<bool> {
+        let (full, small) = (&self.full_rate, &self.small_rate);
+        let gain = small.mean() - full.mean();
+        let error = libm::hypot(full.error(), small.error());
+        (gain.abs() > CERTAIN * error).then_some(gain > 0.0)
     }
 
     /// The smallest size. What its headers cost is bounded, and so is its smallness.
@@ -140,6 +195,38 @@ impl PacketSize {
     }
 }
 
+/// Payload that got through, and the time that it took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delivered {
+    /// When the first bytes came, which do not count, and when the last did.
+    span: Option<(Timestamp, Timestamp)>,
+    bytes: Bytes,
+}
+
+impl Delivered {
+    #[inline]
+    fn add(&mut self, now: Timestamp, bytes: Bytes) {
+        match &mut self.span {
+            Some((_, last)) => {
+                *last = now;
+                self.bytes += bytes;
+            }
+            None => self.span = Some((now, now)),
+        }
+    }
+
+    /// In bytes per second; zero if that is not known.
+    fn rate(&self) -> f64 {
+        let span = self.span.map_or(0.0, |(first, last)| {
+            last.saturating_since(first).as_secs_f64()
+        });
+        match span > 0.0 {
+            true => self.bytes.as_f64() / span,
+            false => 0.0,
+        }
+    }
+}
+
 /// Whether this share of losses keeps a window below [`PACKETS`]: Reno's has the square root of
 /// 1.5 / p packets (Mathis et al. 1997).
 fn is_reason(loss: f64) -> bool {
@@ -151,30 +238,52 @@ mod tests {
     use super::*;
     use crate::control::Window;
     use crate::path::Path;
+    use std::time::Duration;
 
     const FULL: Bytes = Bytes::new(1350);
 
+    const HEADERS: Bytes = Bytes::new(76);
+
     /// A path that loses `loss` of the full packets, and of smaller ones what `of_size` makes of
-    /// it. Returns the parts of ten thousand round trips with small packets, first and second half.
-    fn small(packets: u64, loss: f64, of_size: impl Fn(f64) -> f64) -> [f64; 2] {
-        let mut chosen = PacketSize::new(Bytes::new(76));
-        let mut size = FULL;
-        let mut due = 0.0;
+    /// it. What gets through in a round trip takes `round_s` of the bytes on the wire. Returns the
+    /// parts of ten thousand round trips with small packets, first and second half.
+    fn small_in(
+        mut chosen: PacketSize,
+        packets: u64,
+        loss: f64,
+        of_size: impl Fn(f64) -> f64,
+        round_s: impl Fn(Bytes) -> f64,
+    ) -> [f64; 2] {
+        let (mut size, mut due, mut now_s) = (FULL, 0.0, 0.0);
         let mut rounds = [0_u32; 2];
         for round in 0..10_000 {
+            let mut through = Bytes::ZERO;
             for _ in 0..FULL.times(packets).get() / size.get() {
                 due += loss * of_size(size.as_f64() / FULL.as_f64());
                 if due >= 1.0 {
                     due -= 1.0;
                     chosen.on_lost();
                 } else {
-                    chosen.on_acked(1);
+                    chosen.on_acked(
+                        Timestamp::from_origin(Duration::from_secs_f64(now_s)),
+                        1,
+                        size,
+                    );
+                    through += size;
                 }
             }
+            now_s += round_s(through);
             size = chosen.fit(FULL.times(packets), Phase::CongestionAvoidance, FULL);
             rounds[round / 5000] += u32::from(size < FULL);
         }
         rounds.map(|rounds| f64::from(rounds) / 5000.0)
+    }
+
+    /// The same under a promise, with round trips of 10 ms.
+    fn small(packets: u64, loss: f64, of_size: impl Fn(f64) -> f64) -> [f64; 2] {
+        let mut chosen = PacketSize::new(HEADERS);
+        chosen.set_required(true);
+        small_in(chosen, packets, loss, of_size, |_| 0.01)
     }
 
     #[test]
@@ -194,6 +303,26 @@ mod tests {
     }
 
     #[test]
+    fn a_link_that_is_full_in_any_case_has_full_packets() {
+        let pace = |through: Bytes| through.as_f64() / 250e3;
+        let alone = PacketSize::new(HEADERS);
+        let [first, second] = small_in(alone, 4, 0.1, |size| size * size, pace);
+        assert!(first < 0.2 && second < 0.1, "{first}, {second}");
+    }
+
+    #[test]
+    fn without_a_promise_packets_stay_small_where_more_comes_of_it() {
+        let beside = PacketSize::new(HEADERS);
+        // What full packets lose costs them as much again, because the window is reduced.
+        let pace = |through: Bytes| match through.as_f64() < 0.9 * FULL.times(4).as_f64() {
+            true => 0.02,
+            false => 0.01,
+        };
+        let [first, second] = small_in(beside, 4, 0.1, |size| size * size, pace);
+        assert!(first > 0.5 && second > 0.9, "{first}, {second}");
+    }
+
+    #[test]
     fn large_windows_and_clean_paths_have_full_packets() {
         for (packets, loss) in [(16, 0.1), (4, 0.0), (15, 0.001)] {
             assert_eq!(
@@ -208,18 +337,19 @@ mod tests {
     fn a_window_of_reno_has_full_packets() {
         for (law, is_full) in [(Window::Reno, true), (Window::Cubic, false)] {
             let mut path = Path::new(FULL, Bytes::new(48), Bytes::new(28), law);
-            for _ in 0..LOSSES {
-                path.on_window(FULL.times(4), Phase::CongestionAvoidance);
+            for _ in 0..2 * LOSSES {
+                path.on_window(FULL.times(4), Phase::CongestionAvoidance, false);
                 path.on_lost();
             }
-            path.on_window(FULL.times(4), Phase::CongestionAvoidance);
+            path.on_window(FULL.times(4), Phase::CongestionAvoidance, false);
             assert_eq!(path.view().datagram == FULL, is_full, "{law:?}");
         }
     }
 
     #[test]
     fn what_slow_start_loses_is_no_reason() {
-        let mut chosen = PacketSize::new(Bytes::new(76));
+        let mut chosen = PacketSize::new(HEADERS);
+        chosen.set_required(true);
         for phase in [
             Phase::SlowStart,
             Phase::Recovery,

@@ -12,8 +12,8 @@
 
 use super::SYSTEMATIC_SHARE;
 use super::arrivals::{Arrivals, SPAN, Span};
-use super::deviation::Deviation;
 use super::window::BLOCK_95;
+use crate::deviation::Deviation;
 use crate::estimate::{Estimate, Flags};
 use crate::units::{Bandwidth, Timestamp};
 

@@ -11,9 +11,10 @@
 
 use super::CAPACITY_DOUBT;
 use super::arrivals::{Arrivals, SPAN, Span};
-use super::deviation::{Deviation, is_variable};
+use super::is_variable;
 use super::pauses::Pauses;
 use super::window::BLOCK_95;
+use crate::deviation::Deviation;
 use crate::estimate::{Estimate, Flags};
 use crate::units::{Bandwidth, Timestamp};
 use std::time::Duration;

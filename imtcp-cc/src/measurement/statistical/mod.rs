@@ -14,7 +14,6 @@
 
 mod arrivals;
 mod change;
-mod deviation;
 mod full;
 mod given;
 mod idle;
@@ -31,7 +30,6 @@ use crate::estimate::{Estimate, Flags};
 use crate::path::ack::{EchoGap, EchoTiming};
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use arrivals::{Arrivals, Link};
-use deviation::is_variable;
 use idle::IdleView;
 use slices::{SliceView, Slices};
 use std::time::Duration;
@@ -84,6 +82,11 @@ const FOREIGN_SHARE: f64 = 0.15;
 /// Others give way if the gaps within our bursts say that more is available than what our packets
 /// found idle allows, by this share of the capacity.
 const GIVEN_WAY: f64 = 0.05;
+
+/// What is available varies if blocks of time differ so much that half of the 95 % interval of the
+/// present one exceeds this share of the capacity. A value within the same share counts as having
+/// followed a change (`survey --estimates`).
+const VARIABLE_SHARE: f64 = 0.15;
 
 /// The least width of the search range as a share of the value, if none is configured (B_m of
 /// IM 3.2.6).
@@ -440,4 +443,9 @@ impl Estimator for StatisticalEstimator {
         self.arrivals = Arrivals::new();
         self.link_covered = false;
     }
+}
+
+/// Whether what is available varies. Half of the interval that this makes is `spread`.
+fn is_variable(spread: f64, capacity: f64) -> bool {
+    spread > VARIABLE_SHARE * capacity
 }

@@ -1,7 +1,7 @@
 //! The mean over the slices of a window, with a 95 % interval that counts all sources of error.
 
-use super::deviation::Deviation;
 use super::slices::{Room, SliceView};
+use crate::deviation::Deviation;
 use std::time::Duration;
 
 /// The two-sided 95 % point of the normal distribution.
@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn what_changes_from_block_to_block_varies() {
-        use super::super::deviation::is_variable;
+        use super::super::is_variable;
         let varies = |rates| is_variable(over_blocks(rates).present, CAPACITY);
         assert!(!varies([4e6; 4]));
         assert!(!varies([4e6, 4.5e6, 4e6, 4.5e6]));
