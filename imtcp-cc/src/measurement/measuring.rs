@@ -339,7 +339,8 @@ impl Measuring {
         if !self.reports.is_due(now, smoothed_rtt, in_flight) {
             return;
         }
-        if let Some(estimate) = self.statistical.report(now, in_flight) {
+        let told = self.statistical.report(now, in_flight);
+        if let Some(estimate) = told.filter(|_| !self.policed.is_doubtful()) {
             let estimate = match self.delivered.recently(estimate.window) {
                 // The rate that was delivered in the estimate's time was available. The capacity
                 // bounds the correction. If more than the capacity was delivered, the capacity is

@@ -39,6 +39,11 @@ const WAIT_DIVISOR: u64 = 16;
 /// too. A policer drops none of their packets.
 const SLOW: f64 = 0.9;
 
+/// If more than this share is lost and nothing waited, something drops packets that may be a
+/// policer, and how much it lets through is not known. By chance so much is lost on few paths; BBR
+/// tolerates no more (BBR.LossThresh of draft-ietf-ccwg-bbr).
+const DOUBTFUL: f64 = 0.02;
+
 /// An estimate that is this many times what gets through is refuted. Between the losses of a
 /// sawtooth without a queue, what gets through is as little as three quarters of what is available.
 const REFUTED: f64 = 1.5;
@@ -86,6 +91,8 @@ pub(super) struct Policed {
     last_lost: Option<u64>,
     /// What the rounds showed when the last one of them began.
     found: Option<Found>,
+    /// Whether so much was lost while nothing waited that the link says little.
+    is_doubtful: bool,
 }
 
 /// The rate after the bucket, in bits per second, and the time of the first loss that shows it.
@@ -190,6 +197,12 @@ impl Policed {
         }
     }
 
+    /// Whether something drops packets that may be a policer, and how much it lets through is not
+    /// known.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.is_doubtful && self.found.is_none()
+    }
+
     fn look(&mut self, now: Timestamp) -> Option<Found> {
         let is_old = |round: &Round| now.saturating_since(round.start) > KEPT;
         while self.rounds.front().is_some_and(is_old) {
@@ -203,9 +216,12 @@ impl Policed {
             count += 1;
             unqueued += usize::from(round.wait <= longest);
         }
+        self.is_doubtful = false;
         if count < FEWEST_LOSSY || (unqueued as f64) < WITHOUT_QUEUE * count as f64 {
             return None;
         }
+        let sum = |of: fn(&Round) -> u32| self.rounds.iter().map(of).map(f64::from).sum::<f64>();
+        self.is_doubtful = sum(|round| round.lost) > DOUBTFUL * sum(|round| round.sent);
         let first = self.rounds.iter().position(|round| is_lossy(&round))?;
         let last = self.rounds.iter().rposition(|round| is_lossy(&round))?;
         let between = self.rounds.range(first + 1..=last);
@@ -250,6 +266,10 @@ mod tests {
     /// Rounds of a sawtooth, 70 to 110 packets of 1250 bytes in 30 ms. `fate` says whether a packet
     /// gets through and how long it waits, by the round's packets and its place among them.
     fn sawtooth(fate: impl Fn(u64, u64) -> Option<Duration>) -> Option<f64> {
+        watched(fate).found.map(|found| found.rate)
+    }
+
+    fn watched(fate: impl Fn(u64, u64) -> Option<Duration>) -> Policed {
         let mut policed = Policed::default();
         let mut number = 0;
         for round in 0..200_u64 {
@@ -270,7 +290,8 @@ mod tests {
             }
         }
         let end = Timestamp::from_origin(TRIP * 200);
-        policed.look(end).map(|found| found.rate)
+        policed.found = policed.look(end);
+        policed
     }
 
     fn acknowledge(policed: &mut Policed, number: u64, sent: Timestamp, wait: Duration) {
@@ -307,6 +328,18 @@ mod tests {
         let rate = found.expect("a policer");
         // What gets through from loss to loss, 70 to 100 packets, carries 90 % of that.
         assert!((0.85..=1.02).contains(&(rate / 33.3e6)), "{rate}");
+    }
+
+    #[test]
+    fn many_losses_while_nothing_waits_are_doubtful_if_they_make_no_policer() {
+        let losing = |every: u64, wait: Duration| {
+            watched(move |_, place| (place % every != 7).then_some(wait)).is_doubtful()
+        };
+        assert!(losing(30, Duration::ZERO));
+        assert!(!losing(100, Duration::ZERO), "1.2 % may be chance");
+        assert!(!losing(30, TRIP / 4), "a queue");
+        let policer = watched(|_, place| (place < 100).then_some(Duration::ZERO));
+        assert!(!policer.is_doubtful(), "it is known");
     }
 
     #[test]

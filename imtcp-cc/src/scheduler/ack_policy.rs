@@ -3,19 +3,20 @@
 //! A packet of which the arrival must be known asks for an acknowledgement of its own. For the
 //! other packets the peer is asked to acknowledge seldom. Two things bound how seldom:
 //!
-//! - *Loss detection*: there are at least six acknowledgements a round trip while data flows, so a
-//!   loss is known at most a sixth of a round trip later. The peer reports reordering as soon as
+//! - *Loss detection*: there are at least ten acknowledgements a round trip while data flows, so
+//!   a loss is known at most a tenth of a round trip later. The peer reports reordering as soon as
 //!   loss detection can declare a loss by it (draft section 9).
 //! - *Window growth*: the window counts bytes and not acknowledgements. The data that an
-//!   acknowledgement frees, at most a sixth of the window and 16 packets, is paced. While the
-//!   window doubles it is at most a twelfth.
+//!   acknowledgement frees, at most a tenth of the window and 16 packets, is paced. While the
+//!   window doubles it is at most half of that.
 //!
 //! If a window has only a few packets, each is acknowledged, as many peers do by themselves. With
 //! every second packet acknowledged, a path of 5 Mbit/s, 10 ms and a queue of two packets lost a
 //! twentieth of its goodput.
 //!
 //! With an acknowledgement for a quarter of the window, or for 32 packets, goodput fell by more
-//! than a per cent on a path of 20 ms.
+//! than a per cent on a path of 20 ms. With one for a sixth it was 3.5 % less over 60 drawn paths
+//! with queues of 0.03 to 1.5 bandwidth-delay products.
 
 use crate::transport::{AckRequest, PeerAcks};
 use crate::units::Timestamp;
@@ -23,7 +24,7 @@ use std::time::Duration;
 
 /// The number of acknowledgements per window and per round trip. It doubles while the window
 /// doubles.
-const PER_ROUND_TRIP: u32 = 6;
+const PER_ROUND_TRIP: u32 = 10;
 
 /// The largest number of packets per acknowledgement. More packets save little: 6 % of the
 /// acknowledgements are left.
@@ -204,13 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn six_acknowledgements_a_round_trip() {
-        let request = policy().request(at(0), 60 * MS, 90, false).unwrap();
+    fn ten_acknowledgements_a_round_trip() {
+        let request = policy().request(at(0), 60 * MS, 150, false).unwrap();
         // Every 15th packet: 14 may wait.
         assert_eq!(request.ack_eliciting_threshold, 14);
-        assert_eq!(request.max_ack_delay, 10 * MS);
+        assert_eq!(request.max_ack_delay, 6 * MS);
         assert_eq!(request.reordering_threshold, 3);
-        let doubling = policy().request(at(0), 60 * MS, 96, true).unwrap();
+        let doubling = policy().request(at(0), 60 * MS, 160, true).unwrap();
         assert_eq!(doubling.ack_eliciting_threshold, 7);
         let tiny = policy().request(at(0), MS, 2, false).unwrap();
         assert_eq!((tiny.ack_eliciting_threshold, tiny.max_ack_delay), (0, MS));
@@ -219,10 +220,10 @@ mod tests {
     #[test]
     fn only_news_is_sent_and_not_too_often() {
         let mut policy = policy();
-        assert!(policy.request(at(0), 40 * MS, 60, false).is_some());
-        assert_eq!(policy.request(at(100), 40 * MS, 120, false), None);
-        assert_eq!(policy.request(at(200), 40 * MS, 80, false), None);
-        assert!(policy.request(at(200), 40 * MS, 92, false).is_some());
+        assert!(policy.request(at(0), 40 * MS, 100, false).is_some());
+        assert_eq!(policy.request(at(100), 40 * MS, 200, false), None);
+        assert_eq!(policy.request(at(200), 40 * MS, 130, false), None);
+        assert!(policy.request(at(200), 40 * MS, 154, false).is_some());
     }
 
     #[test]
