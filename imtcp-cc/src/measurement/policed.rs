@@ -235,7 +235,8 @@ impl Policed {
 
     /// Whether rounds below `rate` have far fewer losses than chance would give them. What was lost
     /// in a round in which others waited longer than `longest` was lost in a queue, most likely.
-    /// Packets that are lost in a row are one loss here: whatever took the first may have taken all.
+    /// Packets that are lost in a row are one loss here: whatever took the first may have taken
+    /// all.
     fn spares_slow_rounds(&self, rate: f64, longest: Nanos) -> bool {
         let (mut slow, mut fast) = (Sample::default(), Sample::default());
         let mut was_slow = false;
