@@ -220,8 +220,9 @@ impl Policed {
         if count < FEWEST_LOSSY || (unqueued as f64) < WITHOUT_QUEUE * count as f64 {
             return None;
         }
-        let sum = |of: fn(&Round) -> u32| self.rounds.iter().map(of).map(f64::from).sum::<f64>();
-        self.is_doubtful = sum(|round| round.lost) > DOUBTFUL * sum(|round| round.sent);
+        let lost: u32 = self.rounds.iter().map(|round| round.lost).sum();
+        let sent: u32 = self.rounds.iter().map(|round| round.sent).sum();
+        self.is_doubtful = f64::from(lost) > DOUBTFUL * f64::from(sent);
         let first = self.rounds.iter().position(|round| is_lossy(&round))?;
         let last = self.rounds.iter().rposition(|round| is_lossy(&round))?;
         let between = self.rounds.range(first + 1..=last);

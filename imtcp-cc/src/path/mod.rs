@@ -148,8 +148,8 @@ impl Path {
     #[inline]
     pub(crate) fn on_window(&mut self, window: Bytes, phase: Phase, is_required: bool) {
         if let Some(packet_size) = &mut self.packet_size {
-            packet_size.set_required(is_required);
-            self.view.datagram = packet_size.fit(window, phase, self.view.max_datagram);
+            let full = self.view.max_datagram;
+            self.view.datagram = packet_size.fit(window, phase, full, is_required);
         }
         self.view.lost = self.losses.get();
     }

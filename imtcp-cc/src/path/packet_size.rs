@@ -58,8 +58,6 @@ pub(super) struct PacketSize {
     /// The number of trials that failed, and of comparisons before the next one.
     failures: u32,
     wait: u32,
-    /// Whether a rate is required.
-    is_required: bool,
 }
 
 impl PacketSize {
@@ -78,14 +76,7 @@ impl PacketSize {
             small_rate: Deviation::default(),
             failures: 0,
             wait: 0,
-            is_required: false,
         }
-    }
-
-    /// Whether a rate is required from now on.
-    #[inline]
-    pub(super) fn set_required(&mut self, is_required: bool) {
-        self.is_required = is_required;
     }
 
     /// A packet was lost.
@@ -112,9 +103,15 @@ impl PacketSize {
     }
 
     /// The size of the next packet with this window, in bytes of UDP payload. A full packet has
-    /// `full`.
+    /// `full`. Under a promise a rate `is_required`.
     #[inline]
-    pub(super) fn fit(&mut self, window: Bytes, phase: Phase, full: Bytes) -> Bytes {
+    pub(super) fn fit(
+        &mut self,
+        window: Bytes,
+        phase: Phase,
+        full: Bytes,
+        is_required: bool,
+    ) -> Bytes {
         // What slow start loses says how far it went, and nothing of the size of packets.
         match phase {
             Phase::SlowStart => self.is_counting = false,
@@ -125,7 +122,7 @@ impl PacketSize {
         if share >= full || !self.is_counting {
             self.begin(self.is_small && share < full);
         } else if self.lost >= LOSSES {
-            self.compare(full);
+            self.compare(full, is_required);
         }
         match self.is_small {
             true => share.max(self.least(full)).min(full),
@@ -133,7 +130,7 @@ impl PacketSize {
         }
     }
 
-    fn compare(&mut self, full: Bytes) {
+    fn compare(&mut self, full: Bytes, is_required: bool) {
         let loss = f64::from(self.lost) / f64::from(self.packets.max(1));
         let rates = match self.is_small {
             true => &mut self.small_rate,
@@ -146,12 +143,12 @@ impl PacketSize {
         if !self.is_small {
             self.full_loss = loss;
             self.wait = self.wait.saturating_sub(1);
-            let is_known = self.is_required || self.full_rate.count() >= FEWEST;
+            let is_known = is_required || self.full_rate.count() >= FEWEST;
             return self.begin(self.wait == 0 && is_known && is_reason(loss));
         }
         let cost = self.headers_of(self.least(full)) - self.headers_of(full);
         let saves = self.full_loss - loss >= cost;
-        let is_kept = match self.is_required {
+        let is_kept = match is_required {
             true => saves,
             false => self.small_rate.count() < FEWEST || self.known_gain().unwrap_or(saves),
         };
@@ -248,12 +245,13 @@ mod tests {
     /// it. What gets through in a round trip takes `round_s` of the bytes on the wire. Returns the
     /// parts of ten thousand round trips with small packets, first and second half.
     fn small_in(
-        mut chosen: PacketSize,
+        is_required: bool,
         packets: u64,
         loss: f64,
         of_size: impl Fn(f64) -> f64,
         round_s: impl Fn(Bytes) -> f64,
     ) -> [f64; 2] {
+        let mut chosen = PacketSize::new(HEADERS);
         let (mut size, mut due, mut now_s) = (FULL, 0.0, 0.0);
         let mut rounds = [0_u32; 2];
         for round in 0..10_000 {
@@ -273,7 +271,8 @@ mod tests {
                 }
             }
             now_s += round_s(through);
-            size = chosen.fit(FULL.times(packets), Phase::CongestionAvoidance, FULL);
+            let window = FULL.times(packets);
+            size = chosen.fit(window, Phase::CongestionAvoidance, FULL, is_required);
             rounds[round / 5000] += u32::from(size < FULL);
         }
         rounds.map(|rounds| f64::from(rounds) / 5000.0)
@@ -281,9 +280,7 @@ mod tests {
 
     /// The same under a promise, with round trips of 10 ms.
     fn small(packets: u64, loss: f64, of_size: impl Fn(f64) -> f64) -> [f64; 2] {
-        let mut chosen = PacketSize::new(HEADERS);
-        chosen.set_required(true);
-        small_in(chosen, packets, loss, of_size, |_| 0.01)
+        small_in(true, packets, loss, of_size, |_| 0.01)
     }
 
     #[test]
@@ -305,20 +302,18 @@ mod tests {
     #[test]
     fn a_link_that_is_full_in_any_case_has_full_packets() {
         let pace = |through: Bytes| through.as_f64() / 250e3;
-        let alone = PacketSize::new(HEADERS);
-        let [first, second] = small_in(alone, 4, 0.1, |size| size * size, pace);
+        let [first, second] = small_in(false, 4, 0.1, |size| size * size, pace);
         assert!(first < 0.2 && second < 0.1, "{first}, {second}");
     }
 
     #[test]
     fn without_a_promise_packets_stay_small_where_more_comes_of_it() {
-        let beside = PacketSize::new(HEADERS);
         // What full packets lose costs them as much again, because the window is reduced.
         let pace = |through: Bytes| match through.as_f64() < 0.9 * FULL.times(4).as_f64() {
             true => 0.02,
             false => 0.01,
         };
-        let [first, second] = small_in(beside, 4, 0.1, |size| size * size, pace);
+        let [first, second] = small_in(false, 4, 0.1, |size| size * size, pace);
         assert!(first > 0.5 && second > 0.9, "{first}, {second}");
     }
 
@@ -349,14 +344,13 @@ mod tests {
     #[test]
     fn what_slow_start_loses_is_no_reason() {
         let mut chosen = PacketSize::new(HEADERS);
-        chosen.set_required(true);
         for phase in [
             Phase::SlowStart,
             Phase::Recovery,
             Phase::CongestionAvoidance,
         ] {
             (0..10).for_each(|_| chosen.on_lost());
-            let size = chosen.fit(FULL.times(4), phase, FULL);
+            let size = chosen.fit(FULL.times(4), phase, FULL, true);
             assert_eq!(
                 size < FULL,
                 phase == Phase::CongestionAvoidance,
