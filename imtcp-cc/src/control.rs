@@ -28,6 +28,9 @@ pub(crate) struct WindowView {
     /// count as filling it.
     pub(crate) is_used: bool,
     pub(crate) start: StartPace,
+    /// For how long packets waited when the window was last reduced: what the queue holds, as a
+    /// time. `None` before the first congestion.
+    pub(crate) queue: Option<Duration>,
 }
 
 /// How packets of the first slow start are spread.

@@ -56,6 +56,9 @@ pub struct MeanRate {
     pub rate: Bandwidth,
     /// The largest burst that may leave at once on any host, as the time that it takes at `rate`.
     pub burst: Duration,
+    /// The largest burst that the queue of the path holds, as a time. `None` if it is not known,
+    /// or if packets do not come to a full window.
+    pub room: Option<Duration>,
 }
 
 /// Bounds what measuring does to the times at which packets leave.
@@ -209,12 +212,13 @@ impl Guard {
     /// A packet left at `now` that could have left at `since` without measuring.
     #[inline]
     fn spend(&mut self, since: Timestamp, now: Timestamp, size: Bytes, mean: MeanRate) {
-        let MeanRate { rate, burst } = mean;
+        let MeanRate { rate, burst, .. } = mean;
         (self.burst, self.spacing) = (burst, rate.time_for(size));
-        let credit = self.credit().max(burst);
+        let late = self.credit().max(burst);
+        let credit = late.min(mean.room.unwrap_or(late));
         self.budget.on_sent(since, credit, size, rate);
         self.catch_up
-            .on_sent(now, credit, size, rate.scaled(CATCH_UP));
+            .on_sent(now, late, size, rate.scaled(CATCH_UP));
     }
 }
 

@@ -22,6 +22,13 @@ pub(super) const LARGEST_BURST: u32 = 10;
 /// A burst lasts at most the smoothed round trip divided by this number.
 const BURST_DIVISOR: u32 = 16;
 
+/// So many packets may leave together in any case. Most receivers acknowledge every second packet.
+const CLOCKED_PACKETS: u32 = 2;
+
+/// A burst into a full window takes at most the time for which packets waited at the last loss,
+/// divided by this number.
+const QUEUE_DIVISOR: u32 = 2;
+
 /// What is known when a packet asks to leave.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known<'a> {
@@ -55,7 +62,22 @@ impl Known<'_> {
         MeanRate {
             rate,
             burst: self.burst(rate, rtt),
+            room: self.room(rate),
         }
+    }
+
+    /// The largest burst that the queue holds, as a time, where acknowledgements clock the packets
+    /// The largest burst that the queue holds, as a time, where acknowledgements clock the packets
+    /// out. One that frees many packets of a full window would otherwise let a burst leave that a
+    /// short queue does not hold. A rate that bounds the source clocks its packets in their place,
+    /// and what it missed is made up for.
+    #[inline]
+    fn room(&self, rate: Bandwidth) -> Option<Duration> {
+        let is_bounded = self.steering.packets_per_second.is_some();
+        let is_clocked = self.window.is_used && self.window.phase != Phase::SlowStart;
+        let queue = self.window.queue.filter(|_| is_clocked && !is_bounded)?;
+        let least = rate.time_for(self.path.datagram.times(CLOCKED_PACKETS.into()));
+        Some(least.max(queue / QUEUE_DIVISOR))
     }
 
     /// The largest burst, as the time that it takes at `rate`.

@@ -10,6 +10,7 @@ use crate::control::{
 use crate::saved::SavedPath;
 use crate::transport::{AckInfo, Acked, LossInfo, SentPacket};
 use crate::units::{Bytes, Timestamp};
+use std::time::Duration;
 
 #[derive(Debug)]
 pub(crate) struct CongestionWindow {
@@ -30,6 +31,8 @@ pub(crate) struct CongestionWindow {
     is_greedy: bool,
     /// Whether the last reduction is undone if it proves to rest on a lone loss.
     is_pardonable: bool,
+    /// For how long packets waited at the last reduction.
+    queue: Option<Duration>,
 }
 
 impl CongestionWindow {
@@ -47,6 +50,7 @@ impl CongestionWindow {
             most: None,
             is_greedy: true,
             is_pardonable: false,
+            queue: None,
         }
     }
 
@@ -82,6 +86,7 @@ impl CongestionWindow {
             phase,
             is_used: !self.usage.is_underused(size, phase, self.max_datagram),
             start: self.start_pace(size),
+            queue: self.queue,
         }
     }
 
@@ -281,6 +286,7 @@ impl CongestionWindow {
         self.losses.on_reaction(has_begun);
         if has_begun {
             self.stray.on_reduction(before);
+            self.queue = Some(self.stray.waited());
             self.is_pardonable = phase != Phase::SlowStart && self.may_keep(before);
             self.start.give_up();
             self.resume.on_reduction(now, newest_sent, self.law.any());

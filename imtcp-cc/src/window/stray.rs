@@ -70,6 +70,11 @@ impl StrayLosses {
         (self.round_trip, self.least) = (round_trip, least);
     }
 
+    /// For how long the newest acknowledged packet waited.
+    pub(super) fn waited(&self) -> Duration {
+        self.round_trip.saturating_sub(self.least)
+    }
+
     /// A packet was declared lost.
     pub(super) fn on_lost(&mut self) {
         self.share.on_lost();

@@ -6,6 +6,7 @@ const PACKET: Bytes = Bytes::new(1250);
 const EVEN: MeanRate = MeanRate {
     rate: Bandwidth::from_mbps(10),
     burst: Duration::ZERO,
+    room: None,
 };
 
 const ALLOWANCE: Duration = Duration::from_millis(10);
@@ -65,6 +66,41 @@ fn timers_and_packets(late_ms: u64) -> (usize, usize) {
         }
     }
     (timers, packets)
+}
+
+/// The packets that leave within the millisecond in which an acknowledgement frees ten of them,
+/// after a pause of 50 ms.
+fn freed_at_once(room: Option<Duration>) -> usize {
+    let mean = MeanRate {
+        burst: Duration::from_millis(6),
+        room,
+        ..EVEN
+    };
+    let held = backlog(true);
+    let mut guard = Guard::new();
+    let pass = |guard: &mut Guard, ms: u64| {
+        guard.on_question(at_ms(ms), &held);
+        let may_leave = guard.due() <= at_ms(ms);
+        if may_leave {
+            guard.on_sent(at_ms(ms), PACKET, mean);
+        }
+        may_leave
+    };
+    assert!(pass(&mut guard, 1000));
+    guard.on_nothing_ready(at_ms(1001));
+    (0..10).take_while(|_| pass(&mut guard, 1050)).count()
+}
+
+#[test]
+fn an_acknowledgement_that_frees_many_packets_lets_no_burst_leave_that_the_queue_does_not_hold() {
+    let millis = |ms| Some(Duration::from_millis(ms));
+    assert_eq!(freed_at_once(None), 7, "one, and a burst of 6 ms");
+    assert_eq!(freed_at_once(millis(2)), 3, "one, and two");
+    assert_eq!(
+        freed_at_once(millis(20)),
+        7,
+        "a queue allows no larger burst"
+    );
 }
 
 #[test]
