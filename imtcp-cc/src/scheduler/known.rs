@@ -77,7 +77,10 @@ impl Known<'_> {
         let is_clocked = self.window.is_used && self.window.phase != Phase::SlowStart;
         let queue = self.window.queue.filter(|_| is_clocked && !is_bounded)?;
         let least = rate.time_for(self.path.datagram.times(CLOCKED_PACKETS.into()));
-        Some(least.max(queue / QUEUE_DIVISOR))
+        // The queue empties at the link's pace, which is faster than ours where others send too.
+        let pace = self.path.shown_capacity().unwrap_or(rate).max(rate);
+        let held = rate.time_for(pace.bytes_in(queue / QUEUE_DIVISOR));
+        Some(least.max(held))
     }
 
     /// The largest burst, as the time that it takes at `rate`.
