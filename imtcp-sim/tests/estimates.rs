@@ -134,6 +134,18 @@ fn a_bulk_transfer_behind_aggregates_with_a_short_queue_is_told_what_is_availabl
     assert!(score.mare.is_some_and(|error| error < 0.05), "{score:?}");
 }
 
+/// Others leave 3 of 100 Mbit/s. A burst that is bounded by what this flow alone would serve of the
+/// queue is two packets, and too short to be read: there were 52 values.
+#[test]
+fn a_bulk_transfer_on_a_link_that_others_fill_is_told_what_is_available() {
+    let scenario = Scenario::load("a2", &[]).expect("it is built in");
+    let result = scenario.run(1, RunOptions::default());
+    let result = result.unwrap_or_else(|error| panic!("{error}"));
+    let score = &result.flows[0].score;
+    assert!(score.scored > 200, "{score:?}");
+    assert!(score.mare.is_some_and(|error| error < 0.1), "{score:?}");
+}
+
 /// What an application reads of a path in its last four seconds, in shares of the capacity.
 fn late_readings(name: &str, overrides: &[(&str, &str)], capacity_bps: f64) -> Vec<f64> {
     let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());

@@ -40,7 +40,7 @@ fn cubic_fills_a_path_with_a_short_queue_as_well_as_quiches_and_reno_does_not() 
 }
 
 /// The client acknowledges every tenth packet, and the queue holds two. With bursts of a sixteenth
-/// of a round trip the flow got 1.1 Mbit/s of 25, as little as quiche's CUBIC.
+/// of a round trip the flow got 1.0 Mbit/s of 25, as little as quiche's CUBIC.
 #[test]
 fn an_acknowledgement_that_frees_many_packets_does_not_overflow_a_short_queue() {
     let path = [

@@ -56,8 +56,8 @@ pub struct MeanRate {
     pub rate: Bandwidth,
     /// The largest burst that may leave at once on any host, as the time that it takes at `rate`.
     pub burst: Duration,
-    /// The largest burst that the queue of the path holds, as a time. `None` if it is not known,
-    /// or if packets do not come to a full window.
+    /// The largest burst that the queue of the path holds, as the time that it takes at `rate`.
+    /// `None` if that is not known, or if packets do not come to a full window.
     pub room: Option<Duration>,
 }
 
@@ -217,6 +217,7 @@ impl Guard {
         let late = self.credit().max(burst);
         let credit = late.min(mean.room.unwrap_or(late));
         self.budget.on_sent(since, credit, size, rate);
+        // It counts from the time at which the packet left, so late timers need all their credit.
         self.catch_up
             .on_sent(now, late, size, rate.scaled(CATCH_UP));
     }

@@ -25,8 +25,8 @@ const BURST_DIVISOR: u32 = 16;
 /// So many packets may leave together in any case. Most receivers acknowledge every second packet.
 const CLOCKED_PACKETS: u32 = 2;
 
-/// A burst into a full window takes at most the time for which packets waited at the last loss,
-/// divided by this number.
+/// A burst into a full window is at most what the link serves in the time for which packets waited
+/// when the window was last reduced, divided by this number.
 const QUEUE_DIVISOR: u32 = 2;
 
 /// What is known when a packet asks to leave.
@@ -66,9 +66,8 @@ impl Known<'_> {
         }
     }
 
-    /// The largest burst that the queue holds, as a time, where acknowledgements clock the packets
-    /// The largest burst that the queue holds, as a time, where acknowledgements clock the packets
-    /// out. One that frees many packets of a full window would otherwise let a burst leave that a
+    /// The largest burst that the queue holds, as the time that it takes at `rate`, where
+    /// acknowledgements clock the packets out. One that frees many packets of a full window would otherwise let a burst leave that a
     /// short queue does not hold. A rate that bounds the source clocks its packets in their place,
     /// and what it missed is made up for.
     #[inline]
@@ -76,11 +75,10 @@ impl Known<'_> {
         let is_bounded = self.steering.packets_per_second.is_some();
         let is_clocked = self.window.is_used && self.window.phase != Phase::SlowStart;
         let queue = self.window.queue.filter(|_| is_clocked && !is_bounded)?;
-        let least = rate.time_for(self.path.datagram.times(CLOCKED_PACKETS.into()));
         // The queue empties at the link's pace, which is faster than ours where others send too.
         let pace = self.path.shown_capacity().unwrap_or(rate).max(rate);
-        let held = rate.time_for(pace.bytes_in(queue / QUEUE_DIVISOR));
-        Some(least.max(held))
+        let least = self.path.datagram.times(CLOCKED_PACKETS.into());
+        Some(rate.time_for(least.max(pace.bytes_in(queue / QUEUE_DIVISOR))))
     }
 
     /// The largest burst, as the time that it takes at `rate`.

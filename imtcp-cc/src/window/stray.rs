@@ -90,7 +90,7 @@ impl StrayLosses {
     /// left shortly after it.
     pub(super) fn is_stray(&mut self, window: Bytes) -> bool {
         let most = (self.least / LEAST_QUEUE_DIVISOR).min(LONGEST_WAIT);
-        if self.round_trip > self.least.saturating_add(most) {
+        if self.waited() > most {
             return false;
         }
         self.below.on_loss(window);
