@@ -67,9 +67,9 @@ impl Known<'_> {
     }
 
     /// The largest burst that the queue holds, as the time that it takes at `rate`, where
-    /// acknowledgements clock the packets out. One that frees many packets of a full window would otherwise let a burst leave that a
-    /// short queue does not hold. A rate that bounds the source clocks its packets in their place,
-    /// and what it missed is made up for.
+    /// acknowledgements clock the packets out. One that frees many packets of a full window would
+    /// otherwise let a burst leave that a short queue does not hold. A rate that bounds the source
+    /// clocks its packets in their place, and what it missed is made up for.
     #[inline]
     fn room(&self, rate: Bandwidth) -> Option<Duration> {
         let is_bounded = self.steering.packets_per_second.is_some();
