@@ -8,22 +8,20 @@
 //! pile at 1 / C is the biggest, which is false under heavy even traffic).
 
 mod doubt;
-mod jitter;
 mod level;
 mod looks;
 mod memory;
 mod piles;
-mod ring;
+mod reading;
 
 use crate::path::ack::EchoGap;
 use crate::path::line::Line;
-use crate::units::{Bandwidth, Bytes, Nanos, Timestamp, single};
+use crate::units::{Bandwidth, Nanos, Timestamp, single};
 use doubt::Doubt;
-use jitter::EchoJitter;
 use level::{Call, Gone, Level, Seen};
 use looks::Looks;
 use memory::Memory;
-use piles::Piles;
+use reading::{Dispersion, Reading};
 
 /// The number of dispersions in memory. At one probe stream per RTT and a busy link this is a few
 /// RTTs. The memory must be short enough to notice a new capacity, and long enough to hold a pile
@@ -44,37 +42,14 @@ const SAME_SHARE: f64 = 0.005;
 /// The fewest dispersions for a first estimate.
 const FEWEST: usize = 4;
 
-/// Before any capacity is known, a gap counts as dispersed by the link if the echoes came at least
-/// this many times further apart than the packets were sent.
-const STRETCH: u32 = 2;
-
 /// Once a capacity is known, packets count only if they were sent at most this far apart, as a
 /// percentage of the time that the capacity needs to serve them.
 const CLOSE_PERCENT: u32 = 110;
-
-/// Packets that were sent this close together, or closer, as a percentage of the same time, would
-/// come closer together than before if the link had become faster.
-const RUSHED_PERCENT: u32 = 92;
-
-/// The shortest time over which a dispersion is read; on fast links it covers several packets.
-/// Hosts resolve times to some microseconds. A host that wakes late finds several packets at once,
-/// and their distances are its own pace.
-const RESOLUTION: Nanos = Nanos::new(50_000);
-
-/// If hosts are late, a dispersion is read over this many standard deviations of their lateness. A
-/// longer time would make piles sharper, and rarely go without foreign packets.
-const DEVIATIONS: u32 = 8;
-
-/// The share of a new dispersion in the average time over which dispersions were read.
-const NEWEST_SHARE: f64 = 1.0 / 16.0;
 
 /// Follows the capacity of the tight link. Rates are on the wire (IP layer).
 #[derive(Debug)]
 pub struct DispersionCapacity {
     memory: Memory,
-    jitter: EchoJitter,
-    /// The average time over which the latest dispersions were read, in seconds.
-    read_s: f64,
     looks: Looks,
     capacity: Option<Bandwidth>,
     /// The link of that capacity.
@@ -83,7 +58,7 @@ pub struct DispersionCapacity {
     /// How many gaps in a row were too long.
     too_long: u32,
     doubt: Doubt,
-    run: Run,
+    reading: Reading,
 }
 
 /// A capacity that was just found.
@@ -94,30 +69,6 @@ pub struct NewCapacity {
     /// Since when the link has had it, on the sender's clock of departures. `None` if the link has
     /// not changed, and its capacity is only known better.
     pub since: Option<Timestamp>,
-}
-
-/// The time that the link took for packets which it served one after the other.
-#[derive(Clone, Copy, Debug)]
-struct Dispersion {
-    nanos_per_byte: f64,
-    /// When the packet before them left.
-    sent: Timestamp,
-    /// Whether they left clearly faster than the link has served packets before.
-    is_rushed: bool,
-}
-
-/// Gaps that follow each other. They are collected until they are long enough to be read.
-#[derive(Clone, Copy, Debug, Default)]
-struct Run {
-    /// The number of the packet that ends the run.
-    end: Option<u64>,
-    /// When the packet before the run left.
-    from: Timestamp,
-    bytes: Bytes,
-    sent: Nanos,
-    arrived: Nanos,
-    /// The time that the link needs for them at the present capacity; zero while it is not known.
-    served: Nanos,
 }
 
 impl Default for DispersionCapacity {
@@ -131,15 +82,13 @@ impl DispersionCapacity {
     pub fn new() -> Self {
         Self {
             memory: Memory::new(),
-            jitter: EchoJitter::new(),
-            read_s: 0.0,
             looks: Looks::default(),
             capacity: None,
             line: Line::default(),
             level: Level::default(),
             too_long: 0,
             doubt: Doubt::default(),
-            run: Run::default(),
+            reading: Reading::default(),
         }
     }
 
@@ -150,14 +99,26 @@ impl DispersionCapacity {
 
     /// Forgets everything.
     pub fn forget(&mut self) {
+        self.begin_anew(Reading::default());
+    }
+
+    /// Forgets everything, and reads dispersions over twice the time from now on. Returns false,
+    /// and does nothing, where a longer time would not help.
+    pub fn read_longer(&mut self) -> bool {
+        let longer = self.reading.over_twice_the_time();
+        longer.is_some_and(|reading| {
+            self.begin_anew(reading);
+            true
+        })
+    }
+
+    fn begin_anew(&mut self, reading: Reading) {
         self.memory.clear();
-        self.jitter.clear();
-        self.read_s = 0.0;
         self.looks = Looks::default();
         self.capacity = None;
         self.level = Level::default();
         self.doubt = Doubt::default();
-        self.run = Run::default();
+        self.reading = reading;
     }
 
     /// Whether a link of the present capacity cannot have made these echoes. `None` until there are
@@ -165,7 +126,7 @@ impl DispersionCapacity {
     #[inline]
     pub fn is_contradicted(&mut self) -> Option<bool> {
         self.capacity?;
-        self.doubt.verdict(self.jitter.deviation() != Nanos::ZERO)
+        self.doubt.verdict(self.reading.is_longer())
     }
 
     /// Takes a gap between clean echoes. Returns the capacity if it changed.
@@ -178,12 +139,7 @@ impl DispersionCapacity {
         self.line.set_capacity(self.capacity);
         let times = Times::of(gap, arrival, self.line.time_for(gap.bytes));
         self.doubt.on_gap(gap.packets, &times);
-        if self.capacity.is_some() && (times.is_close || gap.link.is_busy()) {
-            let ends = (gap.from.number, gap.to.number);
-            let (nanos, bytes) = (arrival.get() as f64, gap.bytes.as_f64());
-            self.jitter.on_dispersion(ends, nanos, bytes);
-        }
-        let dispersion = self.read(gap, &times)?;
+        let dispersion = self.reading.read(gap, &times)?;
         self.memory.push(single(dispersion.nanos_per_byte));
         let is_due = self.looks.on_dispersion();
         let call = self.call(&dispersion);
@@ -204,37 +160,25 @@ impl DispersionCapacity {
         self.look()
     }
 
-    fn piles(&self) -> Piles {
-        let deviation = self.jitter.deviation();
-        if deviation == Nanos::ZERO {
-            return Piles::SHARP;
-        }
-        // The average follows slowly if the lateness has just changed.
-        let least = deviation.times(DEVIATIONS).as_secs_f64();
-        Piles::new(deviation.into(), self.read_s.max(least))
-    }
-
     #[inline]
     fn call(&mut self, dispersion: &Dispersion) -> Call {
         let Some(capacity) = self.capacity else {
             return Call::None;
         };
         let ratio = dispersion.nanos_per_byte * capacity.as_bps_f64() / 8.0e9;
-        let width = self.piles().width();
         let seen = Seen {
             ratio,
             sent: dispersion.sent,
             is_rushed: dispersion.is_rushed,
         };
-        self.level.on_dispersion(&seen, width)
+        self.level.on_dispersion(&seen)
     }
 
     /// The capacity of a link that has become slower, if the newest dispersions, all of them longer
     /// than before, are a new pile.
     fn slower(&mut self, gone: &Gone) -> Option<NewCapacity> {
         let before = self.capacity?;
-        let piles = self.piles();
-        let found = piles.fullest(self.memory.newest(gone.newest), gone.share)?;
+        let found = piles::fullest(self.memory.newest(gone.newest), gone.share)?;
         if !gone.is_told(before.as_bps_f64() / found.as_bps_f64()) {
             return None;
         }
@@ -249,9 +193,8 @@ impl DispersionCapacity {
     /// The capacity of a link that has become faster, if the newest dispersions are a new pile.
     fn faster(&mut self, newest: usize) -> Option<NewCapacity> {
         let before = self.capacity?;
-        let piles = self.piles();
-        let found = piles.fullest(self.memory.newest(newest), 0.0)?;
-        if found <= before.scaled(piles.width()) {
+        let found = piles::fullest(self.memory.newest(newest), 0.0)?;
+        if found <= before.scaled(piles::WIDTH) {
             return None;
         }
         let since = self.level.rushed_since();
@@ -274,8 +217,7 @@ impl DispersionCapacity {
     /// Looks at all dispersions in memory.
     fn look(&mut self) -> Option<NewCapacity> {
         self.memory.sort();
-        let piles = self.piles();
-        let found = piles.capacity(self.memory.sorted(), self.capacity);
+        let found = piles::capacity(self.memory.sorted(), self.capacity);
         let since = self.level.faster_since();
         self.level.on_look();
         let is_same = |before: Bandwidth, found: Bandwidth| {
@@ -286,7 +228,7 @@ impl DispersionCapacity {
         self.looks
             .on_look(seen.is_some_and(|(before, found)| is_same(before, found)));
         let found = found?;
-        if piles.is_spread(self.memory.sorted(), found) {
+        if piles::is_spread(self.memory.sorted(), found) {
             self.doubt.on_spread();
             return None;
         }
@@ -294,9 +236,9 @@ impl DispersionCapacity {
         if before == Some(found) {
             return None;
         }
-        let width = piles.width();
-        let is_faster = before.is_some_and(|before| found > before.scaled(width));
-        if is_faster || before.is_some_and(|before| before > found.scaled(width)) {
+        let is_above = |a: Bandwidth, b: Bandwidth| a > b.scaled(piles::WIDTH);
+        let is_faster = before.is_some_and(|before| is_above(found, before));
+        if is_faster || before.is_some_and(|before| is_above(before, found)) {
             self.level = Level::default();
         }
         Some(NewCapacity {
@@ -313,43 +255,6 @@ impl DispersionCapacity {
         }
         self.too_long = self.too_long.saturating_add(1);
         self.too_long <= SPARSE_AFTER || packets > MOST_PACKETS_SPARSE
-    }
-
-    /// The dispersion of the run that this gap completes, in nanoseconds per byte.
-    ///
-    /// Sooner or later foreign packets come between packets that were sent further apart than the
-    /// link serves them. Such packets are no evidence against a capacity that other packets have
-    /// shown.
-    #[inline]
-    fn read(&mut self, gap: &EchoGap, times: &Times) -> Option<Dispersion> {
-        if self.capacity.is_some() && !(times.is_close && gap.link.is_busy()) {
-            self.run = Run::default();
-            return None;
-        }
-        let mut run = self.run;
-        if run.end != Some(gap.from.number) {
-            run = Run {
-                from: gap.from.sent,
-                ..Run::default()
-            };
-        }
-        run.end = Some(gap.to.number);
-        run.bytes += gap.bytes;
-        run.sent = run.sent + times.sent;
-        run.arrived = run.arrived + times.arrival;
-        run.served = run.served + times.served.unwrap_or_default();
-        if run.arrived < RESOLUTION.max(self.jitter.deviation().times(DEVIATIONS)) {
-            self.run = run;
-            return None;
-        }
-        self.run = Run::default();
-        let tells = self.capacity.is_some() || run.arrived > run.sent.times(STRETCH);
-        self.read_s += (run.arrived.as_secs_f64() - self.read_s) * NEWEST_SHARE;
-        tells.then(|| Dispersion {
-            nanos_per_byte: run.arrived.get() as f64 / run.bytes.as_f64().max(1.0),
-            sent: run.from,
-            is_rushed: run.sent.times(100) < run.served.times(RUSHED_PERCENT),
-        })
     }
 }
 

@@ -72,15 +72,15 @@ impl Doubt {
         self.is_spread = true;
     }
 
-    /// Whether a link of the present capacity cannot have made these echoes. If hosts are known to
-    /// be late (`is_late`), they press echoes together, and dispersions are read accordingly.
-    /// `None` until there are enough gaps again.
+    /// Whether a link of the present capacity cannot have made these echoes. If dispersions are
+    /// read over a longer time than a gap (`is_long`), gaps that were pressed together say nothing
+    /// against them. `None` until there are enough gaps again.
     #[inline]
-    pub(super) fn verdict(&mut self, is_late: bool) -> Option<bool> {
+    pub(super) fn verdict(&mut self, is_long: bool) -> Option<bool> {
         if self.close < FEWEST_CLOSE && self.gaps < CHECKED_GAPS && !self.is_spread {
             return None;
         }
-        if self.is_spread || self.is_stretched() || self.is_pressed(is_late) {
+        if self.is_spread || self.is_stretched() || self.is_pressed(is_long) {
             *self = Self::default();
             return Some(true);
         }
@@ -100,9 +100,9 @@ impl Doubt {
         self.close >= FEWEST_CLOSE && self.arrived_s * done > MOST_STRETCH * self.expected_s
     }
 
-    fn is_pressed(&self, is_late: bool) -> bool {
+    fn is_pressed(&self, is_long: bool) -> bool {
         let share = f64::from(self.pressed) / f64::from(self.gaps.max(1));
-        !is_late && self.gaps >= CHECKED_GAPS && share > PRESSED_SHARE
+        !is_long && self.gaps >= CHECKED_GAPS && share > PRESSED_SHARE
     }
 }
 
@@ -123,11 +123,11 @@ mod tests {
     }
 
     /// The first verdict on these gaps, and after how many of them.
-    fn first_verdict(gaps: impl Iterator<Item = Times>, is_late: bool) -> Option<(usize, bool)> {
+    fn first_verdict(gaps: impl Iterator<Item = Times>, is_long: bool) -> Option<(usize, bool)> {
         let mut doubt = Doubt::default();
         (1..).zip(gaps).find_map(|(count, times)| {
             doubt.on_gap(1, &times);
-            doubt.verdict(is_late).map(|verdict| (count, verdict))
+            doubt.verdict(is_long).map(|verdict| (count, verdict))
         })
     }
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn aggregates_of_two_are_refuted_where_nobody_is_late() {
+    fn aggregates_of_two_are_refuted_where_nobody_is_long() {
         // Packets that leave apart come in pairs.
         let pairs = || [gap(4000, 30), gap(4000, 8000)].into_iter().cycle();
         assert_eq!(first_verdict(pairs(), false), Some((128, true)));

@@ -4,6 +4,7 @@
 //! for longer than chance explains, the pile is gone: the link has become slower. If several are
 //! shorter, it has become faster.
 
+use super::piles::WIDTH;
 use crate::units::Timestamp;
 
 /// The fewest dispersions in a row that show a slower link.
@@ -106,19 +107,19 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// Takes a dispersion. Those of one pile differ by a factor of `width` at most.
+    /// Takes a dispersion.
     #[inline]
-    pub(super) fn on_dispersion(&mut self, seen: &Seen, width: f64) -> Call {
+    pub(super) fn on_dispersion(&mut self, seen: &Seen) -> Call {
         let Seen { ratio, sent, .. } = *seen;
         if seen.is_rushed {
-            self.on_rushed(ratio * width < 1.0, sent);
+            self.on_rushed(ratio * WIDTH < 1.0, sent);
         }
         self.since_rushed += usize::from(self.rushed > 0);
         if self.rushed == RUSHED {
             self.rushed = 0;
             return Call::Exceeded(self.since_rushed.min(NEWEST));
         }
-        if ratio > width.max(LONGER) {
+        if ratio > LONGER {
             if self.longer == 0 {
                 self.longer_since = sent;
             }
@@ -127,8 +128,8 @@ impl Level {
         }
         self.see(1 + u32::try_from(self.longer).unwrap_or(MOST).min(MOST));
         self.longer = 0;
-        if ratio * width >= 1.0 {
-            self.held += u32::from(ratio <= width);
+        if ratio * WIDTH >= 1.0 {
+            self.held += u32::from(ratio <= WIDTH);
             return Call::None;
         }
         if self.shorter == 0 {
@@ -222,7 +223,7 @@ mod tests {
                 is_rushed: true,
                 ..seen(ratio, at(ms))
             };
-            let call = level.on_dispersion(&rushed, 1.02);
+            let call = level.on_dispersion(&rushed);
             matches!(call, Call::Exceeded(_)).then_some((ms, call, level))
         })
     }
@@ -241,7 +242,7 @@ mod tests {
     fn first_call(ratios: impl Iterator<Item = f64>) -> Option<(u64, Call, Level)> {
         let mut level = Level::default();
         (0..).zip(ratios).find_map(|(ms, ratio)| {
-            let call = level.on_dispersion(&seen(ratio, at(ms)), 1.02);
+            let call = level.on_dispersion(&seen(ratio, at(ms)));
             (call != Call::None).then_some((ms, call, level))
         })
     }
@@ -269,11 +270,11 @@ mod tests {
         let mut level = Level::default();
         for at_ms in 0..300 {
             let ratio = if at_ms % 10 < 3 { 1.0 } else { 1.7 };
-            level.on_dispersion(&seen(ratio, at(at_ms)), 1.02);
+            level.on_dispersion(&seen(ratio, at(at_ms)));
         }
         let mut called = 330;
         for at_ms in 300..2000 {
-            if let Call::MayBeGone(gone) = level.on_dispersion(&seen(2.5, at(at_ms)), 1.02) {
+            if let Call::MayBeGone(gone) = level.on_dispersion(&seen(2.5, at(at_ms))) {
                 assert!((0.2..0.25).contains(&gone.share), "{at_ms} ms: {gone:?}");
                 called = at_ms;
             }
