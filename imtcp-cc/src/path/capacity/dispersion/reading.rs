@@ -15,8 +15,8 @@ use crate::units::{Bytes, Nanos, Timestamp};
 const RESOLUTION: Nanos = Nanos::new(50_000);
 const LONGEST: Nanos = Nanos::new(200_000);
 
-/// Twice the time helps if gaps that fill it alone are at most this share of all time. Where they
-/// are more, echoes come in aggregates, or the link takes that long for a packet.
+/// A longer time helps if gaps that fill the longest one alone are at most this share of all time.
+/// Where they are more, echoes come in aggregates, or the link takes that long for a packet.
 const FILLED_SHARE: f64 = 0.5;
 
 /// Before any capacity is known, a gap counts as dispersed by the link if the echoes came at least
@@ -41,7 +41,7 @@ pub(super) struct Dispersion {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
     least: Nanos,
-    /// The time of all gaps that a busy link made, and of those that fill twice `least` alone.
+    /// The time of all gaps that a busy link made, and of those that fill [`LONGEST`] alone.
     all_s: f64,
     filling_s: f64,
     run: Run,
@@ -121,7 +121,7 @@ impl Reading {
     fn weigh(&mut self, arrival: Nanos) {
         let seconds = arrival.as_secs_f64();
         self.all_s += seconds;
-        if arrival > self.least.times(2) {
+        if arrival > LONGEST {
             self.filling_s += seconds;
         }
     }
