@@ -105,11 +105,11 @@ impl DispersionCapacity {
     /// Forgets everything, and reads dispersions over twice the time from now on. Returns false,
     /// and does nothing, where a longer time would not help.
     pub fn read_longer(&mut self) -> bool {
-        let longer = self.reading.over_twice_the_time();
-        longer.is_some_and(|reading| {
-            self.begin_anew(reading);
-            true
-        })
+        let Some(reading) = self.reading.over_twice_the_time() else {
+            return false;
+        };
+        self.begin_anew(reading);
+        true
     }
 
     fn begin_anew(&mut self, reading: Reading) {

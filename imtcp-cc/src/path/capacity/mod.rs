@@ -237,6 +237,18 @@ mod tests {
     }
 
     #[test]
+    fn echoes_of_a_fast_link_that_are_late_now_and_then_are_read_over_a_longer_time() {
+        let mut capacity = Capacity::new();
+        // A packet takes 110 us, and every eighth echo is 90 us late.
+        let late = [200, 20, 110, 110, 110, 110, 110, 110];
+        for arrival in late.repeat(250) {
+            let news = capacity.on_gap(&gap(Duration::from_micros(arrival)), false);
+            assert!(!news.contradiction);
+        }
+        assert_eq!(megabits(&capacity), Some(100.0));
+    }
+
+    #[test]
     fn what_delivery_exceeds_is_forgotten_with_its_idea_of_what_left_close_together() {
         let mut capacity = Capacity::new();
         // Acknowledgements that the peer delayed look like a link of 0.42 Mbit/s.

@@ -15,9 +15,9 @@ use crate::units::{Bytes, Nanos, Timestamp};
 const RESOLUTION: Nanos = Nanos::new(50_000);
 const LONGEST: Nanos = Nanos::new(200_000);
 
-/// A longer time helps if gaps that fill the longest one alone are at most this share of all time.
+/// A longer time helps if gaps that fill the longest one alone are at most this part of all time.
 /// Where they are more, echoes come in aggregates, or the link takes that long for a packet.
-const FILLED_SHARE: f64 = 0.5;
+const FILLED_DIVISOR: u32 = 2;
 
 /// Before any capacity is known, a gap counts as dispersed by the link if the echoes came at least
 /// this many times further apart than the packets were sent.
@@ -42,8 +42,8 @@ pub(super) struct Dispersion {
 pub(super) struct Reading {
     least: Nanos,
     /// The time of all gaps that a busy link made, and of those that fill [`LONGEST`] alone.
-    all_s: f64,
-    filling_s: f64,
+    all: Nanos,
+    filling: Nanos,
     run: Run,
 }
 
@@ -71,8 +71,8 @@ impl Reading {
     fn over(least: Nanos) -> Self {
         Self {
             least,
-            all_s: 0.0,
-            filling_s: 0.0,
+            all: Nanos::ZERO,
+            filling: Nanos::ZERO,
             run: Run::default(),
         }
     }
@@ -80,7 +80,7 @@ impl Reading {
     /// Begins again with twice the time. `None` if that would not help.
     pub(super) fn over_twice_the_time(&self) -> Option<Self> {
         let least = self.least.times(2);
-        let helps = self.all_s > 0.0 && self.filling_s <= FILLED_SHARE * self.all_s;
+        let helps = self.all > Nanos::ZERO && self.filling.times(FILLED_DIVISOR) <= self.all;
         (helps && least <= LONGEST).then(|| Self::over(least))
     }
 
@@ -119,10 +119,9 @@ impl Reading {
 
     #[inline]
     fn weigh(&mut self, arrival: Nanos) {
-        let seconds = arrival.as_secs_f64();
-        self.all_s += seconds;
+        self.all = self.all + arrival;
         if arrival > LONGEST {
-            self.filling_s += seconds;
+            self.filling = self.filling + arrival;
         }
     }
 }
