@@ -350,7 +350,7 @@ mod tests {
         let empty = Bulletin::default();
         assert_eq!(Bulletin::from_words(&empty.to_words()), empty);
         let mut history = History::default();
-        history.add(0.5, Some(0.4), true);
+        history.add(0.5, 0.4, true);
         let mut changes = Changes::default();
         changes.add(Bandwidth::from_mbps(2));
         let full = Bulletin {

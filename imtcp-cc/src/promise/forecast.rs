@@ -7,15 +7,15 @@
 //! competitors yield ([`History`]).
 //!
 //! ```text
-//! P = q h_0^w + (1 - q) h(d)^w,  q = P(u A' >= r),  d = (r - A) / (R - A),  0 where r > C
+//! P = q h_0^w + (1 - q) h(d)^w,  q = P(u A' >= r),  d = (r - A) / (R - A)
+//! P = 0 where r > C
 //! ```
 //!
 //! P is the probability that the promise is kept, r the required rate and A the available
 //! bandwidth as estimated. A' is the available bandwidth of the coming span, and u the share of it
-//! that a window carries. C is the capacity. R is the reach: the ceiling's share of C, or A if A is
-//! more.
-//! w is the share of a slot that the span is. h_0 is the share of slots kept without taking, and
-//! h(d) the share kept at the depth d.
+//! that a window carries. C is the capacity, and R the ceiling's share of it: no more is taken from
+//! others. w is the share of a slot that the span is. h_0 is the share of slots kept without
+//! taking, and h(d) the share kept at the depth d.
 
 use super::changes::Changes;
 use super::history::History;
@@ -51,11 +51,26 @@ pub struct Outlook {
 }
 
 impl Outlook {
-    /// R, the largest rate that may be reached: what is available, or the ceiling's share of the
-    /// capacity if that is more.
+    /// The largest rate that may be reached: what is available, or the most that may be taken from
+    /// others if that is more.
     pub fn reach(&self) -> Bandwidth {
-        let ceiling = self.capacity.map(|capacity| capacity.scaled(self.ceiling));
-        self.available.max(ceiling.unwrap_or(Bandwidth::ZERO))
+        self.available.max(self.most_taken())
+    }
+
+    /// R, the largest rate that may be reached by taking from others: the ceiling's share of the
+    /// capacity. Without a capacity it is the largest rate that is believed in.
+    fn most_taken(&self) -> Bandwidth {
+        self.capacity
+            .map_or(self.top(), |capacity| capacity.scaled(self.ceiling))
+    }
+
+    /// The largest rate that is believed in: the capacity, and without one twice what is
+    /// available, and the error of that.
+    fn top(&self) -> Bandwidth {
+        self.capacity.unwrap_or_else(|| {
+            let twice = self.available.saturating_add(self.available);
+            twice.saturating_add(self.error)
+        })
     }
 
     /// Probability that `rate` is available as a mean over `span`, without taking from others.
@@ -71,19 +86,19 @@ impl Outlook {
             .probability_above(rate, usable, (self.window, span))
     }
 
-    /// d, how far `rate` goes into what belongs to others: as a share of the way from A to the
-    /// reach R, and above 1 beyond R. `None` if A is enough.
-    pub fn depth(&self, rate: Bandwidth) -> Option<f64> {
-        if rate <= self.available {
-            return None;
-        }
-        let wanted = rate.saturating_sub(self.available).as_bps_f64();
-        let room = self.reach().saturating_sub(self.available).as_bps_f64();
-        Some(if room > 0.0 {
-            wanted / room
-        } else {
+    /// d, how far `rate` goes into what belongs to others if less than it turns out to be
+    /// available: as a share of the way from A to R. It is infinite beyond R. A rate below A and R
+    /// goes hardly into it.
+    pub fn depth(&self, rate: Bandwidth) -> f64 {
+        let most = self.most_taken();
+        if rate > most {
             f64::INFINITY
-        })
+        } else if rate <= self.available {
+            0.0
+        } else {
+            let wanted = rate.saturating_sub(self.available).as_bps_f64();
+            wanted / most.saturating_sub(self.available).as_bps_f64()
+        }
     }
 
     /// Probability that a promise of `rate` is kept over `span`, which is `share` of a whole slot.
@@ -94,8 +109,7 @@ impl Outlook {
         let taken = if self.capacity.is_some_and(|capacity| rate > capacity) {
             0.0
         } else {
-            let depth = self.depth(rate).unwrap_or(0.0);
-            libm::pow(self.history.taking(depth), share)
+            libm::pow(self.history.taking(self.depth(rate)), share)
         };
         enough * by_chance + (1.0 - enough) * taken
     }
@@ -105,12 +119,7 @@ impl Outlook {
     pub fn bytes_within(&self, time: Duration, probability: f64) -> Bytes {
         let likely = |rate| self.probability_available(rate, time) >= probability;
         let mut low = 0;
-        let top = self.capacity.unwrap_or_else(|| {
-            self.available
-                .saturating_add(self.available)
-                .saturating_add(self.error)
-        });
-        let mut high = top.as_bps();
+        let mut high = self.top().as_bps();
         if likely(Bandwidth::from_bps(high)) {
             low = high;
         }
@@ -165,20 +174,43 @@ mod tests {
     fn beyond_the_available_experience_decides() {
         let mut outlook = outlook();
         let deep = Bandwidth::from_mbps(44);
-        // A 20, reach 50: (44 - 20) / 30 = 0.8, the last quarter, believed at 0.9 (1 - 0.875 / 2).
-        assert!((outlook.depth(deep).expect("taking") - 0.8).abs() < 1e-12);
-        assert!((outlook.probability(deep, SECOND, 1.0) - 0.50625).abs() < 1e-3);
-        // Twenty slots count, and one of the prior: (20 + 0.50625) / 21.
+        // A 20, reach 50: (44 - 20) / 30 = 0.8, the last quarter: 0.98 (1 - 0.875^2 / 2).
+        assert!((outlook.depth(deep) - 0.8).abs() < 1e-12);
+        assert!((outlook.probability(deep, SECOND, 1.0) - 0.604_84).abs() < 1e-3);
+        // Twenty slots count, and half of one of the prior: (20 + 0.605 / 2) / 20.5.
         for _ in 0..200 {
-            outlook.history.add(0.0, Some(0.8), true);
+            outlook.history.add(0.0, 0.8, true);
         }
-        assert!((outlook.probability(deep, SECOND, 1.0) - 0.976_49).abs() < 1e-3);
+        assert!((outlook.probability(deep, SECOND, 1.0) - 0.990_36).abs() < 1e-3);
         // Above the ceiling the experience of the deepest quarter counts, too: the capacity, of
         // which the ceiling is a share, may be known badly.
         let beyond = Bandwidth::from_mbps(51);
-        assert!((outlook.probability(beyond, SECOND, 1.0) - 0.976_49).abs() < 1e-3);
+        assert!((outlook.probability(beyond, SECOND, 1.0) - 0.990_36).abs() < 1e-3);
         let fresh = self::outlook();
-        assert!((fresh.probability(beyond, SECOND, 1.0) - 0.50625).abs() < 1e-3);
+        assert!((fresh.probability(beyond, SECOND, 1.0) - 0.604_84).abs() < 1e-3);
+    }
+
+    #[test]
+    fn without_a_capacity_a_little_more_than_is_available_is_not_deep() {
+        let unknown = Outlook {
+            capacity: None,
+            ..outlook()
+        };
+        // Twice 20, and an error of 2: (21 - 20) / (42 - 20).
+        assert_eq!(unknown.reach(), Bandwidth::from_mbps(42));
+        let depth = unknown.depth(Bandwidth::from_mbps(21));
+        assert!((depth - 1.0 / 22.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_must_not_be_taken_is_deep_even_while_it_is_available() {
+        // 60 are available, and 50 the most that may be taken: 55 are lost once 54 are available.
+        let ample = Outlook {
+            available: Bandwidth::from_mbps(60),
+            ..outlook()
+        };
+        assert_eq!(ample.depth(Bandwidth::from_mbps(45)), 0.0);
+        assert_eq!(ample.depth(Bandwidth::from_mbps(55)), f64::INFINITY);
     }
 
     #[test]
@@ -200,7 +232,7 @@ mod tests {
             available in 0u64..200, error in 0u64..50, change in 0u64..50, window_ms in 1u64..5000,
             capacity in proptest::option::of(1u64..200), ceiling in 0.01..=1.0,
             slots in proptest::collection::vec(
-                (0.0..=1.0, proptest::option::of(0.0..2.0), any::<bool>()), 0..40,
+                (0.0..=1.0, 0.0..2.0, any::<bool>()), 0..40,
             ),
             rates in (0u64..250, 0u64..250), span_ms in 0u64..10_000, share in 0.0..=1.0,
         ) {

@@ -109,7 +109,7 @@ pub(crate) struct Keeper {
 #[derive(Clone, Copy, Debug)]
 struct Need {
     enough: f64,
-    depth: Option<f64>,
+    depth: f64,
 }
 
 impl Keeper {
