@@ -348,6 +348,14 @@ pub fn seeds() -> Vec<Seed> {
             bulk(promised(16, 0, 16_000, 200_000), 2, 0).done(),
         ),
         (
+            "promise-on-a-link-that-slows-down",
+            bulk(promised(16, 0, 8_000, 100_000), 2, 0)
+                .repeat(8, move |output, _| {
+                    stretch(write(output, 1 << 18), 100, 2_000, 2, 0)
+                })
+                .done(),
+        ),
+        (
             "promise-exactly",
             bulk(promised(16, 1, 2_000, 200_000), 1, 64).done(),
         ),
