@@ -60,8 +60,10 @@ impl Outlook {
     /// R, the largest rate that may be reached by taking from others: the ceiling's share of the
     /// capacity. Without a capacity it is the largest rate that is believed in.
     fn most_taken(&self) -> Bandwidth {
-        self.capacity
-            .map_or(self.top(), |capacity| capacity.scaled(self.ceiling))
+        match self.capacity {
+            Some(capacity) => capacity.scaled(self.ceiling),
+            None => self.top(),
+        }
     }
 
     /// The largest rate that is believed in: the capacity, and without one twice what is
@@ -86,9 +88,8 @@ impl Outlook {
             .probability_above(rate, usable, (self.window, span))
     }
 
-    /// d, how far `rate` goes into what belongs to others if less than it turns out to be
-    /// available: as a share of the way from A to R. It is infinite beyond R. A rate below A and R
-    /// goes hardly into it.
+    /// d, how far `rate` goes into what belongs to others if not all of it turns out to be
+    /// available: as a share of the way from A to R. It is 0 up to A, and infinite above R.
     pub fn depth(&self, rate: Bandwidth) -> f64 {
         let most = self.most_taken();
         if rate > most {

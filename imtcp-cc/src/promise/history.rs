@@ -60,7 +60,8 @@ pub struct History {
 impl History {
     /// Adds a slot that ended. `enough` is the probability, as seen at its beginning, that enough
     /// would be available. `depth` says how far into what belongs to others the slot had to go
-    /// otherwise, as a share of the way to the most that may be taken from them.
+    /// otherwise, as a share of the way to the most that may be taken from them. Above 1 it is of
+    /// the deepest quarter.
     ///
     /// In the end nobody knows whether the slot had to take. So the slot counts for either case by
     /// how well that case explains its outcome. A missed slot of doubtful bandwidth is therefore
@@ -182,8 +183,10 @@ mod tests {
     fn slots_move_them_and_the_last_twenty_count() {
         let mut history = History::default();
         history.add(0.0, 0.6, true);
-        // (1 + 0.789 / 2) / (1 + 0.5), and for less no more than without taking.
+        // (1 + 0.789 / 2) / (1 + 0.5), and for less at least so: (1 + 0.911 / 2) / (1 + 0.5). It is
+        // never likelier than without taking.
         assert!((history.taking(0.6) - 1.394296875 / 1.5).abs() < 1e-12);
+        assert!((history.taking(0.3) - 1.455546875 / 1.5).abs() < 1e-12);
         assert!((history.taking(0.1) - 0.99).abs() < 1e-12);
         // Of more it tells nothing.
         assert!((history.taking(0.8) - 0.60484375).abs() < 1e-12);
