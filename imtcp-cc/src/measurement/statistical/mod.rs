@@ -180,12 +180,16 @@ impl StatisticalEstimator {
     /// The capacity of the tight link was learnt or revised. Full packets are `packet` bytes long
     /// on the wire. If the link itself has changed, nothing counts that left before `since`.
     pub fn on_capacity(&mut self, capacity: Bandwidth, packet: Bytes, since: Option<Timestamp>) {
-        self.capacity = Some(capacity);
+        let before = self.capacity.replace(capacity);
         self.link = Some(Link::new(capacity, packet));
         self.cut(packet);
         if let Some(since) = since {
             self.link_since = Some(since);
             self.begin_level(self.slices.index_of(since));
+        } else if before.is_some_and(|slower| capacity > slower.scaled(1.0 + SYSTEMATIC_SHARE)) {
+            // What kept a slower link busy may leave this one idle, so no gap so far is proven.
+            self.slices.clear();
+            self.latest = None;
         }
     }
 

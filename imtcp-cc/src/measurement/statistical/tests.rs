@@ -70,6 +70,22 @@ fn who_reads_much_traffic_of_others_doubts_as_much_of_it() {
 }
 
 #[test]
+fn what_kept_a_slower_link_busy_proves_nothing_of_a_faster_one() {
+    let after = |capacity: Bandwidth| {
+        let mut estimator = estimator();
+        // Packets that leave every millisecond keep a link of 10 Mbit/s busy.
+        feed(&mut estimator, 0..100, 1000);
+        estimator.on_capacity(capacity, PACKET, None);
+        told(&mut estimator)
+    };
+    // They would be 10 Mbit/s of others' traffic on a link of 20.
+    assert_eq!(after(Bandwidth::from_mbps(20)), None);
+    // A slower link is as busy, and a revision within the doubt changes nothing.
+    assert!(after(Bandwidth::from_mbps(9)).is_some());
+    assert!(after(CAPACITY.scaled(1.01)).is_some());
+}
+
+#[test]
 fn what_was_seen_before_half_a_second_of_lone_packets_is_old() {
     let after = |lone: u64| {
         let mut estimator = estimator();

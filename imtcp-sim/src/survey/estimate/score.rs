@@ -15,6 +15,8 @@ const ALPHA: f64 = 0.05;
 const FAR: f64 = 0.25;
 /// A change has been followed once the error is below this.
 const NEAR: f64 = 0.15;
+/// The truth is a mean, so on an idle path it can exceed the capacity by what rounding adds.
+const ROUNDING: f64 = 1e-9;
 
 /// The scores of a series of readings. What rests on readings is none without any.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -66,7 +68,7 @@ pub fn score(instants: &[Instant], around: [f64; 2], changes_s: &[f64]) -> Score
         bias: (!signed.is_empty()).then(|| signed.iter().sum::<f64>() / signed.len() as f64),
         valued: signed.len() as f64 / count as f64,
         reach: counted(|it| it.age_s <= OLD_S) / count as f64,
-        coverage: mean(counted(|it| it.outside <= 0.0)),
+        coverage: mean(counted(|it| it.outside <= ROUNDING)),
         interval_score: mean(judged.iter().map(Judged::interval_score).sum()),
         false_confidence: counted(|it| it.outside > FAR) / count as f64,
         lag_s: lag(&judged, changes_s),
@@ -183,6 +185,17 @@ mod tests {
         assert_eq!(score.error_p50, None);
         assert!((score.interval_score.unwrap() - 0.6).abs() < 1e-9);
         assert_eq!(score.lag_s, Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn a_truth_that_rounding_puts_above_the_capacity_is_within_a_lower_bound() {
+        let covered = |truth| {
+            let mut bound = instant(2.0, truth, Some([40.0, 40.0, 1e9]));
+            bound.reading.as_mut().unwrap().lower_bound = true;
+            score(&[bound], [0.0; 2], &[]).coverage
+        };
+        assert_eq!(covered(100.0 + 1e-12), Some(1.0));
+        assert_eq!(covered(100.0 + 1e-3), Some(0.0));
     }
 
     #[test]
