@@ -81,6 +81,7 @@ mod tests {
             bytes: Bytes::new(1250),
             packets: 1,
             waited: Duration::ZERO.into(),
+            is_alone: false,
             link,
         }
     }

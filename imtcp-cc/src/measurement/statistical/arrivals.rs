@@ -15,8 +15,10 @@ const MOST: usize = 80;
 
 /// A packet that waited longer than the luckiest one by less than what the link needs for so many
 /// full packets found the link idle. A link that has become a little slower looks like so short a
-/// wait, and one delay that was read too short makes all the others look like a wait.
-const IDLE_PACKETS: f64 = 1.0;
+/// wait, and one delay that was read too short makes all the others look like a wait. With a whole
+/// packet, whoever came while one full packet of others was being served found the link idle, too
+/// (docs/ALGORITHM.md).
+const IDLE_PACKETS: f64 = 0.25;
 
 /// An acknowledgement of so many packets at most tells how the first of them found the link after a
 /// pause. Many clients acknowledge every second packet.
@@ -121,7 +123,7 @@ impl Span {
             let ahead_s = one_s * f64::from(gap.packets.saturating_sub(1));
             pauses.end((waited_s - ahead_s).max(0.0), link.packet_s);
         }
-        if gap.packets != 1 || away_s <= 0.0 {
+        if (gap.packets != 1 && !gap.is_alone) || away_s <= 0.0 {
             return;
         }
         if !is_pause {

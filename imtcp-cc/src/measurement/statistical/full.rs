@@ -104,6 +104,7 @@ mod tests {
                 bytes: Bytes::new(1250),
                 packets: 1,
                 waited: waited.into(),
+                is_alone: false,
                 link: LinkState::Unknown,
             };
             arrivals.on_gap(&gap, None);

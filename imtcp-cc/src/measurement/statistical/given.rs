@@ -147,6 +147,7 @@ mod tests {
                     bytes: PACKET,
                     packets: 1,
                     waited: Nanos::from_millis(50),
+                    is_alone: false,
                     link: LinkState::Unknown,
                 };
                 arrivals.on_gap(&gap, None);

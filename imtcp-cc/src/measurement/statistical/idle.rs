@@ -7,7 +7,10 @@
 //! not, it was idle. What was idle, and what we had ourselves, was available.
 //!
 //! This is far less sharp than the gaps, because each stretch is one sample. So it speaks only
-//! where it contradicts them: where the gaps say more than it allows.
+//! where it contradicts them. Where the gaps say more than it allows, it takes their place. Where
+//! they say less than it found, they may have seen busy times alone: if packets of ours leave one
+//! by one, only the wait that others cause proves a gap busy. Then nobody knows which of the two is
+//! right, and the interval reaches up to this one's.
 
 use super::CAPACITY_DOUBT;
 use super::arrivals::{Arrivals, SPAN, Span};
@@ -94,6 +97,13 @@ impl IdleView {
     /// Whether a value is more than this one and chance explain.
     pub(super) fn refutes(&self, estimate: &Estimate) -> bool {
         self.at >= estimate.at && estimate.available > self.most
+    }
+
+    /// A value that reaches as far up as this one, if this one found more.
+    pub(super) fn widened(&self, estimate: Estimate) -> Estimate {
+        let found_more = self.at >= estimate.at && self.available > estimate.high;
+        let high = if found_more { self.high } else { estimate.high };
+        Estimate { high, ..estimate }
     }
 
     /// An estimate of this alone.
@@ -205,6 +215,7 @@ mod tests {
                     bytes: PACKET,
                     packets: 1,
                     waited: Duration::from_micros(waited).into(),
+                    is_alone: false,
                     link: LinkState::Unknown,
                 };
                 arrivals.on_gap(&gap, Some(&link));
@@ -254,6 +265,40 @@ mod tests {
             let least = 9.6 - wait_us as f64 / 2e3;
             assert!(available > least, "{available} after {wait_us} us");
         }
+    }
+
+    /// A full packet of others takes the link a millisecond, and ours come at any time of it.
+    #[test]
+    fn who_waits_for_part_of_a_packet_found_the_link_busy() {
+        let wait = |burst: u64| {
+            if burst.is_multiple_of(2) {
+                0
+            } else {
+                100 + burst * 7919 % 900
+            }
+        };
+        let [available, ..] = view(&bursts(wait, 1000));
+        // Half of the time that is not ours is theirs: all but those who waited for a quarter.
+        assert!((6.0..7.5).contains(&available), "{available}");
+    }
+
+    #[test]
+    fn a_value_below_what_packets_found_idle_reaches_up_to_it() {
+        let arrivals = bursts(|_| 0, 1000);
+        let view = IdleView::of(&arrivals, CAPACITY, NOW).expect("it tells something");
+        let told = |mbps: u64| Estimate {
+            at: view.at,
+            available: Bandwidth::from_mbps(mbps),
+            low: Bandwidth::from_mbps(mbps - 1),
+            high: Bandwidth::from_mbps(mbps + 1),
+            ..view.estimate(Flags::default())
+        };
+        let low = told(4);
+        let widened = view.widened(low);
+        assert_eq!(widened.high, view.high);
+        assert_eq!((widened.low, widened.available), (low.low, low.available));
+        let same = told(10);
+        assert_eq!(view.widened(same), same);
     }
 
     #[test]

@@ -274,7 +274,8 @@ impl StatisticalEstimator {
                     ..estimate.flags
                 }))
             }
-            (Some(estimate), _) => Some(estimate),
+            (Some(estimate), Some(view)) => Some(view.widened(estimate)),
+            (Some(estimate), None) => Some(estimate),
             (None, Some(view)) if self.has_just_changed(now) => {
                 Some(view.estimate(self.flags(view.window)))
             }

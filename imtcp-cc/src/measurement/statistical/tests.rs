@@ -26,6 +26,7 @@ fn gap(from: EchoPoint, to: EchoPoint, waited: Nanos, link: LinkState) -> EchoGa
         bytes: PACKET,
         packets: 1,
         waited,
+        is_alone: false,
         link,
     }
 }

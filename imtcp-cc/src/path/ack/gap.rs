@@ -43,6 +43,8 @@ pub struct EchoGap {
     pub packets: u32,
     /// How long the later packet certainly waited in queues.
     pub(crate) waited: Nanos,
+    /// Whether the later packet met none of our own at the link, unless others delayed those.
+    pub(crate) is_alone: bool,
     /// What can be said of the tight link between the two points.
     pub link: LinkState,
 }

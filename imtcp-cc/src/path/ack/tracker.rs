@@ -341,6 +341,7 @@ impl EchoTracker {
         let mut bytes = Bytes::ZERO;
         let mut packets = 0u32;
         let mut spaced = false;
+        let mut is_alone = false;
         let mut is_whole = true;
         while let Some(packet) = self.packets.take_up_to(to.number) {
             if !packet.acknowledged {
@@ -348,6 +349,7 @@ impl EchoTracker {
                 continue;
             }
             if let Some(serialisation) = self.line.time_for(packet.size) {
+                is_alone = work.has_passed(packet.sent);
                 work.arrive(packet.sent, serialisation);
             }
             spaced = !packet.rushed;
@@ -368,6 +370,7 @@ impl EchoTracker {
             bytes,
             packets,
             waited,
+            is_alone,
             link,
         });
     }

@@ -41,6 +41,11 @@ impl QueueWork {
         self.bare_empty_at = self.bare_empty_at.max(sent).after(serialisation);
     }
 
+    /// Whether a packet that leaves at `sent` meets none of our own, unless others delayed those.
+    pub(super) fn has_passed(&self, sent: Timestamp) -> bool {
+        sent > self.bare_empty_at
+    }
+
     pub(super) fn verdict(&self, spaced: bool) -> LinkState {
         match (self.busy, spaced, self.bare_busy) {
             (false, ..) => LinkState::Unknown,
@@ -48,5 +53,32 @@ impl QueueWork {
             (true, true, true) => LinkState::BusySpaced,
             (true, true, false) => LinkState::BusyQueued,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+
+    const SERVED: Nanos = Nanos::from_millis(1);
+
+    #[test]
+    fn a_packet_meets_none_of_ours_once_those_before_it_are_served() {
+        let at = |us: u64| Timestamp::from_nanos(us * 1000);
+        let from = EchoPoint {
+            number: 1,
+            size: Bytes::new(1250),
+            sent: at(0),
+            arrived: at(5000),
+            came: at(5000),
+        };
+        // That others delayed the first packet does not make the second one less alone.
+        let mut work = QueueWork::after(&from, Nanos::from_millis(10), Some(SERVED));
+        assert!(!work.has_passed(at(900)));
+        assert!(work.has_passed(at(1100)));
+        work.arrive(at(900), SERVED);
+        assert!(!work.has_passed(at(1900)));
+        assert!(work.has_passed(at(2100)));
     }
 }

@@ -188,6 +188,7 @@ mod tests {
             bytes: PACKET,
             packets: 1,
             waited: Nanos::ZERO,
+            is_alone: false,
             link: LinkState::BusyQueued,
         }
     }

@@ -2,8 +2,9 @@
 //!
 //! Whatever others send, such a link does three things. It takes no more than about twice the time
 //! for packets that come at its own pace. It brings no packets closer together than it serves
-//! them. And of the dispersions that are not its own, most are longer. Echoes that do otherwise
-//! have a time that something else gave them, or the capacity is another one.
+//! them, however far apart they left. And of the dispersions that are not its own, most are longer.
+//! Echoes that do otherwise have a time that something else gave them, or the capacity is another
+//! one.
 
 use super::Times;
 use crate::units::Nanos;
@@ -31,6 +32,14 @@ const BACK_TO_BACK: Nanos = Nanos::new(50_000);
 /// quarter leaves 55 (docs/ALGORITHM.md).
 const PRESSED_DIVISOR: u32 = 4;
 
+/// Packets that are parted by one full packet of others pile up where a link of half the capacity
+/// would bring them. Packets that waited together then come in less than this part of the time that
+/// such a link needs.
+const PARTED_DIVISOR: u32 = 2;
+
+/// Fewer of them may be chance.
+const FEWEST_HALVED: u32 = 4;
+
 /// The share of pressed gaps from which on the echoes' time is not the data's own. It is the share
 /// that is left out of the jitter of echoes, too ([`crate::path::ack::TimingJudge::jitter`]).
 const PRESSED_SHARE: f64 = 0.05;
@@ -44,9 +53,13 @@ pub(super) struct Doubt {
     /// The time that a link of that capacity, without other traffic, needs for them.
     expected_s: f64,
     arrived_s: f64,
-    /// All gaps, and those of them that were pressed together.
+    /// All gaps, those of them that were pressed together, and those that a link of twice the
+    /// capacity would have made.
     gaps: u32,
     pressed: u32,
+    halved: u32,
+    /// Those of them of which the packets left at the capacity's pace.
+    paced: u32,
     /// Whether the capacity's dispersions do not stand out.
     is_spread: bool,
 }
@@ -59,7 +72,10 @@ impl Doubt {
             return;
         };
         self.gaps += 1;
-        self.pressed += u32::from(times.arrival.times(PRESSED_DIVISOR) < served);
+        let is_pressed = times.arrival.times(PRESSED_DIVISOR) < served;
+        self.pressed += u32::from(is_pressed);
+        self.halved += u32::from(!is_pressed && times.arrival.times(PARTED_DIVISOR) < served);
+        self.paced += u32::from(times.is_close);
         if times.is_close || times.sent <= BACK_TO_BACK.times(packets) {
             self.close += 1;
             self.expected_s += served.max(times.sent).as_secs_f64();
@@ -80,12 +96,16 @@ impl Doubt {
         if self.close < FEWEST_CLOSE && self.gaps < CHECKED_GAPS && !self.is_spread {
             return None;
         }
-        if self.is_spread || self.is_stretched() || self.is_pressed(is_long) {
+        if self.is_spread
+            || self.is_stretched()
+            || self.is_pressed(is_long)
+            || self.is_parted(is_long)
+        {
             *self = Self::default();
             return Some(true);
         }
         if self.gaps >= CHECKED_GAPS {
-            (self.gaps, self.pressed) = (0, 0);
+            (self.gaps, self.pressed, self.halved, self.paced) = (0, 0, 0, 0);
         }
         (self.close >= CHECKED_GAPS).then(|| {
             (self.close, self.expected_s, self.arrived_s) = (0, 0.0, 0.0);
@@ -98,6 +118,12 @@ impl Doubt {
     fn is_stretched(&self) -> bool {
         let done = f64::from(self.close.min(CHECKED_GAPS)) / f64::from(CHECKED_GAPS);
         self.close >= FEWEST_CLOSE && self.arrived_s * done > MOST_STRETCH * self.expected_s
+    }
+
+    /// Whether more gaps are those of a link of twice the capacity than could show this one.
+    fn is_parted(&self, is_long: bool) -> bool {
+        let most = self.halved >= FEWEST_HALVED && self.halved > self.paced;
+        !is_long && self.gaps >= CHECKED_GAPS && most
     }
 
     fn is_pressed(&self, is_long: bool) -> bool {
@@ -154,6 +180,25 @@ mod tests {
         assert_eq!(first_verdict(pairs().take(1000), true), None);
         let few = (0..1000).map(|at| gap(4000, if at % 25 == 0 { 30 } else { 4000 }));
         assert_eq!(first_verdict(few, false), None);
+    }
+
+    #[test]
+    fn pairs_that_others_part_show_no_capacity_where_most_packets_leave_apart() {
+        // Packets leave 4 ms apart, and one in 25 follows another that had to wait.
+        let waiting = |at: u64| gap(4000, if at.is_multiple_of(25) { 450 } else { 4000 });
+        let lone = (0..1000).map(waiting);
+        assert_eq!(first_verdict(lone, false), Some((128, true)));
+        // As many that leave at the capacity's pace, and come at it, speak for it.
+        let shown = |at| {
+            if at % 25 == 1 {
+                gap(1000, 1000)
+            } else {
+                waiting(at)
+            }
+        };
+        assert_eq!(first_verdict((0..1000).map(shown), false), None);
+        let late = (0..1000).map(waiting);
+        assert_eq!(first_verdict(late, true), None);
     }
 
     #[test]

@@ -182,6 +182,7 @@ mod tests {
                 bytes: PACKET,
                 packets: 1,
                 waited: Nanos::ZERO,
+                is_alone: false,
                 link: LinkState::BusyQueued,
             };
             let times = Times {
