@@ -53,6 +53,7 @@ classes! {
     poor_echoes_are_read: Echoes, 0.93, 4.0;
     busy_hosts_are_read: Hosts, 0.8, 1.4;
     paths_with_other_troubles_are_read: Mixed, 0.95, 1.0;
+    sources_of_all_kinds_are_read: Sources, 0.7, 1.2;
 }
 
 fn surveyed(class: Class, seed: u64) -> Surveyed {

@@ -24,6 +24,7 @@ mod repeats;
 mod shaped;
 pub mod share;
 mod source;
+mod sources;
 mod statements;
 mod steps;
 mod tally;
@@ -63,6 +64,9 @@ pub enum Class {
     /// Troubles that the other classes leave out: jitter, losses, other routes, outages, packets
     /// that overtake others, closed loops.
     Mixed,
+    /// Sources that the other classes leave out: small datagrams, and up to all that is left, over
+    /// round trips from that of a local network on.
+    Sources,
 }
 
 impl Class {
@@ -78,6 +82,7 @@ impl Class {
         Self::Echoes,
         Self::Hosts,
         Self::Mixed,
+        Self::Sources,
     ];
 
     /// Those on which promises are surveyed.
@@ -96,6 +101,7 @@ impl Class {
             Self::Echoes => "echoes",
             Self::Hosts => "hosts",
             Self::Mixed => "mixed",
+            Self::Sources => "sources",
         }
     }
 
@@ -129,6 +135,7 @@ impl Class {
             Self::Echoes => echoes::draw(seed),
             Self::Hosts => hosts::draw(seed),
             Self::Mixed => mixed::draw(seed),
+            Self::Sources => sources::draw(seed),
         }
     }
 }

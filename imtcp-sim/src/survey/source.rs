@@ -13,8 +13,13 @@ pub(super) struct Source {
 /// What the flow sends: bulk, or 3 to 60 % of its share of the least that is ever left.
 pub(super) fn source(draw: &mut Draw, least_mbps: f64) -> Source {
     let mbps = draw.between(0.03, 0.6) * least_mbps;
-    let rate = format!("rate = \"{} bit/s\"", whole(mbps * 1e6));
     let kind = draw.one_of(&["bulk", "bulk", "frames", "chunks", "player", "datagrams"]);
+    of_kind(draw, kind, mbps)
+}
+
+/// A source of this kind. Unless it is bulk, it sends at this rate.
+pub(super) fn of_kind(draw: &mut Draw, kind: &str, mbps: f64) -> Source {
+    let rate = format!("rate = \"{} bit/s\"", whole(mbps * 1e6));
     let per_second = draw.between(10.0, 100.0);
     let period_s = draw.between(0.5, 4.0);
     let text = match kind {

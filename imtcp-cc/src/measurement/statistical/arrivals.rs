@@ -16,9 +16,9 @@ const MOST: usize = 80;
 /// A packet that waited longer than the luckiest one by less than what the link needs for so many
 /// full packets found the link idle. A link that has become a little slower looks like so short a
 /// wait, and one delay that was read too short makes all the others look like a wait. With a whole
-/// packet, whoever came while one full packet of others was being served found the link idle, too
-/// (docs/ALGORITHM.md).
-const IDLE_PACKETS: f64 = 0.25;
+/// packet, whoever came while one full packet of others was being served found the link idle, too.
+/// With a quarter, short waits at other links count as waits at the tight one (docs/ALGORITHM.md).
+const IDLE_PACKETS: f64 = 0.5;
 
 /// An acknowledgement of so many packets at most tells how the first of them found the link after a
 /// pause. Many clients acknowledge every second packet.

@@ -33,8 +33,9 @@ impl Bars {
             Class::Hops => (0.06, 0.15, 0.95, None),
             Class::Echoes => (0.04, 0.12, 0.85, None),
             Class::Hosts => (0.04, 0.12, 0.95, None),
-            // Nobody has set bars for it: these are those of one link with poor echoes.
+            // Nobody has set bars for these: they are those of one link, with poor echoes or not.
             Class::Mixed => (0.04, 0.12, 0.85, None),
+            Class::Sources => (0.02, 0.08, 0.98, None),
         };
         Self {
             error_p50,
