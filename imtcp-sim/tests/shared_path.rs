@@ -78,10 +78,11 @@ fn of_left(result: &RunResult) -> f64 {
 
 #[test]
 fn the_first_is_kept_and_the_others_are_told_in_their_first_slot() {
-    let mut first = Vec::new();
     for seed in SEEDS {
         let result = hopeless(seed, |_| {});
-        first.extend(kept(&result, FIRST));
+        let first = kept(&result, FIRST);
+        let good = first.iter().filter(|kept| **kept).count();
+        assert!(good * 100 >= first.len() * 97, "seed {seed}: {first:?}");
         for name in LATER {
             let told = statuses(&result, name);
             let refused = told.iter().find(|(_, status)| is_refused(*status));
@@ -99,9 +100,6 @@ fn the_first_is_kept_and_the_others_are_told_in_their_first_slot() {
             "seed {seed}: rivals have {left} of what is left"
         );
     }
-    // One slot of the 29 of a seed may be missed by chance.
-    let good = first.iter().filter(|kept| **kept).count();
-    assert!(good * 100 >= first.len() * 97, "{first:?}");
 }
 
 #[test]
