@@ -2,9 +2,9 @@
 
 use super::draw::Draw;
 use super::ground::{Client, Ground};
-use super::path::{Facts, Path};
-use super::source::{source, whole};
-use crate::scenario::{Scenario, ScenarioError};
+use super::path::Path;
+use super::source::source;
+use crate::scenario::ScenarioError;
 
 /// The most of the capacity that inelastic traffic takes.
 const CROSS_SHARE: f64 = 0.9;
@@ -14,20 +14,7 @@ pub(super) fn draw(seed: u64) -> Result<Path, ScenarioError> {
     let ground = Ground::draw(&mut draw, CROSS_SHARE);
     let source = source(&mut draw, ground.left_mbps());
     let client = Client::draw(&mut draw);
-    let duration_s = ground.duration_s(&source, false);
-    let queue = format!("\"{} B\"", whole(ground.queue_bytes()));
-    let text = format!(
-        "name = \"fixed-{seed}\"\ntitle = \"drawn\"\nduration = \"{duration_s:.3} s\"\n{}{}{}",
-        ground.link(ground.rtt_ms, &queue),
-        ground.cross.text(),
-        client.main(&source, ""),
-    );
-    Scenario::parse(&format!("fixed-{seed}.toml"), &text, &[])?;
-    Ok(Path {
-        text,
-        steps: Vec::new(),
-        facts: Facts::of(&ground, &source, &client, duration_s),
-    })
+    Path::alone(&format!("fixed-{seed}"), &ground, &source, &client, "")
 }
 
 #[cfg(test)]

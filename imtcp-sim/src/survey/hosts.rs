@@ -3,9 +3,9 @@
 
 use super::draw::Draw;
 use super::ground::{Client, Ground};
-use super::path::{Facts, Path};
+use super::path::Path;
 use super::source::{source, whole};
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::ScenarioError;
 
 /// The most of the capacity that inelastic traffic takes.
 const CROSS_SHARE: f64 = 0.8;
@@ -15,24 +15,9 @@ pub(super) fn draw(seed: u64) -> Result<Path, ScenarioError> {
     let ground = Ground::draw(&mut draw, CROSS_SHARE);
     let source = source(&mut draw, ground.left_mbps());
     let mut client = Client::draw(&mut draw);
-    let duration_s = ground.duration_s(&source, false);
     let sender = format!("host = {{ {} }}\n", sender(&mut draw));
     client.more = format!("host = {{ {} }}", receives(&mut draw));
-    let text = format!(
-        "name = \"hosts-{seed}\"\ntitle = \"drawn\"\nduration = \"{duration_s:.3} s\"\n{}{}{}",
-        ground.link(
-            ground.rtt_ms,
-            &format!("\"{} B\"", whole(ground.queue_bytes()))
-        ),
-        ground.cross.text(),
-        client.main(&source, &sender),
-    );
-    Scenario::parse(&format!("hosts-{seed}.toml"), &text, &[])?;
-    Ok(Path {
-        text,
-        steps: Vec::new(),
-        facts: Facts::of(&ground, &source, &client, duration_s),
-    })
+    Path::alone(&format!("hosts-{seed}"), &ground, &source, &client, &sender)
 }
 
 /// A server: its timers, what a datagram takes, and how it gets what comes.

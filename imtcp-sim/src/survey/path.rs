@@ -1,7 +1,7 @@
 //! A path that was drawn.
 
 use super::ground::{Client, Ground};
-use super::source::Source;
+use super::source::{Source, whole};
 use crate::scenario::{Scenario, ScenarioError};
 use imtcp_cc::units::Timestamp;
 use serde::Serialize;
@@ -74,6 +74,32 @@ pub struct Facts {
     pub acknowledge: u32,
     /// How long the run lasts.
     pub duration_s: f64,
+}
+
+impl Path {
+    /// One link of constant rate, with nobody beside. `sender` holds further lines of the flow.
+    pub(super) fn alone(
+        name: &str,
+        ground: &Ground,
+        source: &Source,
+        client: &Client,
+        sender: &str,
+    ) -> Result<Self, ScenarioError> {
+        let duration_s = ground.duration_s(source, false);
+        let queue = format!("\"{} B\"", whole(ground.queue_bytes()));
+        let text = format!(
+            "name = \"{name}\"\ntitle = \"drawn\"\nduration = \"{duration_s:.3} s\"\n{}{}{}",
+            ground.link(ground.rtt_ms, &queue),
+            ground.cross.text(),
+            client.main(source, sender),
+        );
+        Scenario::parse(&format!("{name}.toml"), &text, &[])?;
+        Ok(Self {
+            text,
+            steps: Vec::new(),
+            facts: Facts::of(ground, source, client, duration_s),
+        })
+    }
 }
 
 impl Facts {

@@ -5,9 +5,9 @@
 
 use super::draw::Draw;
 use super::ground::{Client, Ground};
-use super::path::{Facts, Path};
+use super::path::Path;
 use super::source::{Source, of_kind, whole};
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::ScenarioError;
 
 const MOST_MBPS: f64 = 200.0;
 /// The most of the capacity that inelastic traffic takes.
@@ -24,20 +24,7 @@ pub(super) fn draw(seed: u64) -> Result<Path, ScenarioError> {
     let mbps = draw.evenly(SHARES[0], SHARES[1]) * ground.left_mbps();
     let source = source(&mut draw, mbps);
     let client = Client::draw(&mut draw);
-    let duration_s = ground.duration_s(&source, false);
-    let queue = format!("\"{} B\"", whole(ground.queue_bytes()));
-    let text = format!(
-        "name = \"sources-{seed}\"\ntitle = \"drawn\"\nduration = \"{duration_s:.3} s\"\n{}{}{}",
-        ground.link(ground.rtt_ms, &queue),
-        ground.cross.text(),
-        client.main(&source, ""),
-    );
-    Scenario::parse(&format!("sources-{seed}.toml"), &text, &[])?;
-    Ok(Path {
-        text,
-        steps: Vec::new(),
-        facts: Facts::of(&ground, &source, &client, duration_s),
-    })
+    Path::alone(&format!("sources-{seed}"), &ground, &source, &client, "")
 }
 
 fn source(draw: &mut Draw, mbps: f64) -> Source {
