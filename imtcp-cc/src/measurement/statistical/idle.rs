@@ -270,16 +270,41 @@ mod tests {
     /// A full packet of others takes the link a millisecond, and ours come at any time of it.
     #[test]
     fn who_waits_for_part_of_a_packet_found_the_link_busy() {
-        let wait = |burst: u64| {
-            if burst.is_multiple_of(2) {
-                0
-            } else {
-                100 + burst * 7919 % 900
-            }
-        };
+        let part = |burst: u64| 100 + burst * 7919 % 900;
+        let wait = |burst: u64| part(burst) * (burst % 2);
         let [available, ..] = view(&bursts(wait, 1000));
         // Half of the bursts waited, and half of those for less than half a packet.
         assert!((7.4..8.4).contains(&available), "{available}");
+    }
+
+    #[test]
+    fn the_last_of_two_packets_tells_if_it_met_none_of_ours() {
+        let view = |is_alone| {
+            let (mut arrivals, link) = (Arrivals::new(), Link::new(CAPACITY, PACKET));
+            let point = |number: u64| EchoPoint {
+                number: number * 2,
+                size: PACKET,
+                sent: at_us(number * 20_000),
+                arrived: at_us(number * 20_000 + 1000),
+                came: at_us(number * 20_000 + 1000),
+            };
+            for number in 1..200 {
+                let gap = EchoGap {
+                    from: point(number - 1),
+                    to: point(number),
+                    bytes: PACKET + PACKET,
+                    packets: 2,
+                    waited: Duration::ZERO.into(),
+                    is_alone,
+                    link: LinkState::Unknown,
+                };
+                arrivals.on_gap(&gap, Some(&link));
+            }
+            IdleView::of(&arrivals, CAPACITY, NOW)
+        };
+        assert_eq!(view(false), None);
+        let available = view(true).expect("each was alone").available;
+        assert!(available > Bandwidth::from_mbps(9), "{available}");
     }
 
     #[test]
