@@ -1,6 +1,12 @@
 //! The settings of the controller. They are checked when they are built, and do not change
 //! afterwards.
 
+mod builder;
+mod error;
+
+pub use builder::ConfigBuilder;
+pub use error::ConfigError;
+
 use crate::control::Window;
 use crate::estimate::EstimatorKind;
 use crate::measurement::MeasuringSettings;
@@ -9,7 +15,6 @@ use crate::promise::{KeeperSettings, PromiseLaw, Requirement, SlotLengthRule};
 use crate::scheduler::SchedulerSettings;
 pub use crate::scheduler::{StoreTarget, StoreTimer};
 use crate::units::{Bandwidth, Bytes};
-use std::fmt;
 use std::time::Duration;
 
 /// Header and protection of a 1-RTT packet that carries one STREAM frame (RFC 9000,
@@ -17,6 +22,9 @@ use std::time::Duration;
 /// number 2, tag 16; type 1, stream ID 2, offset 4, length 2. For streams below 1 GiB this is
 /// never less than the real overhead, so a promise delivers too much rather than too little.
 const PACKET_OVERHEAD: Bytes = Bytes::new(48);
+
+/// The default initial window, in full datagrams (RFC 9002, section 7.2).
+const DEFAULT_INITIAL_WINDOW: u32 = 10;
 
 /// The default of [`Config::longest_hold`]: half of the time of a video frame at 50 frames a
 /// second. Nobody sees such a delay.
@@ -45,6 +53,7 @@ pub struct Config {
     slot_length: SlotLengthRule,
     packet_overhead: Bytes,
     ack_frequency: bool,
+    pacing: bool,
     longest_hold: Duration,
     measured_start: bool,
     remember_paths: bool,
@@ -139,6 +148,14 @@ impl Config {
     /// understand such requests. True unless set.
     pub fn ack_frequency(&self) -> bool {
         self.ack_frequency
+    }
+
+    /// Whether packets are spaced over the round trip (RFC 9002, section 7.7). If not, a packet
+    /// leaves as soon as the window has room for it, as the papers' TCP sends. Probe streams and
+    /// trains keep their gaps, and a promised rate bounds the source in any case. True unless set:
+    /// bursts carry less beside others on most paths (docs/ALGORITHM.md, "The window").
+    pub fn pacing(&self) -> bool {
+        self.pacing
     }
 
     /// The initial congestion window in full datagrams; 2 to 100. If it is not set, it is the
@@ -277,6 +294,7 @@ impl Config {
             measurement_interval_rtts: self.measurement_interval_rtts,
             longest_hold: self.longest_hold,
             ack_frequency: self.ack_frequency,
+            pacing: self.pacing,
         }
     }
 
@@ -302,245 +320,35 @@ impl Config {
 
 impl Default for Config {
     fn default() -> Self {
-        ConfigBuilder::default().config
-    }
-}
-
-/// Collects settings. [`ConfigBuilder::build`] checks them.
-#[derive(Clone, Debug)]
-pub struct ConfigBuilder {
-    config: Config,
-}
-
-impl Default for ConfigBuilder {
-    fn default() -> Self {
         Self {
-            config: Config {
-                measurement: true,
-                estimator: EstimatorKind::Statistical,
-                stream_packets: 5,
-                sub_ranges: 4,
-                store_target: StoreTarget::Dynamic,
-                store_timer: StoreTimer::Adaptive,
-                measurement_interval_rtts: 1,
-                minimum_range: Bandwidth::ZERO,
-                header_overhead: Bytes::new(28),
-                initial_window_packets: None,
-                initial_rtt: None,
-                window: Window::Cubic,
-                mode: Mode::Standard,
-                promise: None,
-                promise_ceiling: 0.5,
-                promise_weight: 4.0,
-                promise_law: PromiseLaw::Proportional,
-                slot_length: SlotLengthRule::LossIntervals,
-                packet_overhead: PACKET_OVERHEAD,
-                ack_frequency: true,
-                longest_hold: LONGEST_HOLD,
-                measured_start: false,
-                remember_paths: false,
-                takes_marks: false,
-            },
+            measurement: true,
+            estimator: EstimatorKind::Statistical,
+            stream_packets: 5,
+            sub_ranges: 4,
+            store_target: StoreTarget::Dynamic,
+            store_timer: StoreTimer::Adaptive,
+            measurement_interval_rtts: 1,
+            minimum_range: Bandwidth::ZERO,
+            header_overhead: Bytes::new(28),
+            initial_window_packets: None,
+            initial_rtt: None,
+            window: Window::Cubic,
+            mode: Mode::Standard,
+            promise: None,
+            promise_ceiling: 0.5,
+            promise_weight: 4.0,
+            promise_law: PromiseLaw::Proportional,
+            slot_length: SlotLengthRule::LossIntervals,
+            packet_overhead: PACKET_OVERHEAD,
+            ack_frequency: true,
+            pacing: true,
+            longest_hold: LONGEST_HOLD,
+            measured_start: false,
+            remember_paths: false,
+            takes_marks: false,
         }
     }
 }
-
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $kind:ty),+ $(,)?) => {
-        $($(#[$doc])*
-        #[must_use]
-        pub fn $name(mut self, $name: $kind) -> Self {
-            self.config.$name = $name;
-            self
-        })+
-    };
-}
-
-/// The default initial window, in full datagrams (RFC 9002, section 7.2).
-const DEFAULT_INITIAL_WINDOW: u32 = 10;
-
-impl ConfigBuilder {
-    setters! {
-        /// See [`Config::measurement`].
-        measurement: bool,
-        /// See [`Config::estimator`].
-        estimator: EstimatorKind,
-        /// See [`Config::stream_packets`]; 3 to 64.
-        stream_packets: u32,
-        /// See [`Config::sub_ranges`]; 2 to 16.
-        sub_ranges: u32,
-        /// See [`Config::store_target`]; a fixed target is 2 to `stream_packets`.
-        store_target: StoreTarget,
-        /// See [`Config::store_timer`]; a fixed timer is above 0 and at most 1 s.
-        store_timer: StoreTimer,
-        /// See [`Config::measurement_interval_rtts`]; 1 to 1000.
-        measurement_interval_rtts: u32,
-        /// See [`Config::minimum_range`]; zero lets the library choose.
-        minimum_range: Bandwidth,
-        /// See [`Config::header_overhead`]; at most 200 bytes.
-        header_overhead: Bytes,
-        /// See [`Config::window`]; CUBIC unless set.
-        window: Window,
-        /// See [`Config::mode`]; its parameter is in the range that [`Mode`] tells.
-        mode: Mode,
-        /// See [`Config::promise`].
-        promise: Option<Requirement>,
-        /// See [`Config::promise_ceiling`]; above 0 and at most 1.
-        promise_ceiling: f64,
-        /// See [`Config::promise_weight`]; 1 to 16.
-        promise_weight: f64,
-        /// See [`Config::promise_law`].
-        promise_law: PromiseLaw,
-        /// See [`Config::slot_length`].
-        slot_length: SlotLengthRule,
-        /// See [`Config::packet_overhead`]; at most 400 bytes.
-        packet_overhead: Bytes,
-        /// See [`Config::ack_frequency`].
-        ack_frequency: bool,
-        /// See [`Config::longest_hold`]; at most 1 s.
-        longest_hold: Duration,
-        /// See [`Config::measured_start`].
-        measured_start: bool,
-        /// See [`Config::remember_paths`].
-        remember_paths: bool,
-        /// See [`Config::takes_marks`].
-        takes_marks: bool,
-    }
-
-    /// See [`Config::initial_window_packets`]; 2 to 100.
-    #[must_use]
-    pub fn initial_window_packets(mut self, packets: u32) -> Self {
-        self.config.initial_window_packets = Some(packets);
-        self
-    }
-
-    /// See [`Config::initial_rtt`]; above 0.
-    #[must_use]
-    pub fn initial_rtt(mut self, initial_rtt: Duration) -> Self {
-        self.config.initial_rtt = Some(initial_rtt);
-        self
-    }
-
-    /// Checks every setting.
-    ///
-    /// # Errors
-    /// If a setting is out of its range, the error names the setting, its value and the range. It
-    /// names the first such setting.
-    pub fn build(self) -> Result<Config, ConfigError> {
-        let c = self.config;
-        within("stream_packets", c.stream_packets, 3, 64)?;
-        within("sub_ranges", c.sub_ranges, 2, 16)?;
-        within(
-            "measurement_interval_rtts",
-            c.measurement_interval_rtts,
-            1,
-            1000,
-        )?;
-        within("initial_window_packets", c.initial_window_packets(), 2, 100)?;
-        if c.initial_rtt.is_some_and(|rtt| rtt.is_zero()) {
-            return Err(ConfigError::new("initial_rtt", "0 s".to_owned(), "above 0"));
-        }
-        if let StoreTarget::Fixed(m) = c.store_target {
-            within("store_target", m, 2, c.stream_packets)?;
-        }
-        if let StoreTimer::Fixed(t) = c.store_timer
-            && (t.is_zero() || t > Duration::from_secs(1))
-        {
-            return Err(ConfigError::new(
-                "store_timer",
-                format!("{t:?}"),
-                "above 0 and at most 1 s",
-            ));
-        }
-        if c.header_overhead > Bytes::new(200) {
-            return Err(ConfigError::new(
-                "header_overhead",
-                c.header_overhead.to_string(),
-                "at most 200 B",
-            ));
-        }
-        c.mode.check().map_err(|error| {
-            let value = error.value().unwrap_or(f64::NAN);
-            ConfigError::new("mode", value.to_string(), error.allowed())
-        })?;
-        if !(c.promise_ceiling > 0.0 && c.promise_ceiling <= 1.0) {
-            return Err(ConfigError::new(
-                "promise_ceiling",
-                c.promise_ceiling.to_string(),
-                "above 0 and at most 1",
-            ));
-        }
-        if !(1.0..=16.0).contains(&c.promise_weight) {
-            return Err(ConfigError::new(
-                "promise_weight",
-                c.promise_weight.to_string(),
-                "1 to 16",
-            ));
-        }
-        if c.packet_overhead > Bytes::new(400) {
-            return Err(ConfigError::new(
-                "packet_overhead",
-                c.packet_overhead.to_string(),
-                "at most 400 B",
-            ));
-        }
-        if c.longest_hold > Duration::from_secs(1) {
-            return Err(ConfigError::new(
-                "longest_hold",
-                format!("{:?}", c.longest_hold),
-                "at most 1 s",
-            ));
-        }
-        Ok(c)
-    }
-}
-
-fn within(setting: &'static str, value: u32, low: u32, high: u32) -> Result<(), ConfigError> {
-    if (low..=high).contains(&value) {
-        Ok(())
-    } else {
-        Err(ConfigError::new(
-            setting,
-            value.to_string(),
-            format!("{low} to {high}"),
-        ))
-    }
-}
-
-/// A setting that is outside its range.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError {
-    setting: &'static str,
-    value: String,
-    allowed: String,
-}
-
-impl ConfigError {
-    pub(crate) fn new(setting: &'static str, value: String, allowed: impl Into<String>) -> Self {
-        Self {
-            setting,
-            value,
-            allowed: allowed.into(),
-        }
-    }
-
-    /// The name of the setting.
-    pub fn setting(&self) -> &'static str {
-        self.setting
-    }
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} is {}; it must be {}",
-            self.setting, self.value, self.allowed
-        )
-    }
-}
-
-impl std::error::Error for ConfigError {}
 
 #[cfg(test)]
 mod tests {

@@ -160,10 +160,11 @@ impl ImTcp {
     }
 
     /// The mean rate at which packets leave, in bits of UDP payload per second (RFC 9002,
-    /// section 7.7); `None` before the first round trip.
+    /// section 7.7); `None` before the first round trip, and if nothing spaces packets
+    /// ([`Config::pacing`]).
     pub fn pacing_rate(&self) -> Option<Bandwidth> {
         let known = known!(self);
-        known.path.rtt.map(|rtt| known.pacing_rate(&rtt))
+        self.scheduler.pacing_rate(&known.path.rtt?, &known)
     }
 
     /// The latest estimate of the configured estimator. While it has nothing to tell

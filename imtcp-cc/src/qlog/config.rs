@@ -42,6 +42,7 @@ pub fn parameters(parameters: &Parameters) -> Value {
         "slot_length": rule_name(config.slot_length()),
         "packet_overhead": config.packet_overhead().get(),
         "ack_frequency": config.ack_frequency(),
+        "pacing": config.pacing(),
         "longest_hold_ns": nanos(config.longest_hold()),
         "measured_start": config.measured_start(),
         "remember_paths": config.remember_paths(),
@@ -207,6 +208,7 @@ pub fn parse_parameters(data: &Value) -> Result<Parameters, BadRecord> {
         )?)
         .packet_overhead(Bytes::new(from.count("packet_overhead")?))
         .ack_frequency(from.flag("ack_frequency")?)
+        .pacing(from.flag("pacing")?)
         .longest_hold(
             from.span("longest_hold_ns")
                 .ok_or_else(|| missing("longest_hold_ns"))?,
@@ -277,6 +279,7 @@ mod tests {
             .promise_weight(2.5)
             .packet_overhead(Bytes::new(51))
             .longest_hold(Duration::from_nanos(2_345_678))
+            .pacing(false)
             .remember_paths(true)
             .takes_marks(true)
             .store_target(StoreTarget::Fixed(4))

@@ -33,8 +33,9 @@ use std::time::{Duration, Instant};
 pub struct Controller {
     pub(super) core: ImTcp,
     pub(super) origin: Origin,
-    /// The round trip until one is measured.
-    initial_rtt: Duration,
+    /// The round trip until one is measured, by which packets are then paced; `None` if they are
+    /// not.
+    initial_rtt: Option<Duration>,
     /// Packets marked by congested routers, as last reported.
     congestion_marks: u64,
     /// Whether packets may be marked.
@@ -127,6 +128,7 @@ impl Controller {
         let packets = u32::try_from(path.initial_window_packets).unwrap_or(u32::MAX);
         let config = config.or_transport(packets, path.initial_rtt);
         let initial_rtt = config.initial_rtt().unwrap_or(path.initial_rtt);
+        let initial_rtt = config.pacing().then_some(initial_rtt);
         let takes_marks = config.takes_marks();
         #[cfg(feature = "qlog")]
         let settings = config.clone();
@@ -388,7 +390,7 @@ impl CongestionController for Controller {
     }
 
     fn pacing_rate(&self) -> Option<u64> {
-        let unmeasured = || Bandwidth::from_bytes_over(self.core.cwnd(), self.initial_rtt);
+        let unmeasured = || Bandwidth::from_bytes_over(self.core.cwnd(), self.initial_rtt?);
         let rate = self.core.pacing_rate().or_else(unmeasured);
         rate.map(Bandwidth::as_bps)
     }

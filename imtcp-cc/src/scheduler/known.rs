@@ -42,7 +42,7 @@ impl Known<'_> {
     /// The mean rate at which packets leave, in bits of UDP payload per second: GAIN cwnd /
     /// smoothed_rtt (RFC 9002, section 7.7), or the required rate if the source wants no more.
     #[inline]
-    pub(crate) fn pacing_rate(&self, rtt: &RoundTrip) -> Bandwidth {
+    pub(super) fn pacing_rate(&self, rtt: &RoundTrip) -> Bandwidth {
         let gain = match (self.window.phase, self.window.start) {
             (Phase::SlowStart, StartPace::Free) => SLOW_START_GAIN,
             (Phase::SlowStart, StartPace::Filling(ratio)) => ratio.clamp(1.0, SLOW_START_GAIN),
@@ -55,10 +55,14 @@ impl Known<'_> {
         rate.min(most.unwrap_or(Bandwidth::MAX))
     }
 
+    /// The same without pacing: a required rate alone spaces packets.
+    pub(super) fn rate_without_pacing(&self) -> Option<Bandwidth> {
+        self.steering.bound_on_rate(self.path.max_datagram)
+    }
+
     /// The mean rate at which packets leave, and the burst that it allows.
     #[inline]
-    pub(super) fn mean_rate(&self, rtt: &RoundTrip) -> MeanRate {
-        let rate = self.pacing_rate(rtt);
+    pub(super) fn mean_rate(&self, rate: Bandwidth, rtt: &RoundTrip) -> MeanRate {
         MeanRate {
             rate,
             burst: self.burst(rate, rtt),

@@ -76,6 +76,16 @@ impl Scheduler {
         in_stream.or_else(|| self.pacer.due_in_train())
     }
 
+    /// The mean rate at which packets leave, in bits of UDP payload per second; `None` if nothing
+    /// spaces them.
+    #[inline]
+    pub(crate) fn pacing_rate(&self, rtt: &RoundTrip, known: &Known<'_>) -> Option<Bandwidth> {
+        match self.settings.pacing {
+            true => Some(known.pacing_rate(rtt)),
+            false => known.rate_without_pacing(),
+        }
+    }
+
     /// The oldest step of a measurement that has not been taken yet.
     pub(crate) fn take_step(&mut self) -> Option<Step> {
         self.probing.take_step()
@@ -229,7 +239,8 @@ impl Scheduler {
         known: &Known<'_>,
     ) {
         let Some(rtt) = known.path.rtt else { return };
-        let mean = known.mean_rate(&rtt);
+        let rate = self.pacing_rate(&rtt, known).unwrap_or(Bandwidth::MAX);
+        let mean = known.mean_rate(rate, &rtt);
         if !packet.released {
             self.guard.on_unasked(now, packet.size, mean);
             return;

@@ -43,4 +43,6 @@ pub(crate) struct SchedulerSettings {
     pub(crate) longest_hold: Duration,
     /// Whether the controller asks the peer to change how it acknowledges.
     pub(crate) ack_frequency: bool,
+    /// Whether packets outside of streams and trains are spaced.
+    pub(crate) pacing: bool,
 }

@@ -211,6 +211,9 @@ fn imtcp(entry: Option<Entry<'_>>, round_trip: Duration) -> Result<Config, Scena
     if let Some(entry) = section.optional("takes_marks") {
         builder = builder.takes_marks(entry.boolean()?);
     }
+    if let Some(entry) = section.optional("pacing") {
+        builder = builder.pacing(entry.boolean()?);
+    }
     if let Some(entry) = section.optional("estimator") {
         builder = builder.estimator(entry.choice(&[
             ("statistical", EstimatorKind::Statistical),
