@@ -34,6 +34,8 @@ const DATAGRAM: usize = 1200;
 const PIECE: usize = 1150;
 const HEADERS: usize = 28;
 const STREAM: u64 = 3;
+/// What a client offers that acknowledges as it is asked to.
+const MIN_ACK_DELAY: Duration = Duration::from_millis(1);
 
 /// Start-up, and the filling of every window and memory.
 const WARM_UP: u32 = 20_000;
@@ -71,15 +73,14 @@ fn main() {
 
 fn rows() -> [(&'static str, Pair); 6] {
     let of_quiche = |name, writing| {
-        Pair::new(writing, move |config| {
+        Pair::new(writing, Acknowledging::EveryPacket, move |config| {
             config.set_cc_algorithm_name(name).expect("is built in");
         })
     };
-    let imtcp = |measurement, ack_frequency| {
-        let config = Config::builder().measurement(measurement);
-        let config = config.ack_frequency(ack_frequency).build();
-        let factory = Arc::new(Factory::new(config.expect("both are optional")));
-        Pair::new(Writing::Ahead, |config| {
+    let imtcp = |measurement, acknowledging| {
+        let config = Config::builder().measurement(measurement).build();
+        let factory = Arc::new(Factory::new(config.expect("it is optional")));
+        Pair::new(Writing::Ahead, acknowledging, |config| {
             config.set_congestion_controller(factory);
         })
     };
@@ -87,9 +88,12 @@ fn rows() -> [(&'static str, Pair); 6] {
         ("cubic", of_quiche("cubic", Writing::WholePackets)),
         ("cubic, small packets", of_quiche("cubic", Writing::Ahead)),
         ("reno", of_quiche("reno", Writing::WholePackets)),
-        ("imtcp", imtcp(true, false)),
-        ("imtcp, not measuring", imtcp(false, false)),
-        ("imtcp, ACK frequency", imtcp(true, true)),
+        ("imtcp", imtcp(true, Acknowledging::EveryPacket)),
+        (
+            "imtcp, not measuring",
+            imtcp(false, Acknowledging::EveryPacket),
+        ),
+        ("imtcp, ACK frequency", imtcp(true, Acknowledging::AsAsked)),
     ]
 }
 
@@ -189,6 +193,14 @@ enum Writing {
     WholePackets,
 }
 
+/// How the client acknowledges.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Acknowledging {
+    EveryPacket,
+    /// It offers the extension, so that the server's controller says how.
+    AsAsked,
+}
+
 /// Two connections and what is on its way between them.
 struct Pair {
     client: quiche::Connection,
@@ -205,12 +217,19 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(writing: Writing, choose: impl FnOnce(&mut quiche::Config)) -> Self {
+    fn new(
+        writing: Writing,
+        acknowledging: Acknowledging,
+        choose: impl FnOnce(&mut quiche::Config),
+    ) -> Self {
         let now = Instant::now();
         quiche::clock::set(Some(now));
         quiche::entropy::seed_thread(Some(1));
         let mut config = config();
         config.verify_peer(false);
+        if acknowledging == Acknowledging::AsAsked {
+            config.enable_ack_frequency(MIN_ACK_DELAY);
+        }
         let id = quiche::ConnectionId::from_ref(&[1; 8]);
         let client = quiche::connect(
             None,
