@@ -1,6 +1,8 @@
 //! How right, how sharp and how honest readings are. Errors are shares of the capacity.
 //!
-//! A lower bound is a reading without a value: it has no error. Its interval ends at the capacity.
+//! A lower bound is a reading without a value: it has no error. Its interval is as wide as from it
+//! to the capacity, and only a truth below it is outside. The truth is a mean over a second, so
+//! where the capacity falls in that second it is above the capacity at its middle.
 
 use super::grid::Instant;
 use crate::statistics::{median, quantile_of_sorted};
@@ -93,17 +95,20 @@ impl Judged {
         let value = reading.value_bps / capacity;
         let truth = instant.truth_bps / capacity;
         let [low, high] = match reading.interval_bps {
-            Some([low, _]) if reading.lower_bound => [low / capacity, (low / capacity).max(1.0)],
             Some(interval) => interval.map(|end| end / capacity),
             None => around.map(|offset| value + offset),
+        };
+        let (width, outside) = match reading.lower_bound {
+            true => ((1.0 - low).max(0.0), low - truth),
+            false => (high - low, (low - truth).max(truth - high)),
         };
         Some(Self {
             at_s: instant.at_s,
             error: value - truth,
             age_s: instant.at_s - reading.made_s,
             lower_bound: reading.lower_bound,
-            width: high - low,
-            outside: (low - truth).max(truth - high),
+            width,
+            outside,
         })
     }
 
@@ -188,11 +193,27 @@ mod tests {
     }
 
     #[test]
-    fn a_truth_that_rounding_puts_above_the_capacity_is_within_a_lower_bound() {
-        let covered = |truth| {
+    fn a_lower_bound_says_nothing_of_what_is_above() {
+        let judged = |truth| {
             let mut bound = instant(2.0, truth, Some([40.0, 40.0, 1e9]));
             bound.reading.as_mut().unwrap().lower_bound = true;
-            score(&[bound], [0.0; 2], &[]).coverage
+            let score = score(&[bound], [0.0; 2], &[]);
+            (score.coverage, score.false_confidence)
+        };
+        assert_eq!(
+            judged(150.0),
+            (Some(1.0), 0.0),
+            "the capacity has just fallen"
+        );
+        assert_eq!(judged(39.0), (Some(0.0), 0.0));
+        assert_eq!(judged(10.0), (Some(0.0), 1.0));
+    }
+
+    #[test]
+    fn a_truth_that_rounding_puts_above_an_interval_is_within_it() {
+        let covered = |truth| {
+            let reading = instant(2.0, truth, Some([40.0, 90.0, 100.0]));
+            score(&[reading], [0.0; 2], &[]).coverage
         };
         assert_eq!(covered(100.0 + 1e-12), Some(1.0));
         assert_eq!(covered(100.0 + 1e-3), Some(0.0));
