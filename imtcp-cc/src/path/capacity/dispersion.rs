@@ -133,7 +133,7 @@ impl DispersionCapacity {
     #[inline]
     pub fn on_gap(&mut self, gap: &EchoGap) -> Option<NewCapacity> {
         let arrival = gap.seen_gap()?;
-        if self.is_too_long(gap.packets) {
+        if self.is_too_long(gap.packets) || self.reading.is_of_peer(gap) {
             return None;
         }
         self.line.set_capacity(self.capacity);
@@ -263,6 +263,8 @@ impl DispersionCapacity {
 struct Times {
     sent: Nanos,
     arrival: Nanos,
+    /// The gap between the echoes less what the peer says it waited.
+    unheld: Nanos,
     /// How long the link needs for the bytes at the present capacity.
     served: Option<Nanos>,
     /// Whether the packets left about as fast as the link serves them, or faster.
@@ -276,6 +278,7 @@ impl Times {
         Self {
             sent,
             arrival,
+            unheld: gap.arrival_gap().unwrap_or_default(),
             served,
             is_close: served.is_some_and(is_close),
         }

@@ -250,6 +250,30 @@ mod tests {
     }
 
     #[test]
+    fn an_acknowledgement_that_the_peer_held_back_shows_no_link() {
+        // A client that acknowledges every second packet, or after 25 ms, and says how long it
+        // waited. The packets left together, or so far apart that one in two waited alone.
+        for (sent_us, arrival_us) in [(0, 551), (24_000, 24_500), (24_000, 25_200)] {
+            let mut capacity = Capacity::new();
+            let mut held = gap(Duration::from_micros(arrival_us));
+            held.to.sent = Timestamp::from_origin(Duration::from_micros(sent_us));
+            held.to.came = held.to.arrived + Duration::from_millis(25);
+            for _ in 0..100 {
+                let _ = capacity.on_gap(&held, false);
+            }
+            assert_eq!(capacity.get(), None, "sent {sent_us} us apart");
+        }
+        // What a peer says of its delay makes no link faster.
+        let mut capacity = Capacity::new();
+        let mut lie = gap(SERVED * 3 / 4);
+        lie.to.came = Timestamp::from_origin(SERVED);
+        for _ in 0..100 {
+            let _ = capacity.on_gap(&lie, false);
+        }
+        assert_eq!(megabits(&capacity), Some(20.0));
+    }
+
+    #[test]
     fn what_delivery_exceeds_is_forgotten_with_its_idea_of_what_left_close_together() {
         let mut capacity = Capacity::new();
         // Acknowledgements that the peer delayed look like a link of 0.42 Mbit/s.

@@ -143,6 +143,7 @@ mod tests {
         Times {
             sent: Nanos::new(sent_us * 1000),
             arrival: Nanos::new(arrival_us * 1000),
+            unheld: Nanos::new(arrival_us * 1000),
             served: Some(SERVED),
             is_close: sent_us <= 1100,
         }

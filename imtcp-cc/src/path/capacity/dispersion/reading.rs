@@ -20,7 +20,7 @@ const LONGEST: Nanos = Nanos::new(200_000);
 const FILLED_DIVISOR: u32 = 2;
 
 /// Before any capacity is known, a gap counts as dispersed by the link if the echoes came at least
-/// this many times further apart than the packets were sent.
+/// this many times further apart than the packets were sent, whatever the peer waited.
 const STRETCH: u32 = 2;
 
 /// Packets that were sent this close together, or closer, as a percentage of the time that the
@@ -57,6 +57,8 @@ struct Run {
     bytes: Bytes,
     sent: Nanos,
     arrived: Nanos,
+    /// The same less what the peer says it waited.
+    unheld: Nanos,
     /// The time that the link needs for them at the present capacity; zero while it is not known.
     served: Nanos,
 }
@@ -89,6 +91,12 @@ impl Reading {
         self.least > RESOLUTION
     }
 
+    /// Whether the peer's own delay, and not the link, made this gap.
+    #[inline]
+    pub(super) fn is_of_peer(&self, gap: &EchoGap) -> bool {
+        gap.is_held_by_peer(self.least)
+    }
+
     /// The dispersion that this gap completes.
     ///
     /// Sooner or later foreign packets come between packets that were sent further apart than the
@@ -113,7 +121,7 @@ impl Reading {
             return None;
         }
         self.run = Run::default();
-        let tells = is_known || run.arrived > run.sent.times(STRETCH);
+        let tells = is_known || run.unheld > run.sent.times(STRETCH);
         tells.then(|| run.dispersion())
     }
 
@@ -139,6 +147,7 @@ impl Run {
         self.bytes += gap.bytes;
         self.sent = self.sent + times.sent;
         self.arrived = self.arrived + times.arrival;
+        self.unheld = self.unheld + times.unheld;
         self.served = self.served + times.served.unwrap_or_default();
         self
     }
@@ -188,6 +197,7 @@ mod tests {
             let times = Times {
                 sent: Nanos::ZERO,
                 arrival: us(*arrival),
+                unheld: us(*arrival),
                 served: Some(us(served_us)),
                 is_close: true,
             };
