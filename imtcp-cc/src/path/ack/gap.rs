@@ -71,12 +71,12 @@ impl EchoGap {
 
 impl EchoGap {
     /// Whether the later acknowledgement came late because the peer waited with it: by more than
-    /// `least`, and for most of the gap that was seen. The peer says so, and may lie. So the gap is
-    /// left out, and not believed to be shorter.
+    /// `least`, and by more than a tenth of the gap without that. The peer says so, and may lie. So
+    /// the gap is left out, and not believed to be shorter.
     pub(crate) fn is_held_by_peer(&self, least: Nanos) -> bool {
         let came = self.to.came.nanos_since(self.from.came);
         let arrival = self.arrival_gap().unwrap_or_default();
-        came > arrival.times(2) && came > arrival + least
+        came.times(10) > arrival.times(11) && came > arrival + least
     }
 }
 

@@ -148,8 +148,8 @@ impl DispersionCapacity {
         {
             return Some(slower);
         }
-        if let Call::Exceeded(newest) = call
-            && let Some(faster) = self.faster(newest)
+        if let Call::Exceeded = call
+            && let Some(faster) = self.faster()
         {
             return Some(faster);
         }
@@ -169,7 +169,7 @@ impl DispersionCapacity {
         let seen = Seen {
             ratio,
             sent: dispersion.sent,
-            is_rushed: dispersion.is_rushed,
+            rushed: dispersion.is_rushed.then_some(dispersion.nanos_per_byte),
         };
         self.level.on_dispersion(&seen)
     }
@@ -190,15 +190,20 @@ impl DispersionCapacity {
         })
     }
 
-    /// The capacity of a link that has become faster, if the newest dispersions are a new pile.
-    fn faster(&mut self, newest: usize) -> Option<NewCapacity> {
+    /// The capacity of a link that has become faster, if rushed dispersions are a new pile. All
+    /// others came at the pace at which they were sent, and say nothing.
+    fn faster(&mut self) -> Option<NewCapacity> {
         let before = self.capacity?;
-        let found = piles::fullest(self.memory.newest(newest), 0.0)?;
+        let (rushed, since) = self.level.rushed();
+        let found = piles::fullest(&rushed, 0.0)?;
         if found <= before.scaled(piles::WIDTH) {
             return None;
         }
-        let since = self.level.rushed_since();
-        self.start_anew(found, newest);
+        self.memory.clear();
+        for dispersion in rushed {
+            self.memory.push(dispersion);
+        }
+        self.start_anew(found, rushed.len());
         Some(NewCapacity {
             capacity: found,
             since: Some(since),

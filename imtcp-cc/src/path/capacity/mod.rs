@@ -250,6 +250,31 @@ mod tests {
     }
 
     #[test]
+    fn a_faster_link_shows_in_one_train_of_eight() {
+        // A frame of four packets at a time, at the known capacity's pace, and rushed now and then.
+        let mut capacity = Capacity::new();
+        for _ in 0..300 {
+            let _ = capacity.on_gap(&gap(SERVED), false);
+        }
+        let (mut trains, mut number, mut at) = (0, 1000, Timestamp::ZERO);
+        while capacity.get().unwrap() < Bandwidth::from_mbps(60) {
+            trains += 1;
+            assert!(trains < 200, "{:?}", capacity.get());
+            let own = capacity.get().unwrap().time_for(PACKET);
+            let apart = if trains % 8 == 0 { own * 85 / 100 } else { own };
+            for _ in 0..3 {
+                let mut paced = gap(apart.max(SERVED / 4));
+                (paced.from.number, paced.to.number) = (number, number + 1);
+                (paced.from.sent, paced.to.sent) = (at, at + apart);
+                assert!(!capacity.on_gap(&paced, false).contradiction);
+                (number, at) = (number + 1, at + apart);
+            }
+            number += 1;
+        }
+        assert!(!capacity.is_bound());
+    }
+
+    #[test]
     fn an_acknowledgement_that_the_peer_held_back_shows_no_link() {
         // A client that acknowledges every second packet, or after 25 ms, and says how long it
         // waited. The packets left together, or so far apart that one in two waited alone.
@@ -264,13 +289,15 @@ mod tests {
             assert_eq!(capacity.get(), None, "sent {sent_us} us apart");
         }
         // What a peer says of its delay makes no link faster.
-        let mut capacity = Capacity::new();
-        let mut lie = gap(SERVED * 3 / 4);
-        lie.to.came = Timestamp::from_origin(SERVED);
-        for _ in 0..100 {
-            let _ = capacity.on_gap(&lie, false);
+        for (percent, told) in [(95, Some(20.0)), (60, None)] {
+            let mut capacity = Capacity::new();
+            let mut lie = gap(SERVED * percent / 100);
+            lie.to.came = Timestamp::from_origin(SERVED);
+            for _ in 0..100 {
+                let _ = capacity.on_gap(&lie, false);
+            }
+            assert_eq!(megabits(&capacity), told, "{percent} %");
         }
-        assert_eq!(megabits(&capacity), Some(20.0));
     }
 
     #[test]

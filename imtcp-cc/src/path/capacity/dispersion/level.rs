@@ -5,7 +5,7 @@
 //! shorter, it has become faster.
 
 use super::piles::WIDTH;
-use crate::units::Timestamp;
+use crate::units::{Timestamp, single};
 
 /// The fewest dispersions in a row that show a slower link.
 const FEWEST_LONGER: usize = 8;
@@ -53,9 +53,9 @@ pub(super) enum Call {
     MayBeGone(Gone),
     /// There may be a pile of shorter dispersions.
     MayBeExceeded,
-    /// There is one: most rushed packets come closer together than the link has served them. This
-    /// many of the newest dispersions are to be looked at.
-    Exceeded(usize),
+    /// There is one: most rushed packets come closer together than the link has served them
+    /// ([`Level::rushed`]).
+    Exceeded,
 }
 
 /// All of the newest dispersions are longer than the pile's.
@@ -82,8 +82,9 @@ pub(super) struct Seen {
     pub(super) ratio: f64,
     /// When its packets left.
     pub(super) sent: Timestamp,
-    /// Whether they left clearly faster than the link has served packets before.
-    pub(super) is_rushed: bool,
+    /// The same in nanoseconds per byte, if they left clearly faster than the link has served
+    /// packets before.
+    pub(super) rushed: Option<f64>,
 }
 
 /// Follows the pile of the present capacity.
@@ -99,10 +100,10 @@ pub(super) struct Level {
     /// How many were shorter since the last look, and when the first of them left.
     shorter: usize,
     shorter_since: Timestamp,
-    /// How many more rushed dispersions were shorter than were not, how many of any kind came since
-    /// the first of them, and when that one left.
+    /// How many more rushed dispersions were shorter than were not, the latest of those in
+    /// nanoseconds per byte, and when the first of them left.
     rushed: usize,
-    since_rushed: usize,
+    shorter_rushed: [f32; RUSHED],
     rushed_since: Timestamp,
 }
 
@@ -111,13 +112,10 @@ impl Level {
     #[inline]
     pub(super) fn on_dispersion(&mut self, seen: &Seen) -> Call {
         let Seen { ratio, sent, .. } = *seen;
-        if seen.is_rushed {
-            self.on_rushed(ratio * WIDTH < 1.0, sent);
-        }
-        self.since_rushed += usize::from(self.rushed > 0);
-        if self.rushed == RUSHED {
-            self.rushed = 0;
-            return Call::Exceeded(self.since_rushed.min(NEWEST));
+        if let Some(nanos_per_byte) = seen.rushed
+            && self.on_rushed(ratio * WIDTH < 1.0, nanos_per_byte, sent)
+        {
+            return Call::Exceeded;
         }
         if ratio > LONGER {
             if self.longer == 0 {
@@ -144,16 +142,19 @@ impl Level {
     }
 
     /// Packets were sent faster than the link has served them before. While it has its capacity,
-    /// they come as far apart as ever.
-    fn on_rushed(&mut self, is_shorter: bool, sent: Timestamp) {
+    /// they come as far apart as ever. True if it is faster.
+    fn on_rushed(&mut self, is_shorter: bool, nanos_per_byte: f64, sent: Timestamp) -> bool {
         if !is_shorter {
             self.rushed = self.rushed.saturating_sub(1);
-            return;
+            return false;
         }
         if self.rushed == 0 {
-            (self.since_rushed, self.rushed_since) = (0, sent);
+            self.rushed_since = sent;
         }
-        self.rushed += 1;
+        self.shorter_rushed.rotate_left(1);
+        self.shorter_rushed[RUSHED - 1] = single(nanos_per_byte);
+        self.rushed = (self.rushed + 1) % RUSHED;
+        self.rushed == 0
     }
 
     fn see(&mut self, new: u32) {
@@ -173,9 +174,11 @@ impl Level {
         (self.shorter > 0 && self.held >= KNOWN).then_some(self.shorter_since)
     }
 
-    /// Since when rushed packets come closer together than before.
-    pub(super) fn rushed_since(&self) -> Timestamp {
-        self.rushed_since
+    /// Rushed dispersions that were shorter, in ascending order, and since when they are.
+    pub(super) fn rushed(&self) -> ([f32; RUSHED], Timestamp) {
+        let mut rushed = self.shorter_rushed;
+        rushed.sort_unstable_by(f32::total_cmp);
+        (rushed, self.rushed_since)
     }
 
     /// Since when the link is slower.
@@ -211,31 +214,30 @@ mod tests {
         Seen {
             ratio,
             sent,
-            is_rushed: false,
+            rushed: None,
         }
     }
 
-    /// What rushed dispersions call for, one a millisecond, and which of them.
-    fn called_by_rushed(ratios: impl IntoIterator<Item = f64>) -> Option<(u64, Call, Level)> {
+    /// Which of these rushed dispersions, one a millisecond, shows a faster link.
+    fn exceeded_by(ratios: impl IntoIterator<Item = f64>) -> Option<(u64, Level)> {
         let mut level = Level::default();
         (0..).zip(ratios).find_map(|(ms, ratio)| {
             let rushed = Seen {
-                is_rushed: true,
+                rushed: Some(ratio),
                 ..seen(ratio, at(ms))
             };
             let call = level.on_dispersion(&rushed);
-            matches!(call, Call::Exceeded(_)).then_some((ms, call, level))
+            (call == Call::Exceeded).then_some((ms, level))
         })
     }
 
     #[test]
     fn rushed_packets_that_come_as_they_left_are_a_faster_link() {
         let ratios = [1.0, 1.3, 0.85, 0.85, 1.2, 0.85, 0.85, 0.85];
-        let (ms, call, level) = called_by_rushed(ratios).unwrap();
-        assert_eq!((ms, call), (7, Call::Exceeded(6)));
-        assert_eq!(level.rushed_since(), at(2));
+        let (ms, level) = exceeded_by(ratios).unwrap();
+        assert_eq!((ms, level.rushed()), (7, ([0.85; 4], at(2))));
         // Echoes that are pushed together now and then are none.
-        assert_eq!(called_by_rushed([0.85, 1.0, 1.0].repeat(100)), None);
+        assert_eq!(exceeded_by([0.85, 1.0, 1.0].repeat(100)), None);
     }
 
     /// What is called for, one dispersion a millisecond, and when.

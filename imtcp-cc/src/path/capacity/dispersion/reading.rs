@@ -27,13 +27,18 @@ const STRETCH: u32 = 2;
 /// link needs for them, would come closer together than before if the link had become faster.
 const RUSHED_PERCENT: u32 = 92;
 
+/// Echoes that come closer together than this percentage of the time in which the packets left were
+/// pushed together on their way.
+const PUSHED_PERCENT: u32 = 98;
+
 /// The time that the link took for packets which it served one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dispersion {
     pub(super) nanos_per_byte: f64,
     /// When the packet before them left.
     pub(super) sent: Timestamp,
-    /// Whether they left clearly faster than the link has served packets before.
+    /// Whether they left clearly faster than the link has served packets before. False where their
+    /// echoes came closer together than that, because no link does it.
     pub(super) is_rushed: bool,
 }
 
@@ -156,7 +161,8 @@ impl Run {
         Dispersion {
             nanos_per_byte: self.arrived.get() as f64 / self.bytes.as_f64().max(1.0),
             sent: self.from,
-            is_rushed: self.sent.times(100) < self.served.times(RUSHED_PERCENT),
+            is_rushed: self.sent.times(100) < self.served.times(RUSHED_PERCENT)
+                && self.arrived.times(100) >= self.sent.times(PUSHED_PERCENT),
         }
     }
 }
