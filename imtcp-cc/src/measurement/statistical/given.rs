@@ -71,7 +71,9 @@ pub(super) fn estimate(
         None => all.waiting_s >= STRETCH * all.waiting_sent_s && sent.get() >= VARIED * sent.mean(),
     };
     let deviation = paces.get();
-    if !is_given || paces.count() < FEWEST_BLOCKS || deviation > STEADY * paces.mean() {
+    // False where packets came at one instant, whose pace is no number.
+    let is_steady = deviation <= STEADY * paces.mean();
+    if !is_given || paces.count() < FEWEST_BLOCKS || !is_steady {
         return None;
     }
     let pace = all.pace();
@@ -199,6 +201,13 @@ mod tests {
         assert_eq!(megabits(&bursts(|_| 4000, |_, _| 4000), None), None);
         let changing = |burst: u64, _| 2 * now_faster(burst);
         assert_eq!(megabits(&bursts(now_faster, changing), None), None);
+    }
+
+    #[test]
+    fn packets_that_came_at_one_instant_have_no_pace() {
+        // As a peer can make it look that says absurd delays.
+        assert_eq!(megabits(&bursts(now_faster, |_, _| 0), None), None);
+        assert_eq!(megabits(&bursts(|_| 0, |_, _| 0), None), None);
     }
 
     #[test]
