@@ -38,3 +38,10 @@ fn until_a_round_trip_is_measured_the_rate_follows_from_quiches() {
     // The initial window, 12 000 bytes, in the initial round trip of 100 ms.
     assert_eq!(controller.pacing_rate(), Some(960_000));
 }
+
+#[test]
+fn packets_that_are_not_paced_have_no_rate() {
+    let config = Config::builder().pacing(false).build();
+    let factory = Factory::new(config.expect("a plain choice"));
+    assert_eq!(factory.build(&path(10)).pacing_rate(), None);
+}
