@@ -18,10 +18,6 @@ const LONGEST_WITHOUT_RUSH: Duration = Duration::from_millis(500);
 /// than one part in this many.
 const RISEN_DIVISOR: u32 = 20;
 
-/// So many trains leave twice as fast after a rise, and others in between. Short trains have few
-/// gaps, and one alone does not show whether the capacity is higher still.
-const TRAINS_PER_RISE: u32 = 2;
-
 /// How much faster than the known capacity the head of a train leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Haste {
@@ -39,8 +35,6 @@ enum Haste {
 pub(super) struct Rush {
     trains: u32,
     haste: Haste,
-    /// How many trains are to leave twice as fast.
-    owed: u32,
     /// When the last rushed train began, and the gap at the capacity's pace then.
     last: Option<(Timestamp, Duration)>,
 }
@@ -49,25 +43,23 @@ impl Rush {
     /// A train of several packets begins. At the known capacity its packets leave `head_gap` apart.
     pub(super) fn on_train(&mut self, now: Timestamp, head_gap: Duration) {
         self.trains = self.trains.wrapping_add(1);
-        let has_risen = |(_, before)| head_gap < before - before / RISEN_DIVISOR;
-        if self.last.is_some_and(has_risen) {
-            self.owed = TRAINS_PER_RISE;
-        }
-        self.haste = self.next(now);
-        self.owed -= u32::from(self.haste == Haste::Twice);
+        self.haste = self.next(now, head_gap);
         if self.haste != Haste::None {
             self.last = Some((now, head_gap));
         }
     }
 
-    fn next(&self, now: Timestamp) -> Haste {
+    fn next(&self, now: Timestamp, head_gap: Duration) -> Haste {
         let was_rushed = self.haste != Haste::None;
-        let is_late = |(at, _)| now.saturating_since(at) >= LONGEST_WITHOUT_RUSH;
-        if self.owed > 0 && !was_rushed {
-            Haste::Twice
-        } else if self.trains.is_multiple_of(TRAINS_PER_RUSH)
-            || !was_rushed && self.last.is_some_and(is_late)
-        {
+        if let Some((at, before)) = self.last {
+            if head_gap < before - before / RISEN_DIVISOR {
+                return Haste::Twice;
+            }
+            if !was_rushed && now.saturating_since(at) >= LONGEST_WITHOUT_RUSH {
+                return Haste::Usual;
+            }
+        }
+        if self.trains.is_multiple_of(TRAINS_PER_RUSH) {
             Haste::Usual
         } else {
             Haste::None
@@ -125,12 +117,12 @@ mod tests {
     }
 
     #[test]
-    fn trains_that_showed_a_higher_capacity_are_followed_by_two_twice_as_fast() {
-        let gaps = gaps(18, 10, |train| match train {
+    fn a_train_that_showed_a_higher_capacity_is_followed_by_one_twice_as_fast() {
+        let gaps = gaps(13, 10, |train| match train {
             ..=8 => 100,
-            9..=12 => 85,
+            9..=10 => 85,
             _ => 50,
         });
-        assert_eq!(gaps[7..], [85, 85, 42, 85, 42, 50, 25, 50, 25, 50, 50]);
+        assert_eq!(gaps[7..], [85, 42, 85, 25, 50, 50]);
     }
 }
