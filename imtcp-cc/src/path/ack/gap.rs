@@ -67,9 +67,7 @@ impl EchoGap {
         let came = self.to.came.nanos_since(self.from.came);
         Some(self.arrival_gap()?.max(came))
     }
-}
 
-impl EchoGap {
     /// Whether the later acknowledgement came late because the peer waited with it: by more than
     /// `least`, and by more than a tenth of the gap without that. The peer says so, and may lie. So
     /// the gap is left out, and not believed to be shorter.
