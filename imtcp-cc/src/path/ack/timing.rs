@@ -9,14 +9,17 @@
 //!   close together as it serves them, so such packets are an aggregate.
 //! - *A beat*: gaps between acknowledgements are all alike, while the packets that they cover are
 //!   not. A link that serves data would need twice the time for twice the bytes. So this is the
-//!   beat of another link, which sends one acknowledgement after the other.
+//!   beat of another link, which sends one acknowledgement after the other ([`beat`]).
 //! - *A contradiction*, found elsewhere ([`crate::path::capacity`]): by capacity and echoes
 //!   together, others would send more than the link carries.
 //!
 //! After such a sign times are read coarsely: over gaps so long that the effect of the way back on
 //! their ends is small.
 
-use crate::units::{Nanos, TimeDelta, Timestamp};
+mod beat;
+
+use crate::units::{Bytes, Nanos, TimeDelta, Timestamp};
+use beat::Neighbours;
 use std::time::Duration;
 
 /// The number of echoes for a judgement, as in [`super::CadenceDetector`].
@@ -35,15 +38,6 @@ const TOGETHER: TimeDelta = TimeDelta::from_nanos(2_000);
 /// The average number of echoes per clump from which on clumps are the rule.
 const CLUMPED_NUMERATOR: usize = 5;
 const CLUMPED_DENOMINATOR: usize = 2;
-
-/// The width of a beat around the median gap, in per cent, and the number of gaps within it that
-/// make a beat. The width is not zero because acknowledgements differ in size by a range or two.
-const BEAT_WIDTH_PERCENT: u64 = 15;
-const BEAT_MAJORITY: usize = BLOCK * 3 / 4;
-
-/// A beat also needs different numbers of packets: this many acknowledgements do not cover the
-/// most common number.
-const BEAT_IRREGULAR: usize = BLOCK / 4;
 
 /// How many blocks in a row must agree before echoes are read coarsely, and before they are read
 /// finely again.
@@ -75,6 +69,20 @@ pub enum EchoTiming {
     Foreign,
 }
 
+/// An echo and the one before it.
+#[derive(Clone, Copy, Debug)]
+pub struct EchoPair {
+    /// How long after the one before it came.
+    pub arrival: TimeDelta,
+    /// How long after the other packet its own left.
+    pub departure: TimeDelta,
+    /// The packets that its acknowledgement covered, and their bytes on the wire.
+    pub packets: u32,
+    pub bytes: Bytes,
+    /// How long the tight link needs for them.
+    pub served: Option<Nanos>,
+}
+
 /// Follows gaps between echoes.
 #[derive(Debug)]
 pub struct TimingJudge {
@@ -89,6 +97,7 @@ pub struct TimingJudge {
     packets: [u32; BLOCK],
     /// How many of them began a clump.
     clumps: usize,
+    neighbours: Neighbours,
     /// The jitter of the last block and of the one before it.
     jitter: [Nanos; 2],
     timing: EchoTiming,
@@ -111,6 +120,7 @@ impl Default for TimingJudge {
             off: [Nanos::ZERO; BLOCK],
             packets: [0; BLOCK],
             clumps: 0,
+            neighbours: Neighbours::default(),
             jitter: [Nanos::ZERO; 2],
             timing: EchoTiming::Own,
             against: 0,
@@ -123,25 +133,18 @@ impl Default for TimingJudge {
 }
 
 impl TimingJudge {
-    /// An echo came. `arrival` is its time after the echo before it, and `departure` is the time
-    /// between the departures of the two packets. The acknowledgement covered `packets`, which the
-    /// tight link serves in `served`.
+    /// An echo came.
     #[inline]
-    pub fn on_echo(
-        &mut self,
-        now: Timestamp,
-        arrival: TimeDelta,
-        departure: TimeDelta,
-        packets: u32,
-        served: Option<Nanos>,
-    ) {
-        let off = (arrival - departure).magnitude();
-        let unserved = served.map_or(off, |served| (arrival - served.signed()).magnitude());
+    pub fn on_echo(&mut self, now: Timestamp, echo: &EchoPair) {
+        let arrival = echo.arrival;
+        let off = (arrival - echo.departure).magnitude();
+        let unserved = |served: Nanos| (arrival - served.signed()).magnitude();
         let at = self.filled % BLOCK;
         self.apart[at] = arrival.magnitude();
-        self.off[at] = off.min(unserved);
-        self.packets[at] = packets;
-        self.clumps += usize::from(!Self::is_clump(arrival, departure));
+        self.off[at] = echo.served.map_or(off, |served| off.min(unserved(served)));
+        self.packets[at] = echo.packets;
+        self.clumps += usize::from(!Self::is_clump(arrival, echo.departure));
+        self.neighbours.on_echo(echo);
         self.filled = at + 1;
         if self.filled == BLOCK {
             self.judge(now);
@@ -198,6 +201,7 @@ impl TimingJudge {
 
     fn judge(&mut self, now: Timestamp) {
         self.jitter = [self.block_jitter(), self.jitter[0]];
+        self.neighbours.on_block();
         let seen = self.block_timing(now);
         if seen == self.timing {
             self.against = 0;
@@ -232,7 +236,7 @@ impl TimingJudge {
     }
 
     fn block_timing(&self, now: Timestamp) -> EchoTiming {
-        if self.has_a_beat() {
+        if beat::is_heard(&self.apart, &self.packets) || self.neighbours.show_a_beat() {
             EchoTiming::Foreign
         } else if now < self.distrusted_until {
             self.distrusted
@@ -259,32 +263,6 @@ impl TimingJudge {
 
     fn comes_in_clumps(&self) -> bool {
         BLOCK * CLUMPED_DENOMINATOR >= self.clumps.max(1) * CLUMPED_NUMERATOR
-    }
-
-    fn has_a_beat(&self) -> bool {
-        // The first number is nearly always the commonest, and one glance is enough.
-        let first = self.packets[0];
-        let other = |count: &&u32| **count != first;
-        if self.packets.iter().filter(other).count() < BEAT_IRREGULAR {
-            return false;
-        }
-        let mut gaps = self.apart;
-        let median = gaps.select_nth_unstable(BLOCK / 2).1.get();
-        let width = median.saturating_mul(BEAT_WIDTH_PERCENT) / 100;
-        let alike = gaps
-            .iter()
-            .filter(|gap| gap.get().abs_diff(median) <= width);
-        if alike.count() < BEAT_MAJORITY {
-            return false;
-        }
-        let mut counts = self.packets;
-        counts.sort_unstable();
-        let commonest = counts
-            .chunk_by(|a, b| a == b)
-            .map(<[u32]>::len)
-            .max()
-            .unwrap_or(0);
-        BLOCK - commonest >= BEAT_IRREGULAR
     }
 }
 

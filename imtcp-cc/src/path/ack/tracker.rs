@@ -5,7 +5,7 @@ use super::echo::Echo;
 use super::gap::{EchoGap, EchoPoint, LinkState};
 use super::outstanding::{Outstanding, SentPacket};
 use super::quality::EchoQuality;
-use super::timing::{EchoTiming, TimingJudge};
+use super::timing::{EchoPair, EchoTiming, TimingJudge};
 use super::waiting::Waiting;
 use super::work::QueueWork;
 use crate::path::line::Line;
@@ -158,7 +158,7 @@ impl EchoTracker {
             outcome.bytes += packet.size;
             if let Some(at) = timed {
                 sink(&echo_of(&packet, at, EchoQuality::Single));
-                self.take(&packet, (at, at), 1);
+                self.take(&packet, (at, at), (1, packet.size));
                 outcome.echo = Some((packet.sent, at));
             } else if let Some(earlier) = held.replace(packet) {
                 sink(&echo_of(&earlier, now, EchoQuality::Aggregated));
@@ -172,7 +172,7 @@ impl EchoTracker {
             }
             Some(at) => {
                 sink(&echo_of(&newest, at, EchoQuality::Single));
-                self.take(&newest, (at, now), outcome.packets);
+                self.take(&newest, (at, now), (outcome.packets, outcome.bytes));
                 outcome.echo = Some((newest.sent, now));
             }
             None => sink(&echo_of(&newest, now, EchoQuality::Aggregated)),
@@ -200,9 +200,15 @@ impl EchoTracker {
         self.waiting = Waiting::default();
     }
 
-    /// Takes a clean echo and reads the gap that it completes.
+    /// Takes a clean echo, whose acknowledgement `covered` this many packets and bytes, and reads
+    /// the gap that it completes.
     #[inline]
-    fn take(&mut self, packet: &SentPacket, (arrived, came): (Timestamp, Timestamp), covered: u32) {
+    fn take(
+        &mut self,
+        packet: &SentPacket,
+        (arrived, came): (Timestamp, Timestamp),
+        covered: (u32, Bytes),
+    ) {
         let point = EchoPoint {
             number: packet.number,
             size: packet.size,
@@ -251,17 +257,22 @@ impl EchoTracker {
 
     /// Judges the time of an echo. True if it is read finely: then it completes a reading.
     #[inline]
-    fn judge_time(&mut self, echo: &EchoPoint, packets: u32) -> bool {
+    fn judge_time(&mut self, echo: &EchoPoint, (packets, bytes): (u32, Bytes)) -> bool {
         let Some((arrived, sent)) = self.newest else {
             return true;
         };
-        let (arrival, departure) = (echo.arrived - arrived, echo.sent - sent);
         let served = match packets {
             1 => self.line.time_for(echo.size),
             _ => self.line.time_for_any(echo.size.times(packets.into())),
         };
-        self.judge
-            .on_echo(echo.arrived, arrival, departure, packets, served);
+        let pair = EchoPair {
+            arrival: echo.arrived - arrived,
+            departure: echo.sent - sent,
+            packets,
+            bytes,
+            served,
+        };
+        self.judge.on_echo(echo.arrived, &pair);
         let is_fine = !self.judge.is_coarse();
         if is_fine {
             self.clump = None;

@@ -4,6 +4,17 @@ fn us(us: i64) -> TimeDelta {
     TimeDelta::from_nanos(us * 1000)
 }
 
+/// An echo that came `gap.0` us after the one before, and left `gap.1` us after it.
+fn pair(gap: (i64, i64), packets: u32, bytes: Bytes) -> EchoPair {
+    EchoPair {
+        arrival: us(gap.0),
+        departure: us(gap.1),
+        packets,
+        bytes,
+        served: None,
+    }
+}
+
 fn feed(judge: &mut TimingJudge, echoes: usize, gap: impl Fn(usize) -> (i64, i64, u32)) {
     feed_at(judge, Timestamp::ZERO, echoes, gap);
 }
@@ -16,7 +27,8 @@ fn feed_at(
 ) {
     for i in 0..echoes {
         let (arrival, departure, packets) = gap(i);
-        judge.on_echo(now, us(arrival), us(departure), packets, None);
+        let bytes = Bytes::new(1378 * u64::from(packets));
+        judge.on_echo(now, &pair((arrival, departure), packets, bytes));
     }
 }
 
@@ -38,7 +50,8 @@ fn bursts_that_a_queue_spreads_are_no_jitter() {
         // Ten packets leave together every 1.2 ms, and come as the link serves them.
         let departure = if i.is_multiple_of(10) { 1200 } else { 0 };
         let served = Some(Nanos::new(110_000));
-        judge.on_echo(Timestamp::ZERO, us(115), us(departure), 1, served);
+        let burst = pair((115, departure), 1, Bytes::new(1378));
+        judge.on_echo(Timestamp::ZERO, &EchoPair { served, ..burst });
     }
     assert_eq!(judge.jitter(), Duration::from_micros(5).into());
 }
