@@ -2,6 +2,7 @@
 //! packets found that came after a stretch without any of ours.
 
 use super::pauses::Pauses;
+use super::stretches::{LARGEST, Stretches};
 use crate::path::ack::EchoGap;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::collections::VecDeque;
@@ -12,13 +13,6 @@ pub(super) const SPAN: Duration = Duration::from_millis(50);
 
 /// The number of spans in memory: as long as the longest averaging window.
 const MOST: usize = 80;
-
-/// A packet that waited longer than the luckiest one by less than what the link needs for so many
-/// full packets found the link idle. A link that has become a little slower looks like so short a
-/// wait, and one delay that was read too short makes all the others look like a wait. With a whole
-/// packet, whoever came while one full packet of others was being served found the link idle, too.
-/// With a quarter, short waits at other links count as waits at the tight one (docs/ALGORITHM.md).
-const IDLE_PACKETS: f64 = 0.5;
 
 /// An acknowledgement of so many packets at most tells how the first of them found the link after a
 /// pause. Many clients acknowledge every second packet.
@@ -36,8 +30,9 @@ const PUSHED_SHARE: f64 = 0.5;
 pub(super) struct Link {
     /// In bits per second.
     capacity: f64,
-    /// The time that it needs for a full packet, in seconds.
-    packet_s: f64,
+    /// The time that it needs for a full packet of ours, in seconds, and for the largest of others.
+    pub(super) packet_s: f64,
+    pub(super) largest_s: f64,
 }
 
 impl Link {
@@ -47,6 +42,7 @@ impl Link {
         Self {
             capacity,
             packet_s: packet.as_bits_f64() / capacity,
+            largest_s: LARGEST.as_bits_f64() / capacity,
         }
     }
 }
@@ -71,11 +67,8 @@ pub(super) struct Span {
     /// were pauses.
     pub(super) away_s: f64,
     pub(super) paused_s: f64,
-    /// Those of them that were ended by a packet of which the wait is known, the sum of their
-    /// squares, and those of them that were ended by a packet which found the link idle.
-    pub(super) seen_s: f64,
-    pub(super) seen_squares: f64,
-    pub(super) idle_s: f64,
+    /// Those of them that were ended by a packet of which the wait is known.
+    pub(super) ended: Stretches,
     /// The shortest wait of those packets, in seconds.
     least_wait_s: Option<f64>,
 }
@@ -93,9 +86,7 @@ impl Span {
         self.pushed += other.pushed;
         self.away_s += other.away_s;
         self.paused_s += other.paused_s;
-        self.seen_s += other.seen_s;
-        self.seen_squares += other.seen_squares;
-        self.idle_s += other.idle_s;
+        self.ended.add(&other.ended);
     }
 
     /// What the link did in the gap. The luckiest packet of late waited for `least_s`.
@@ -127,11 +118,8 @@ impl Span {
             return;
         }
         if !is_pause {
-            self.seen_s += away_s;
-            self.seen_squares += away_s * away_s;
-            if waited_s <= least_s.min(waited_s) + IDLE_PACKETS * link.packet_s {
-                self.idle_s += away_s;
-            }
+            let longer_s = waited_s - least_s.min(waited_s);
+            self.ended.take(away_s, longer_s, link);
         }
         let least = self
             .least_wait_s

@@ -37,9 +37,6 @@ const FEWEST_IN_BLOCK: u32 = 4;
 /// busy link: hosts, aggregates or another link make packets wait. One alone is chance.
 const PUSHED_SHARE: f64 = 0.01;
 
-/// The two-sided 95 % point of the normal distribution.
-const NORMAL_95: f64 = 1.96;
-
 /// The least half width, as a share of the value.
 const SYSTEMATIC_SHARE: f64 = 0.015;
 
@@ -56,6 +53,8 @@ pub(super) struct IdleView {
     /// At most [`IdleView::LONGEST`].
     pub(super) window: Duration,
     pub(super) is_variable: bool,
+    /// Whether others send evenly.
+    pub(super) is_even: bool,
 }
 
 impl IdleView {
@@ -91,6 +90,7 @@ impl IdleView {
             at: arrivals.newest().min(now),
             window: SPAN * u32::try_from(length).unwrap_or(SPANS),
             is_variable: is_variable(spread, capacity),
+            is_even: sum.ended.are_beside_even(),
         })
     }
 
@@ -127,12 +127,13 @@ impl Span {
     /// nobody saw what the link did while we were away.
     fn available(&self, capacity: f64, pauses: &Pauses) -> Option<[f64; 3]> {
         let own = self.bits / self.arrived_s;
+        if self.ended.are_beside_even() {
+            return Some(self.beside_even(own, capacity));
+        }
         let away_s = self.away_s - self.paused_s;
         let mut idle_s = [0.0; 3];
         if away_s > 0.0 {
-            let count = self.seen_s * self.seen_s / self.seen_squares;
-            let shares = (self.seen_s > 0.0).then(|| wilson(self.idle_s / self.seen_s, count))?;
-            idle_s = shares.map(|idle| idle * away_s);
+            idle_s = self.ended.idle()?.map(|idle| idle * away_s);
         }
         if self.paused_s > 0.0 {
             for (sum, idle) in idle_s.iter_mut().zip(pauses.idle()?) {
@@ -141,18 +142,17 @@ impl Span {
         }
         Some(idle_s.map(|idle| (own + idle / self.arrived_s * capacity).min(capacity)))
     }
-}
 
-/// A share of `count` samples between the ends of its 95 % interval (Wilson 1927).
-pub(super) fn wilson(share: f64, count: f64) -> [f64; 3] {
-    let squares = NORMAL_95 * NORMAL_95;
-    let scale = 1.0 + squares / count;
-    let middle = share + squares / (2.0 * count);
-    let variance = share * (1.0 - share) / count + squares / (4.0 * count * count);
-    let half = NORMAL_95 * libm::sqrt(variance.max(0.0));
-    let low = ((middle - half) / scale).clamp(0.0, 1.0);
-    let high = ((middle + half) / scale).clamp(0.0, 1.0);
-    [low, share, high]
+    /// The same beside even traffic of others. A packet that comes at any time finds the link as
+    /// busy as they keep it, and what it served of ours is over by then. If it is not, that is too
+    /// little, and what was idle besides our own too much.
+    fn beside_even(&self, own: f64, capacity: f64) -> [f64; 3] {
+        let [low, share, high] = self.ended.idle_beside_even();
+        let least = own.max(low * capacity);
+        let available = least.max(share * capacity);
+        let most = available.max(own + high * capacity * self.away_s / self.arrived_s);
+        [least, available, most].map(|rate| rate.min(capacity))
+    }
 }
 
 /// The standard deviation of what was available in blocks.
@@ -167,8 +167,8 @@ fn deviation(arrivals: &Arrivals, capacity: f64) -> f64 {
     let known = |block: &&Span| block.gaps >= FEWEST_IN_BLOCK && block.arrived_s > 0.0;
     let blocks = blocks.iter().filter(known);
     let mut deviation = Deviation::default();
-    for [_, available, _] in blocks.filter_map(|block| block.available(capacity, arrivals.pauses()))
-    {
+    let told = |block: &Span| block.available(capacity, arrivals.pauses());
+    for [_, available, _] in blocks.filter_map(told) {
         deviation.add(available);
     }
     deviation.get()
@@ -267,14 +267,25 @@ mod tests {
         }
     }
 
-    /// A full packet of others takes the link a millisecond, and ours come at any time of it.
+    /// What is told where each second burst waited for a part of a packet: for all times from a
+    /// tenth up to `longest_us`, of 1260 us for the largest of others.
+    fn beside_parts(longest_us: u64) -> f64 {
+        let part = |burst: u64| 100 + burst * 7919 % (longest_us - 100);
+        let wait = |burst: u64| part(burst) * (burst % 2);
+        view(&bursts(wait, 1000))[0]
+    }
+
     #[test]
     fn who_waits_for_part_of_a_packet_found_the_link_busy() {
-        let part = |burst: u64| 100 + burst * 7919 % 900;
-        let wait = |burst: u64| part(burst) * (burst % 2);
-        let [available, ..] = view(&bursts(wait, 1000));
-        // Half of the bursts waited, and half of those for less than half a packet.
-        assert!((7.4..8.4).contains(&available), "{available}");
+        // Half of the bursts waited, and two thirds of those for less than half a packet.
+        let available = beside_parts(700);
+        assert!((7.9..8.9).contains(&available), "{available}");
+    }
+
+    #[test]
+    fn short_waits_are_waits_beside_even_traffic() {
+        let available = beside_parts(1200);
+        assert!((4.4..5.1).contains(&available), "{available}");
     }
 
     #[test]
@@ -330,17 +341,5 @@ mod tests {
     fn where_echoes_are_pushed_together_waiting_tells_nothing() {
         let pushed = bursts(|burst| 3000 + burst * 7919 % 10_000, 300);
         assert_eq!(IdleView::of(&pushed, CAPACITY, NOW), None);
-    }
-
-    #[test]
-    fn a_share_of_few_samples_may_be_anything() {
-        let [low, share, high] = wilson(0.0, 1.0);
-        assert!(low == 0.0 && share == 0.0 && high > 0.75, "{high}");
-        // Half of 96 samples: 10 % to either side (1.96 sqrt(0.25 / 96)), drawn to the middle.
-        let [low, _, high] = wilson(0.5, 96.0);
-        assert!(
-            (low - 0.402).abs() < 0.002 && (high - 0.598).abs() < 0.002,
-            "{low} {high}"
-        );
     }
 }

@@ -6,7 +6,7 @@
 //! busy without us. One packet is one sample, and a second holds none of them or one. So pauses
 //! are remembered.
 
-use super::idle::wilson;
+use super::stretches::wilson;
 use crate::units::Bandwidth;
 
 /// A stretch without packets of ours that is at least this long is a pause, in seconds. Shorter
