@@ -268,14 +268,14 @@ impl StatisticalEstimator {
         let idle =
             IdleView::of(&self.arrivals, capacity, now).filter(|_| self.timing == EchoTiming::Own);
         match (self.estimate(present, echoed.min(now), capacity), idle) {
-            (Some(estimate), Some(view)) if view.refutes(&estimate) && !view.is_even => {
+            (Some(estimate), Some(view)) if view.is_even => Some(view.estimate(estimate.flags)),
+            (Some(estimate), Some(view)) if view.refutes(&estimate) => {
                 let excess = estimate.available.saturating_sub(view.most);
                 Some(view.estimate(Flags {
                     elastic: excess > capacity.scaled(GIVEN_WAY),
                     ..estimate.flags
                 }))
             }
-            (Some(estimate), Some(view)) if view.is_even => Some(view.estimate(estimate.flags)),
             (Some(estimate), Some(view)) => Some(view.widened(estimate)),
             (Some(estimate), None) => Some(estimate),
             (None, Some(view)) if view.is_even || self.has_just_changed(now) => {
