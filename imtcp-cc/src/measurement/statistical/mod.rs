@@ -9,8 +9,9 @@
 //! this, because it would choose the gaps by their outcome.
 //!
 //! While our own packets wait all the time, what arrives is what the others leave (`full.rs`). How
-//! often our packets find the link idle refutes gaps beside others who give way (`idle.rs`). Where
-//! a queue serves flows in turn, the pace of our waiting packets is our share (`given.rs`).
+//! often our packets find the link idle refutes gaps beside others who give way (`idle.rs`), and
+//! takes their place beside others who send evenly (`stretches.rs`). Where a queue serves flows in
+//! turn, the pace of our waiting packets is our share (`given.rs`).
 
 mod arrivals;
 mod change;
