@@ -267,25 +267,55 @@ mod tests {
         }
     }
 
-    /// What is told where each second burst waited for a part of a packet: for all times from a
-    /// tenth up to `longest_us`, of 1260 us for the largest of others.
-    fn beside_parts(longest_us: u64) -> f64 {
-        let part = |burst: u64| 100 + burst * 7919 % (longest_us - 100);
-        let wait = |burst: u64| part(burst) * (burst % 2);
-        view(&bursts(wait, 1000))[0]
-    }
-
+    /// A full packet of others takes the link a millisecond, and ours come at any time of it.
     #[test]
     fn who_waits_for_part_of_a_packet_found_the_link_busy() {
-        // Half of the bursts waited, and two thirds of those for less than half a packet.
-        let available = beside_parts(700);
-        assert!((7.9..8.9).contains(&available), "{available}");
+        let part = |burst: u64| 100 + burst * 7919 % 900;
+        let wait = |burst: u64| part(burst) * (burst % 2);
+        let [available, ..] = view(&bursts(wait, 1000));
+        // Half of the bursts waited, and half of those for less than half a packet.
+        assert!((7.4..8.4).contains(&available), "{available}");
     }
 
+    /// Four seconds of one packet each 5 ms, of which each second one waited for a part of a packet
+    /// of others, which takes 1.2 ms.
     #[test]
     fn short_waits_are_waits_beside_even_traffic() {
-        let available = beside_parts(1200);
-        assert!((4.4..5.1).contains(&available), "{available}");
+        let (mut arrivals, link) = (Arrivals::new(), Link::new(CAPACITY, PACKET));
+        let point = |number: u64| {
+            let waited_us = number * 7919 % 1200 * (number % 2);
+            let arrived = at_us(number * 5000 + waited_us + 1000);
+            let point = EchoPoint {
+                number,
+                size: PACKET,
+                sent: at_us(number * 5000),
+                arrived,
+                came: arrived,
+            };
+            (point, Duration::from_micros(waited_us))
+        };
+        for number in 1..800 {
+            let ((from, _), (to, waited)) = (point(number - 1), point(number));
+            let gap = EchoGap {
+                from,
+                to,
+                bytes: PACKET,
+                packets: 1,
+                waited: waited.into(),
+                is_alone: true,
+                link: LinkState::Unknown,
+            };
+            arrivals.on_gap(&gap, Some(&link));
+        }
+        let told = IdleView::of(&arrivals, CAPACITY, NOW).expect("it tells something");
+        assert!(told.is_even);
+        let [available, low, high] = [told.available, told.low, told.high]
+            .map(|rate| (rate.as_bps_f64() / 1e5).round() / 10.0);
+        assert!((4.6..5.1).contains(&available), "{available}");
+        assert!(
+            (2.5..4.2).contains(&low) && (5.5..8.0).contains(&high),
+            "{low} {high}"
+        );
     }
 
     #[test]
