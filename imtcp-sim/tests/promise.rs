@@ -126,3 +126,34 @@ fn delayed_acknowledgements_are_not_taken_for_the_pace_of_a_slow_link() {
     let kept = kept_with_grouped_acknowledgements("cubic", "600 KB");
     assert!(kept >= 0.9, "{kept}");
 }
+
+/// A client's flow control leaves a window that the path does not hold any more.
+const BEYOND_FLOW_CONTROL: &str = "
+    name = \"test\"
+    title = \"a test\"
+    duration = \"25 s\"
+    [[link]]
+    name = \"bottleneck\"
+    rate = \"57 Mbit/s\"
+    delay = \"22 ms\"
+    queue = { kind = \"pie\", limit = \"42 KB\" }
+    steps = [{ at = \"2 s\", rate = \"29 Mbit/s\" }, { at = \"8 s\", rate = \"22 Mbit/s\" }]
+    [[flow]]
+    name = \"main\"
+    controller = \"imtcp\"
+    application = { kind = \"bulk\" }
+    receiver = { stack = \"noq\" }
+    flow_control = \"199 KB\"
+    imtcp = { promise = { rate = \"28.7 Mbit/s\", per = \"2 s\" } }
+";
+
+#[test]
+fn a_promise_that_loses_much_in_vain_rests_though_flow_control_limits_it() {
+    let scenario = Scenario::parse("test.toml", BEYOND_FLOW_CONTROL, &[]);
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let result = scenario.run(1, RunOptions::default());
+    let result = result.unwrap_or_else(|error| panic!("{error}"));
+    let flow = result.flow("main").expect("there");
+    let lost = flow.lost_packets as f64 / flow.sent_packets as f64;
+    assert!(lost < 0.03, "{lost}, as if N had stayed at its bound");
+}

@@ -6,12 +6,33 @@
 //! slots there is a trial of one slot. Each trial that fails doubles the rest (RFC 8084, section
 //! 3.1, asks for such a breaker).
 
+use super::status::Outcome;
+
+/// A slot that reached this share of what was due was nearly kept.
+const NEARLY: f64 = 0.9;
+
+/// The share of lost packets from which losses are the larger harm. WebRTC's congestion control
+/// no longer raises its rate from 2 % on, and lowers it from 10 % on (draft-ietf-rmcat-gcc-02,
+/// section 6).
+const UNBEARABLE: f64 = 0.05;
+
 /// The number of slots in a row that are missed before a promise rests.
 const FAILURES: u32 = 2;
 
 /// The first rest and the longest rest, in slots.
 const FIRST_REST: u32 = 8;
 const LONGEST_REST: u32 = 128;
+
+/// Whether competing harder than others was of no use in a slot that ended so. A slot that was
+/// nearly kept is close to success, and one that the source limited says nothing of the path,
+/// unless much of what was sent was lost. A peer's flow control limits like a source. `achieved` is the share of what was due.
+pub(super) fn is_in_vain(outcome: Outcome, achieved: f64, lost: f64) -> bool {
+    match outcome {
+        Outcome::Kept => false,
+        Outcome::Missed => achieved < NEARLY || lost > UNBEARABLE,
+        Outcome::SourceLimited => lost > UNBEARABLE,
+    }
+}
 
 /// Whether a promise competes or rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,10 +70,10 @@ impl Exit {
         }
     }
 
-    /// A slot ended. `is_hopeless` says that it was missed although N was at its bound. A rest
+    /// A slot ended. `is_hopeless` says that it was in vain although N was at its bound. A rest
     /// also ends if the flow, which takes no more than others, gets the rate.
     pub(super) fn on_slot(&mut self, is_kept: bool, is_hopeless: bool) {
-        if is_kept {
+        if is_kept && !is_hopeless {
             *self = Self::default();
         } else if self.is_resting() {
             self.resting -= 1;
@@ -102,6 +123,14 @@ mod tests {
                 .all(|pair| pair[1] - pair[0] == 129),
             "{far:?}"
         );
+    }
+
+    #[test]
+    fn a_slot_was_in_vain_if_it_was_missed_by_far_or_if_it_lost_much() {
+        use Outcome::{Kept, Missed, SourceLimited};
+        assert!(is_in_vain(Missed, 0.5, 0.0) && !is_in_vain(Missed, 0.95, 0.05));
+        assert!(is_in_vain(Missed, 0.95, 0.2) && is_in_vain(SourceLimited, 0.5, 0.2));
+        assert!(!is_in_vain(SourceLimited, 0.5, 0.05) && !is_in_vain(Kept, 1.0, 0.2));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! From slot to slot: which slot ends, what its outcome is, and what the next one has to do.
 
+use super::super::exit::is_in_vain;
 use super::super::law::PromiseLaw;
 use super::super::ledger::{PathLimits, Renewal};
 use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
@@ -203,11 +204,10 @@ impl Keeper {
             let outcome = slot.outcome(requirement, path.smoothed);
             self.learn(outcome);
             let due = EvaluationSlot::due(requirement).as_f64();
-            self.margin
-                .on_slot(outcome, slot.achieved.as_f64() / due.max(1.0));
-            let is_far = slot.achieved.as_f64() < 0.9 * due;
+            let achieved = slot.achieved.as_f64() / due.max(1.0);
+            self.margin.on_slot(outcome, achieved);
             let is_hopeless =
-                outcome == Outcome::Missed && is_far && self.is_at_bound(path, requirement);
+                is_in_vain(outcome, achieved, path.lost) && self.is_at_bound(path, requirement);
             let counts = self.share.holds() || self.exit.is_resting() || outcome.is_kept();
             // The paper's law knows neither.
             if self.settings.law != PromiseLaw::Paper {
