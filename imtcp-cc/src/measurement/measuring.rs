@@ -1,4 +1,6 @@
-//! Feeds the estimators and reports what they find.
+//! Feeds the estimators. What they find is told in `telling.rs`.
+
+mod telling;
 
 use super::bootstrap::Bootstrap;
 use super::classic::ClassicEstimator;
@@ -6,26 +8,22 @@ use super::delivered::Delivered;
 use super::policed::Policed;
 use super::range::SearchRange;
 use super::record::{Arrival, MeasurementRecord, PacketRecord};
-use super::reports::{Reports, Silence};
+use super::reports::Reports;
 use super::start::StartReading;
 use super::statistical::StatisticalEstimator;
 use super::{Estimator, Step};
 use crate::control::Enough;
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::event::{Emit, Event};
-use crate::path::ack::{Echo, EchoQuality, EchoTiming};
+use crate::path::ack::{Echo, EchoQuality};
 use crate::path::{CapacityState, Heard, PathView};
 use crate::saved::SavedPath;
-use crate::transport::{AckInfo, Acked};
+use crate::transport::Acked;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::time::Duration;
 
 /// If less than this share of the capacity is free when a connection starts, others matter.
 const CROWDED: f64 = 0.9;
-
-/// A capacity that delivery exceeds by this factor is wrong. Bunched acknowledgements explain less,
-/// over the time for which delivery is averaged.
-const REFUTED: f64 = 1.1;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MeasuringSettings {
@@ -293,131 +291,6 @@ impl Measuring {
     /// Whether all echoes of the measurement have come.
     pub(crate) fn is_settled(&self) -> bool {
         self.record.is_settled()
-    }
-
-    /// The measurement is over, and its result is reported.
-    pub(crate) fn conclude(&mut self, now: Timestamp, emit: Emit<'_>) {
-        let measurement = self.record.measurement();
-        emit(Event::MeasurementCompleted { measurement });
-        if let Some(outcome) = self.classic.on_measurement(&self.record) {
-            let mut estimate = outcome.estimate;
-            // An arrival by the peer's clock may lie some round trips ahead of this clock.
-            estimate.at = estimate.at.min(now);
-            self.tell(now, EstimatorKind::Classic, estimate, None, emit);
-        }
-    }
-
-    /// Reports an estimate after an acknowledgement, or withdraws the last one. True if there was
-    /// no estimate for so long that everything learnt of the path is given up.
-    #[inline]
-    pub(crate) fn report(
-        &mut self,
-        now: Timestamp,
-        info: &AckInfo,
-        view: &PathView,
-        emit: Emit<'_>,
-    ) -> bool {
-        let starts_anew = self.break_silence(now, view.timing, emit);
-        let capacity = view.capacity.filter(|_| !starts_anew);
-        self.report_estimate(now, info, capacity, emit);
-        if info.bytes_in_flight.is_zero() && self.reports.on_last_ack(now) {
-            self.withdraw(now, emit);
-        }
-        starts_anew
-    }
-
-    #[inline]
-    fn report_estimate(
-        &mut self,
-        now: Timestamp,
-        info: &AckInfo,
-        capacity: Option<Bandwidth>,
-        emit: Emit<'_>,
-    ) {
-        self.is_link_covered = self.statistical.is_link_covered();
-        let (smoothed_rtt, in_flight) = (info.rtt.smoothed, info.bytes_in_flight);
-        if !self.reports.is_due(now, smoothed_rtt, in_flight) {
-            return;
-        }
-        let told = self.statistical.report(now, in_flight);
-        if let Some(estimate) = told.filter(|_| !self.policed.is_doubtful()) {
-            let estimate = match self.delivered.recently(estimate.window) {
-                // The rate that was delivered in the estimate's time was available. The capacity
-                // bounds the correction. If more than the capacity was delivered, the capacity is
-                // wrong, and its own estimator corrects it. Until then only the lower end holds.
-                Some(rate) if capacity.is_some_and(|most| rate > most.scaled(REFUTED)) => {
-                    estimate.as_lower_bound()
-                }
-                Some(rate) => estimate.at_least(rate.min(capacity.unwrap_or(rate))),
-                None => estimate,
-            };
-            let estimate = self.policed.bounded(now, estimate);
-            self.tell(now, EstimatorKind::Statistical, estimate, capacity, emit);
-        } else if self.reports.is_silent() {
-            self.tell_bound(now, emit);
-        }
-    }
-
-    /// Nobody is silent who delivers something: that much was available. False if nothing was
-    /// delivered of late.
-    fn tell_bound(&mut self, now: Timestamp, emit: Emit<'_>) -> bool {
-        let Some(bound) = self.delivered.bound(now) else {
-            return false;
-        };
-        self.reports.on_bound(now, bound);
-        self.has_news = true;
-        emit(Event::EstimateUpdated {
-            estimator: self.settings.driver,
-            estimate: bound,
-        });
-        true
-    }
-
-    fn tell(
-        &mut self,
-        now: Timestamp,
-        by: EstimatorKind,
-        estimate: Estimate,
-        capacity: Option<Bandwidth>,
-        emit: Emit<'_>,
-    ) {
-        let told = self.reports.on_estimate(now, by, estimate, capacity);
-        self.has_news |= by == self.settings.driver;
-        emit(Event::EstimateUpdated {
-            estimator: by,
-            estimate: told,
-        });
-    }
-
-    /// Withdraws the estimate if the driving estimator has told none for long. True if the
-    /// estimators start anew.
-    #[inline]
-    fn break_silence(&mut self, now: Timestamp, timing: EchoTiming, emit: Emit<'_>) -> bool {
-        let starts_anew = match self.reports.on_ack(now, self.grows) {
-            Silence::None => return false,
-            // The results from before the pause may still be true.
-            Silence::Paused => false,
-            // If echoes cannot be read, what was learnt of the path is not at fault.
-            Silence::Failed => timing != EchoTiming::Foreign,
-        };
-        if starts_anew {
-            self.statistical.reset();
-            self.classic.reset();
-            self.reports.forget();
-        }
-        self.withdraw(now, emit);
-        starts_anew
-    }
-
-    /// The estimate is withdrawn, and a lower bound takes its place if there is one.
-    fn withdraw(&mut self, now: Timestamp, emit: Emit<'_>) {
-        let keeps_bound = self.reports.on_withdrawal(now);
-        self.has_news = true;
-        if !self.tell_bound(now, emit) && !keeps_bound {
-            emit(Event::EstimateWithdrawn {
-                estimator: self.settings.driver,
-            });
-        }
     }
 
     /// The range that the next measurement searches; `None` while nothing is known of the path, and

@@ -5,6 +5,7 @@
 //! others left. This needs no capacity, and it tells of the time in which packets arrived, which is
 //! newer than the time in which they left.
 
+use super::SYSTEMATIC_SHARE;
 use super::arrivals::{Arrivals, SPAN, Span};
 use crate::estimate::{Estimate, Flags};
 use crate::units::{Bandwidth, Timestamp};
@@ -24,9 +25,6 @@ const KNOWN_SHARE: f64 = 0.8;
 /// Half of the 95 % interval in standard deviations of the rates of spans. The present second is
 /// half in the future, and neighbouring spans are alike.
 const DEVIATIONS: f64 = 1.0;
-
-/// The least half width, as a share of the value.
-const SYSTEMATIC_SHARE: f64 = 0.015;
 
 /// What the link left us, if it was busy with our packets all the time up to the newest arrival.
 /// Nothing is newer than `now`.

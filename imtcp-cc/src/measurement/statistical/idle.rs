@@ -12,11 +12,11 @@
 //! by one, only the wait that others cause proves a gap busy. Then nobody knows which of the two is
 //! right, and the interval reaches up to this one's.
 
-use super::CAPACITY_DOUBT;
 use super::arrivals::{Arrivals, SPAN, Span};
 use super::is_variable;
 use super::pauses::Pauses;
 use super::window::BLOCK_95;
+use super::{CAPACITY_DOUBT, SYSTEMATIC_SHARE};
 use crate::deviation::Deviation;
 use crate::estimate::{Estimate, Flags};
 use crate::units::{Bandwidth, Timestamp};
@@ -36,9 +36,6 @@ const FEWEST_IN_BLOCK: u32 = 4;
 /// If more than this share of the echoes was pushed together on the way, waiting is no sign of a
 /// busy link: hosts, aggregates or another link make packets wait. One alone is chance.
 const PUSHED_SHARE: f64 = 0.01;
-
-/// The least half width, as a share of the value.
-const SYSTEMATIC_SHARE: f64 = 0.015;
 
 /// What is available as packets after stretches found it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -16,6 +16,7 @@
 mod arrivals;
 mod change;
 mod full;
+mod gaps;
 mod given;
 mod idle;
 mod pauses;
@@ -32,40 +33,12 @@ use crate::estimate::{Estimate, Flags};
 use crate::path::ack::{EchoGap, EchoTiming};
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use arrivals::{Arrivals, Link};
+use gaps::GapView;
 use idle::IdleView;
-use slices::{SliceView, Slices};
 use std::time::Duration;
 
 /// The longest averaging window.
 pub(super) const LONGEST_WINDOW: Duration = Duration::from_secs(4);
-
-/// If nothing that came since then tells what others send, what was seen before is old. A source
-/// that sends packets one by one would be told for seconds what was seen while it began.
-const LATEST: Duration = Duration::from_millis(500);
-
-/// The shortest window for an estimate.
-const SHORTEST_WINDOW: Duration = Duration::from_millis(100);
-
-/// The usual length of a slice. It is longer on slow links, where a slice must hold several
-/// packets.
-const SLICE: Duration = Duration::from_millis(5);
-
-/// How many packets a slice must have room for at the capacity.
-const PACKETS_PER_SLICE: u64 = 8;
-
-/// The length of a slice in jitters, if echoes are read coarsely. There is one jitter at either
-/// end of a slice.
-const JITTERS_PER_SLICE: u32 = 8;
-
-/// The longest slice. With longer slices a window would hold too few.
-const LONGEST_SLICE: Duration = Duration::from_millis(320);
-
-/// The largest number of slices in memory. Where something is heard in each, they become longer
-/// once, so that they reach back for as long as the longest window.
-const MOST_SLICES: usize = 408;
-
-/// The fewest slices with samples that make an estimate.
-const FEWEST_SLICES: usize = 8;
 
 /// The capacity is known to this share of it.
 const CAPACITY_DOUBT: f64 = 0.005;
@@ -73,13 +46,6 @@ const CAPACITY_DOUBT: f64 = 0.005;
 /// The least half width of an interval, as a share of the estimate. The capacity is in doubt
 /// ([`CAPACITY_DOUBT`]), and the window's edges cut packets.
 const SYSTEMATIC_SHARE: f64 = 0.015;
-
-/// Half of the 95 % interval of what gaps read wrongly of the others' traffic, as a share of that
-/// traffic. Traffic that reacts, or that other links carry, is no sample of anything, so its error
-/// does not shrink with more gaps. It is a fit: laid over what was read on drawn paths
-/// (`survey --estimates`, seeds 1 to 60), 0.1, 0.15 and 0.2 all lower the mean interval score of
-/// each class, and this is the least at which the median coverage of `steps` and `elastic` is 0.9.
-const FOREIGN_SHARE: f64 = 0.15;
 
 /// Others give way if the gaps within our bursts say that more is available than what our packets
 /// found idle allows, by this share of the capacity.
@@ -104,11 +70,7 @@ pub struct StatisticalEstimator {
     /// Whether the capacity is only a lower bound.
     bound: bool,
     latest: Option<Estimate>,
-    slices: Slices,
-    scratch: Vec<SliceView>,
-    /// The first slice of the present level, and whether the level began with a change.
-    level_start: u64,
-    changed: bool,
+    gaps: GapView,
     /// Since when the link has had its capacity, if that has changed.
     link_since: Option<Timestamp>,
     application_limited: bool,
@@ -118,8 +80,6 @@ pub struct StatisticalEstimator {
     jitter: Nanos,
     arrivals: Arrivals,
     link: Option<Link>,
-    /// Whether the link is covered. It follows the complete slices, and changes with them alone.
-    link_covered: bool,
 }
 
 impl StatisticalEstimator {
@@ -131,17 +91,13 @@ impl StatisticalEstimator {
             capacity: None,
             bound: false,
             latest: None,
-            slices: Slices::new(SLICE, MOST_SLICES),
-            scratch: Vec::new(),
-            level_start: 0,
-            changed: false,
+            gaps: GapView::new(),
             link_since: None,
             application_limited: false,
             timing: EchoTiming::Own,
             jitter: Nanos::ZERO,
             arrivals: Arrivals::new(),
             link: None,
-            link_covered: false,
         }
     }
 
@@ -158,7 +114,7 @@ impl StatisticalEstimator {
     /// Whether the link was recently busy practically all the time. Every gap then counts, and
     /// trains bring nothing more.
     pub fn is_link_covered(&self) -> bool {
-        self.link_covered
+        self.gaps.is_covered()
     }
 
     /// Tells what sets the time of echoes, and how large their `jitter` is.
@@ -187,27 +143,25 @@ impl StatisticalEstimator {
         self.cut(packet);
         if let Some(since) = since {
             self.link_since = Some(since);
-            self.begin_level(self.slices.index_of(since));
+            self.gaps.begin_level_at(since);
+            self.forget_past();
         } else if before.is_some_and(|slower| capacity > slower.scaled(1.0 + SYSTEMATIC_SHARE)) {
             // What kept a slower link busy may leave this one idle, so no gap so far is proven.
-            self.slices.clear();
+            self.gaps.clear();
             self.latest = None;
         }
     }
 
     /// The path has become longer. Packets that had met no queue were thought to have waited.
     pub fn on_longer_path(&mut self) {
-        if let Some((present, _)) = self.slices.present() {
-            self.begin_level(present + 1);
+        if self.gaps.begin_level_next() {
+            self.forget_past();
         }
         self.arrivals.forget_pauses();
     }
 
-    /// What was available until the slice at `first` says nothing of now.
-    fn begin_level(&mut self, first: u64) {
-        self.level_start = first;
-        self.changed = true;
-        self.slices.forget_before(first);
+    /// What was available so far says nothing of now.
+    fn forget_past(&mut self) {
         self.arrivals.clear();
         self.latest = None;
     }
@@ -222,12 +176,7 @@ impl StatisticalEstimator {
     #[inline]
     pub fn on_gap(&mut self, gap: &EchoGap) {
         self.arrivals.on_gap(gap, self.link.as_ref());
-        if self.slices.lengthen_within(LONGEST_WINDOW) {
-            self.level_start /= 2;
-        }
-        if self.slices.add(gap) {
-            self.look_at_coverage();
-        }
+        self.gaps.on_gap(gap);
     }
 
     /// An estimate from all gaps up to `now`. If nothing is left in flight, it may have to hold for
@@ -256,19 +205,16 @@ impl StatisticalEstimator {
         if self.timing == EchoTiming::Foreign || self.bound {
             return None;
         }
-        let (present, echoed) = self.slices.present()?;
-        let reach = LONGEST_WINDOW.as_nanos() / self.slices.length().as_nanos().max(1);
-        let first = present.saturating_sub(u64::try_from(reach).unwrap_or(u64::MAX));
-        self.slices.forget_before(first.max(self.level_start));
-        self.collect(capacity, present);
-        if let Some(newest) = change::newest_level(&self.scratch, capacity.as_bps_f64()) {
-            self.start_level_at(newest);
-            self.collect(capacity, present);
-        }
-        self.look_at_coverage();
+        let estimate = self.gaps.estimate(now, capacity).map(|estimate| Estimate {
+            flags: Flags {
+                variable: estimate.flags.variable,
+                ..self.flags(estimate.window)
+            },
+            ..estimate
+        });
         let idle =
             IdleView::of(&self.arrivals, capacity, now).filter(|_| self.timing == EchoTiming::Own);
-        match (self.estimate(present, echoed.min(now), capacity), idle) {
+        match (estimate, idle) {
             (Some(estimate), Some(view)) if view.is_even => Some(view.estimate(estimate.flags)),
             (Some(estimate), Some(view)) if view.refutes(&estimate) => {
                 let excess = estimate.available.saturating_sub(view.most);
@@ -320,98 +266,9 @@ impl StatisticalEstimator {
         Some(Estimate { flags, ..estimate })
     }
 
-    /// Cuts time into slices. A slice holds several packets, and is long against the jitter of
-    /// echoes. Lengths go in steps of a factor of two, so that small revisions do not cut time
-    /// anew.
     fn cut(&mut self, packet: Bytes) {
-        let packets = packet.times(PACKETS_PER_SLICE);
-        let room = self.capacity.map_or(SLICE, |rate| rate.time_for(packets));
-        let room = room.max(self.jitter.times(JITTERS_PER_SLICE).into());
-        let mut length = SLICE;
-        while length < room && length < LONGEST_SLICE {
-            length *= 2;
-        }
-        // A new cut forgets the slices. They are longer by a factor of two where many are heard of,
-        // and the jitter varies by another.
-        let present = self.slices.length();
-        let kept = match self.timing {
-            EchoTiming::Own => length * 2,
-            EchoTiming::Clumped | EchoTiming::Foreign => length * 4,
-        };
-        if !(length..=kept).contains(&present) {
-            self.slices.set_length(length);
-            // Slices of another length have other indices.
-            self.level_start = 0;
-        }
-        self.look_at_coverage();
-    }
-
-    /// Must be called whenever complete slices were added or removed.
-    fn look_at_coverage(&mut self) {
-        const RECENT: usize = 20;
-        self.link_covered = self.slices.busy_share(RECENT) > 0.9;
-    }
-
-    fn estimate(&self, present: u64, at: Timestamp, capacity: Bandwidth) -> Option<Estimate> {
-        let slice = self.slices.length();
-        let oldest = self.scratch.first()?.index;
-        let newest = self.scratch.last()?.index;
-        let since = u32::try_from(present - newest).unwrap_or(u32::MAX);
-        if slice.saturating_mul(since) > LATEST {
-            return None;
-        }
-        let span = usize::try_from(newest + 1 - oldest).unwrap_or(usize::MAX);
-        let window = slice * u32::try_from(span).unwrap_or(u32::MAX);
-        if window < SHORTEST_WINDOW || self.scratch.len() < FEWEST_SLICES {
-            return None;
-        }
-        let rooms = self.slices.rooms(capacity, newest);
-        let mean = window::mean(&self.scratch, rooms, span, slice, capacity.as_bps_f64())?;
-        Some(self.report_of(at, window, capacity, &mean))
-    }
-
-    /// Views of all complete slices of the present level.
-    fn collect(&mut self, capacity: Bandwidth, present: u64) {
-        self.scratch.clear();
-        self.scratch.reserve_exact(MOST_SLICES);
-        self.scratch.extend(
-            self.slices
-                .views(capacity)
-                .filter(|view| view.index < present),
-        );
-    }
-
-    /// Keeps only the newest `count` of the slices with a view.
-    fn start_level_at(&mut self, count: usize) {
-        self.level_start = self.scratch[self.scratch.len() - count].index;
-        self.changed = true;
-        self.slices.forget_before(self.level_start);
-    }
-
-    fn report_of(
-        &self,
-        at: Timestamp,
-        window: Duration,
-        capacity: Bandwidth,
-        mean: &window::WindowMean,
-    ) -> Estimate {
-        let available = (capacity.as_bps_f64() - mean.rate).max(0.0);
-        let systematic = SYSTEMATIC_SHARE * available;
-        let foreign = FOREIGN_SHARE * mean.rate;
-        let squares = mean.half_width * mean.half_width;
-        let half = libm::sqrt(squares + systematic * systematic + foreign * foreign);
-        Estimate {
-            at,
-            available: Bandwidth::from_bps_f64(available),
-            low: Bandwidth::from_bps_f64(available - half),
-            high: Bandwidth::from_bps_f64(available + half)
-                .min(capacity.scaled(1.0 + CAPACITY_DOUBT)),
-            window,
-            flags: Flags {
-                variable: is_variable(mean.present, capacity.as_bps_f64()),
-                ..self.flags(window)
-            },
-        }
+        self.gaps
+            .cut(self.capacity, packet, self.timing, self.jitter);
     }
 
     /// The flags of a value over `window`.
@@ -419,7 +276,7 @@ impl StatisticalEstimator {
         Flags {
             application_limited: self.application_limited,
             aggregated_acks: self.timing != EchoTiming::Own,
-            changed: self.changed && window < LONGEST_WINDOW / 2,
+            changed: self.gaps.has_changed_within(window),
             ..Flags::default()
         }
     }
@@ -444,12 +301,9 @@ impl Estimator for StatisticalEstimator {
         self.capacity = None;
         self.link = None;
         self.latest = None;
-        self.slices.clear();
-        self.level_start = 0;
-        self.changed = false;
+        self.gaps.reset();
         self.link_since = None;
         self.arrivals = Arrivals::new();
-        self.link_covered = false;
     }
 }
 
