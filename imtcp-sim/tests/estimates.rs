@@ -159,6 +159,37 @@ fn late_readings(name: &str, overrides: &[(&str, &str)], capacity_bps: f64) -> V
         .collect()
 }
 
+/// A fast link delays each packet by chance, ahead of the tight one. Nobody else sends.
+const NOISY: &str = "
+    name = \"noisy\"
+    title = \"a test\"
+    duration = \"20 s\"
+    [[link]]
+    name = \"noisy\"
+    rate = \"280 Mbit/s\"
+    delay = \"12 ms\"
+    jitter = \"300 us\"
+    queue = \"1 MB\"
+    [[link]]
+    name = \"tight\"
+    rate = \"110 Mbit/s\"
+    delay = \"12 ms\"
+    queue = \"1 MB\"
+    [[flow]]
+    name = \"main\"
+    controller = \"imtcp\"
+    application = { kind = \"frames\", rate = \"36 Mbit/s\", per_second = 45 }
+";
+
+/// Half of the link was told to be free, with confidence.
+#[test]
+fn delays_by_chance_ahead_of_the_tight_link_are_no_traffic() {
+    let scenario = Scenario::parse("noisy.toml", NOISY, &[]).expect("it is valid");
+    let result = scenario.run(1, RunOptions::default()).expect("it runs");
+    let grid = result.flows[0].grid.as_ref().expect("it is scored");
+    assert!(grid.false_confidence < 0.1, "{grid:?}");
+}
+
 /// On the longer route all packets once seemed to wait for ten seconds, and the flow's own 4 Mbit/s
 /// were told as all that is free.
 #[test]

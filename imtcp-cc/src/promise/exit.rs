@@ -23,9 +23,10 @@ const FAILURES: u32 = 2;
 const FIRST_REST: u32 = 8;
 const LONGEST_REST: u32 = 128;
 
-/// Whether competing harder than others was of no use in a slot that ended so. A slot that was
-/// nearly kept is close to success, and one that the source limited says nothing of the path,
-/// unless much of what was sent was lost. A peer's flow control limits like a source. `achieved` is the share of what was due.
+/// Whether competing harder than others was of no use in a slot that ended so. `achieved` is the
+/// share of what was due. A slot that was nearly kept is close to success, and one that the source
+/// limited says nothing of the path, unless much of what was sent was lost. A peer's flow control
+/// limits like a source.
 pub(super) fn is_in_vain(outcome: Outcome, achieved: f64, lost: f64) -> bool {
     match outcome {
         Outcome::Kept => false,

@@ -118,7 +118,7 @@ impl Measuring {
             // The results from before the pause may still be true.
             Silence::Paused => false,
             // If echoes cannot be read, what was learnt of the path is not at fault.
-            Silence::Failed => timing != EchoTiming::Foreign,
+            Silence::Failed => timing != EchoTiming::Foreign && !self.statistical.is_noisy(),
         };
         if starts_anew {
             self.statistical.reset();

@@ -1,6 +1,7 @@
 //! What arrives, added up over short spans of time: our own bits, whether packets waited, and what
 //! packets found that came after a stretch without any of ours.
 
+use super::noise::Waits;
 use super::pauses::Pauses;
 use super::stretches::{LARGEST, Stretches};
 use crate::path::ack::EchoGap;
@@ -95,7 +96,7 @@ impl Span {
         &mut self,
         gap: &EchoGap,
         arrived_s: f64,
-        (link, pauses): (&Link, &mut Pauses),
+        (link, pauses, waits): (&Link, &mut Pauses, &mut Waits),
         least_s: f64,
     ) {
         let served_s = gap.bytes.as_bits_f64() / link.capacity;
@@ -121,6 +122,7 @@ impl Span {
             let longer_s = waited_s - least_s.min(waited_s);
             self.ended.take(away_s, longer_s, link);
         }
+        waits.add(waited_s);
         let least = self
             .least_wait_s
             .map_or(waited_s, |least| least.min(waited_s));
@@ -133,6 +135,7 @@ impl Span {
 pub(super) struct Arrivals {
     spans: VecDeque<Span>,
     pauses: Pauses,
+    waits: Waits,
     /// The shortest wait of the spans before the newest, in seconds.
     least_wait_s: f64,
     newest: Timestamp,
@@ -143,12 +146,14 @@ impl Arrivals {
         Self {
             spans: VecDeque::new(),
             pauses: Pauses::default(),
+            waits: Waits::default(),
             least_wait_s: f64::INFINITY,
             newest: Timestamp::ZERO,
         }
     }
 
-    /// Forgets what arrived. What others do in pauses stays the same on a link that has changed.
+    /// Forgets what arrived. What others do in pauses stays the same on a link that has changed,
+    /// and so does what makes waits noisy.
     pub(super) fn clear(&mut self) {
         self.spans.clear();
         self.least_wait_s = f64::INFINITY;
@@ -199,8 +204,8 @@ impl Arrivals {
         if let Some(link) = link {
             let least_s = span.least_wait_s.unwrap_or(f64::INFINITY);
             let least_s = least_s.min(self.least_wait_s);
-            let pauses = &mut self.pauses;
-            span.take_link(gap, arrived_s, (link, pauses), least_s);
+            let heard = (link, &mut self.pauses, &mut self.waits);
+            span.take_link(gap, arrived_s, heard, least_s);
         }
         self.newest = gap.to.arrived;
     }
@@ -208,6 +213,11 @@ impl Arrivals {
     /// What packets found that ended pauses.
     pub(super) fn pauses(&self) -> &Pauses {
         &self.pauses
+    }
+
+    /// How the waits of packets that met none of our own are related.
+    pub(super) fn waits(&self) -> &Waits {
+        &self.waits
     }
 
     /// When the newest packet arrived.

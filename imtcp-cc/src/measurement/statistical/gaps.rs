@@ -17,7 +17,7 @@ const SHORTEST_WINDOW: Duration = Duration::from_millis(100);
 
 /// The usual length of a slice. It is longer on slow links, where a slice must hold several
 /// packets.
-const SLICE: Duration = Duration::from_millis(5);
+pub(super) const SLICE: Duration = Duration::from_millis(5);
 
 /// How many packets a slice must have room for at the capacity.
 const PACKETS_PER_SLICE: u64 = 8;

@@ -14,6 +14,7 @@
 
 use super::arrivals::{Arrivals, SPAN, Span};
 use super::is_variable;
+use super::noise::Waits;
 use super::pauses::Pauses;
 use super::window::BLOCK_95;
 use super::{CAPACITY_DOUBT, SYSTEMATIC_SHARE};
@@ -37,6 +38,14 @@ const FEWEST_IN_BLOCK: u32 = 4;
 /// busy link: hosts, aggregates or another link make packets wait. One alone is chance.
 const PUSHED_SHARE: f64 = 0.01;
 
+/// A link of which packets find less than this share of the time idle is full. Waits at such a link
+/// have a long memory.
+const HARDLY: f64 = 0.1;
+
+/// Nobody gives way, and waits are noise, if gaps say more than this view allows by this share of
+/// the capacity, and one wait has nothing to do with the next.
+const NOISY: f64 = 0.1;
+
 /// What is available as packets after stretches found it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct IdleView {
@@ -52,6 +61,8 @@ pub(super) struct IdleView {
     pub(super) is_variable: bool,
     /// Whether others send evenly.
     pub(super) is_even: bool,
+    /// Whether hardly any packet found the link idle.
+    is_full: bool,
 }
 
 impl IdleView {
@@ -88,12 +99,25 @@ impl IdleView {
             window: SPAN * u32::try_from(length).unwrap_or(SPANS),
             is_variable: is_variable(spread, capacity),
             is_even: sum.ended.are_beside_even(),
+            is_full: sum.ended.idle().is_some_and(|[_, share, _]| share < HARDLY),
         })
     }
 
     /// Whether a value is more than this one and chance explain.
     pub(super) fn refutes(&self, estimate: &Estimate) -> bool {
         self.at >= estimate.at && estimate.available > self.most
+    }
+
+    /// Whether this one and what gaps say can both be true only if `waits` are related, and they
+    /// are not.
+    pub(super) fn is_noise(
+        &self,
+        gaps: Option<&Estimate>,
+        waits: &Waits,
+        capacity: Bandwidth,
+    ) -> bool {
+        let excess = gaps.map_or(Bandwidth::ZERO, |it| it.available.saturating_sub(self.most));
+        !self.is_even && waits.are_noise() && (self.is_full || excess > capacity.scaled(NOISY))
     }
 
     /// A value that reaches as far up as this one, if this one found more.

@@ -19,6 +19,7 @@ mod full;
 mod gaps;
 mod given;
 mod idle;
+mod noise;
 mod pauses;
 mod slices;
 mod stretches;
@@ -80,6 +81,7 @@ pub struct StatisticalEstimator {
     jitter: Nanos,
     arrivals: Arrivals,
     link: Option<Link>,
+    is_noisy: bool,
 }
 
 impl StatisticalEstimator {
@@ -98,6 +100,7 @@ impl StatisticalEstimator {
             jitter: Nanos::ZERO,
             arrivals: Arrivals::new(),
             link: None,
+            is_noisy: false,
         }
     }
 
@@ -115,6 +118,12 @@ impl StatisticalEstimator {
     /// trains bring nothing more.
     pub fn is_link_covered(&self) -> bool {
         self.gaps.is_covered()
+    }
+
+    /// Whether nothing is told because waits are noise. What was learnt of the path is not at fault
+    /// then.
+    pub fn is_noisy(&self) -> bool {
+        self.is_noisy
     }
 
     /// Tells what sets the time of echoes, and how large their `jitter` is.
@@ -214,6 +223,11 @@ impl StatisticalEstimator {
         });
         let idle =
             IdleView::of(&self.arrivals, capacity, now).filter(|_| self.timing == EchoTiming::Own);
+        let waits = self.arrivals.waits();
+        self.is_noisy = idle.is_some_and(|view| view.is_noise(estimate.as_ref(), waits, capacity));
+        if self.is_noisy {
+            return None;
+        }
         match (estimate, idle) {
             (Some(estimate), Some(view)) if view.is_even => Some(view.estimate(estimate.flags)),
             (Some(estimate), Some(view)) if view.refutes(&estimate) => {
@@ -303,7 +317,8 @@ impl Estimator for StatisticalEstimator {
         self.latest = None;
         self.gaps.reset();
         self.link_since = None;
-        self.arrivals = Arrivals::new();
+        self.arrivals.clear();
+        self.arrivals.forget_pauses();
     }
 }
 

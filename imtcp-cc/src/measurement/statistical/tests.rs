@@ -1,3 +1,4 @@
+use super::gaps::SLICE;
 use super::*;
 use crate::path::ack::{EchoPoint, LinkState};
 
