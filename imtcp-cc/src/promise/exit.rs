@@ -24,13 +24,13 @@ const FIRST_REST: u32 = 8;
 const LONGEST_REST: u32 = 128;
 
 /// Whether competing harder than others was of no use in a slot that ended so. `achieved` is the
-/// share of what was due. A slot that was nearly kept is close to success, and one that the source
-/// limited says nothing of the path, unless much of what was sent was lost. A peer's flow control
-/// limits like a source.
+/// share of what was due. A slot that was nearly kept is close to success: losses may be those of
+/// chance, which are answered well. One that the source limited says nothing of the path, unless
+/// much of what was sent was lost. A peer's flow control limits like a source.
 pub(super) fn is_in_vain(outcome: Outcome, achieved: f64, lost: f64) -> bool {
     match outcome {
         Outcome::Kept => false,
-        Outcome::Missed => achieved < NEARLY || lost > UNBEARABLE,
+        Outcome::Missed => achieved < NEARLY,
         Outcome::SourceLimited => lost > UNBEARABLE,
     }
 }
@@ -127,10 +127,10 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_was_in_vain_if_it_was_missed_by_far_or_if_it_lost_much() {
+    fn a_slot_was_in_vain_if_it_was_missed_by_far_or_if_its_source_lost_much() {
         use Outcome::{Kept, Missed, SourceLimited};
         assert!(is_in_vain(Missed, 0.5, 0.0) && !is_in_vain(Missed, 0.95, 0.05));
-        assert!(is_in_vain(Missed, 0.95, 0.2) && is_in_vain(SourceLimited, 0.5, 0.2));
+        assert!(!is_in_vain(Missed, 0.95, 0.2) && is_in_vain(SourceLimited, 0.5, 0.2));
         assert!(!is_in_vain(SourceLimited, 0.5, 0.05) && !is_in_vain(Kept, 1.0, 0.2));
     }
 

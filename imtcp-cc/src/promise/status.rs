@@ -22,8 +22,8 @@ pub enum Status {
     },
     /// The slot cannot be kept any more, because not even the whole capacity would deliver what is
     /// missing. Or the promise has stopped competing after two slots that were missed by a tenth
-    /// with N at its bound ([`crate::Config::promise_weight`]), or not kept while more than 5 % of
-    /// the packets were lost. Its flow then takes no more than any other
+    /// with N at its bound ([`crate::Config::promise_weight`]), or that the source limited while
+    /// more than 5 % of the packets were lost. Its flow then takes no more than any other
     /// flow. After 8 slots it tries again for one slot, and each trial that fails doubles the
     /// rest, up to 128 slots. Or the other promises on its path leave no room for it
     /// ([`super::Bounds`]). Its flow then is an ordinary one, too, until there is room.
