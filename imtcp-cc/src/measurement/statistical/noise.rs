@@ -4,7 +4,8 @@
 //! met. Where a link ahead of the tight one delays each packet by chance, as radio and late hosts
 //! do, one wait says nothing of the next. Such waits look like those of traffic that is not there.
 //! Random traffic of others makes waits like that, too, if our packets are far apart. So this
-//! speaks only where two views contradict each other ([`super::StatisticalEstimator`]).
+//! counts only where two views contradict each other, or where the link seems full
+//! ([`super::idle::IdleView::is_noise`]).
 
 /// The number of waits that averages rest on, about, and the fewest.
 const MEMORY: f64 = 256.0;
