@@ -2,6 +2,8 @@
 //! they come to. Virtual time makes them hold on any machine. `imtcp-sim survey --estimates` has
 //! the bars.
 
+mod common;
+
 use imtcp_sim::run::RunOptions;
 use imtcp_sim::scenario::Scenario;
 use imtcp_sim::survey::Class;
@@ -184,8 +186,7 @@ const NOISY: &str = "
 /// Half of the link was told to be free, with confidence.
 #[test]
 fn delays_by_chance_ahead_of_the_tight_link_are_no_traffic() {
-    let scenario = Scenario::parse("noisy.toml", NOISY, &[]).expect("it is valid");
-    let result = scenario.run(1, RunOptions::default()).expect("it runs");
+    let result = common::run_text(NOISY);
     let grid = result.flows[0].grid.as_ref().expect("it is scored");
     assert!(grid.false_confidence < 0.1, "{grid:?}");
 }

@@ -149,10 +149,7 @@ const BEYOND_FLOW_CONTROL: &str = "
 
 #[test]
 fn a_promise_that_loses_much_in_vain_rests_though_flow_control_limits_it() {
-    let scenario = Scenario::parse("test.toml", BEYOND_FLOW_CONTROL, &[]);
-    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-    let result = scenario.run(1, RunOptions::default());
-    let result = result.unwrap_or_else(|error| panic!("{error}"));
+    let result = common::run_text(BEYOND_FLOW_CONTROL);
     let flow = result.flow("main").expect("there");
     let lost = flow.lost_packets as f64 / flow.sent_packets as f64;
     assert!(lost < 0.03, "{lost}, as if N had stayed at its bound");

@@ -45,6 +45,7 @@ impl Path {
     }
 
     /// Adds a flow.
+    #[allow(dead_code, reason = "each test binary uses a part of this module")]
     pub fn flow(mut self, name: &str, controller: &str, application: &str, lines: &str) -> Self {
         self.rest += &format!(
             "[[flow]]\nname = \"{name}\"\ncontroller = \"{controller}\"\n\
@@ -54,6 +55,7 @@ impl Path {
     }
 
     /// The scenario.
+    #[allow(dead_code, reason = "each test binary uses a part of this module")]
     pub fn scenario(&self) -> Scenario {
         let text = format!(
             "name = \"test\"\ntitle = \"a test\"\nduration = \"{} s\"\n\
@@ -63,6 +65,15 @@ impl Path {
         );
         Scenario::parse("test.toml", &text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
+}
+
+/// Runs a scenario that is written out.
+#[allow(dead_code, reason = "each test binary uses a part of this module")]
+pub fn run_text(text: &str) -> RunResult {
+    let scenario = Scenario::parse("test.toml", text, &[]);
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let result = scenario.run(1, RunOptions::default());
+    result.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Runs it.
