@@ -108,6 +108,11 @@ impl IdleView {
         self.at >= estimate.at && estimate.available > self.most
     }
 
+    /// By how much a value is more than that.
+    pub(super) fn excess(&self, estimate: &Estimate) -> Bandwidth {
+        estimate.available.saturating_sub(self.most)
+    }
+
     /// Whether this one and what gaps say can both be true only if `waits` are related, and they
     /// are not.
     pub(super) fn is_noise(
@@ -116,7 +121,7 @@ impl IdleView {
         waits: &Waits,
         capacity: Bandwidth,
     ) -> bool {
-        let excess = gaps.map_or(Bandwidth::ZERO, |it| it.available.saturating_sub(self.most));
+        let excess = gaps.map_or(Bandwidth::ZERO, |gaps| self.excess(gaps));
         !self.is_even && waits.are_noise() && (self.is_full || excess > capacity.scaled(NOISY))
     }
 

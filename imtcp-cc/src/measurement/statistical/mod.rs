@@ -81,6 +81,7 @@ pub struct StatisticalEstimator {
     jitter: Nanos,
     arrivals: Arrivals,
     link: Option<Link>,
+    /// Whether the last report told nothing because waits are noise.
     is_noisy: bool,
 }
 
@@ -191,6 +192,7 @@ impl StatisticalEstimator {
     /// An estimate from all gaps up to `now`. If nothing is left in flight, it may have to hold for
     /// a pause.
     pub fn report(&mut self, now: Timestamp, in_flight: Bytes) -> Option<Estimate> {
+        self.is_noisy = false;
         let full = self.full_estimate(now);
         let mut estimate = full
             .or_else(|| self.given_estimate(now))
@@ -230,13 +232,10 @@ impl StatisticalEstimator {
         }
         match (estimate, idle) {
             (Some(estimate), Some(view)) if view.is_even => Some(view.estimate(estimate.flags)),
-            (Some(estimate), Some(view)) if view.refutes(&estimate) => {
-                let excess = estimate.available.saturating_sub(view.most);
-                Some(view.estimate(Flags {
-                    elastic: excess > capacity.scaled(GIVEN_WAY),
-                    ..estimate.flags
-                }))
-            }
+            (Some(estimate), Some(view)) if view.refutes(&estimate) => Some(view.estimate(Flags {
+                elastic: view.excess(&estimate) > capacity.scaled(GIVEN_WAY),
+                ..estimate.flags
+            })),
             (Some(estimate), Some(view)) => Some(view.widened(estimate)),
             (Some(estimate), None) => Some(estimate),
             (None, Some(view)) if view.is_even || self.has_just_changed(now) => {
