@@ -1,7 +1,8 @@
 //! When a promise stops competing, because the path cannot carry it, and when it tries again.
 //!
-//! A promise competes with N of at most `promise_weight`. If two slots in a row are missed with N
-//! at that bound, more of the same would only take from others. The promise then *rests*: its flow
+//! A promise competes with N of at most `promise_weight`. If two slots in a row are missed by far
+//! with N at that bound, or lose much though the source limits them, more of the same would only
+//! take from others. The promise then *rests*: its flow
 //! behaves like any other, and the application is told that the promise is broken. After some
 //! slots there is a trial of one slot. Each trial that fails doubles the rest (RFC 8084, section
 //! 3.1, asks for such a breaker).
@@ -13,7 +14,7 @@ const NEARLY: f64 = 0.9;
 
 /// The share of lost packets from which losses are the larger harm. WebRTC's congestion control
 /// no longer raises its rate from 2 % on, and lowers it from 10 % on (draft-ietf-rmcat-gcc-02,
-/// section 6).
+/// section 6). This lies between, about as far from one as from the other by factors.
 const UNBEARABLE: f64 = 0.05;
 
 /// The number of slots in a row that are missed before a promise rests.
