@@ -6,6 +6,7 @@
 //! [`bars`] says what measuring may cost, and [`Tally`] sums up many seeds.
 
 pub mod bars;
+mod clients;
 mod compare;
 mod draw;
 mod echoes;
@@ -67,6 +68,9 @@ pub enum Class {
     /// Sources that the other classes leave out: small datagrams, and up to all that is left, over
     /// round trips from that of a local network on.
     Sources,
+    /// Clients with a cadence, a machine, a bound of flow control and a way back at once, with and
+    /// without a link that delays by chance.
+    Clients,
 }
 
 impl Class {
@@ -83,6 +87,7 @@ impl Class {
         Self::Hosts,
         Self::Mixed,
         Self::Sources,
+        Self::Clients,
     ];
 
     /// Those on which promises are surveyed.
@@ -102,6 +107,7 @@ impl Class {
             Self::Hosts => "hosts",
             Self::Mixed => "mixed",
             Self::Sources => "sources",
+            Self::Clients => "clients",
         }
     }
 
@@ -136,6 +142,7 @@ impl Class {
             Self::Hosts => hosts::draw(seed),
             Self::Mixed => mixed::draw(seed),
             Self::Sources => sources::draw(seed),
+            Self::Clients => clients::draw(seed),
         }
     }
 }
