@@ -38,11 +38,10 @@ impl Conditions {
     /// The part of a range that streams can be sent at: no gap inside a stream is longer than the
     /// longest hold.
     pub(super) fn sendable(&self, range: SearchRange) -> SearchRange {
-        let slowest = Bandwidth::from_bytes_over(self.packet, self.longest_hold)
-            .unwrap_or(Bandwidth::MAX.scaled(0.5));
-        if range.low() >= slowest {
+        let slowest = Bandwidth::from_bytes_over(self.packet, self.longest_hold);
+        let Some(slowest) = slowest.filter(|slowest| range.low() < *slowest) else {
             return range;
-        }
+        };
         SearchRange::spanning(slowest, range.high().max(slowest.saturating_add(slowest)))
     }
 

@@ -187,14 +187,15 @@ impl Scheduler {
     ) -> Conditions {
         let is_wanted = self.settings.measurement && self.probing.is_due(now);
         let range = if is_wanted { next_range() } else { None };
-        let may_hold = self.guard.may_measure(self.is_window_limited);
+        let longest_hold = self.longest_hold(&rtt, known.path);
+        let may_hold = self.guard.may_measure(self.is_window_limited) && !longest_hold.is_zero();
         Conditions {
             range,
             available: known.available(),
             window_rate: Bandwidth::from_bytes_over(known.window.size, rtt.smoothed),
             rtt,
             packet: known.path.packet(),
-            longest_hold: self.longest_hold(&rtt, known.path),
+            longest_hold,
             cadence: self.probe_cadence(known.path),
             costly: self.ack_policy.is_understood(),
             // A retransmission ends any measurement, so none begins while one waits.

@@ -58,10 +58,12 @@ pub(super) struct Span {
     pub(super) arrived_s: f64,
     /// The time in which packets of ours certainly waited.
     pub(super) waiting_s: f64,
-    /// What arrived in that time, and over which time it had been sent.
-    pub(super) waiting_bits: f64,
-    pub(super) waiting_sent_s: f64,
-    pub(super) waiting_packets: u32,
+    /// The part of it in gaps whose length says how fast packets are served, what arrived in that
+    /// part, and over which time it had been sent.
+    pub(super) serving_s: f64,
+    pub(super) serving_bits: f64,
+    pub(super) serving_sent_s: f64,
+    pub(super) serving_packets: u32,
     /// How many gaps were pushed together.
     pub(super) pushed: u32,
     /// The stretches in which none of our packets was served or waited, and those of them that
@@ -81,9 +83,10 @@ impl Span {
         self.bits += other.bits;
         self.arrived_s += other.arrived_s;
         self.waiting_s += other.waiting_s;
-        self.waiting_bits += other.waiting_bits;
-        self.waiting_sent_s += other.waiting_sent_s;
-        self.waiting_packets += other.waiting_packets;
+        self.serving_s += other.serving_s;
+        self.serving_bits += other.serving_bits;
+        self.serving_sent_s += other.serving_sent_s;
+        self.serving_packets += other.serving_packets;
         self.pushed += other.pushed;
         self.away_s += other.away_s;
         self.paused_s += other.paused_s;
@@ -197,9 +200,12 @@ impl Arrivals {
         span.arrived_s += arrived_s;
         if gap.waited >= arrived {
             span.waiting_s += arrived_s;
-            span.waiting_bits += gap.bytes.as_bits_f64();
-            span.waiting_sent_s += gap.sent_gap().as_secs_f64();
-            span.waiting_packets += gap.packets;
+            if !gap.is_shortened() {
+                span.serving_s += arrived_s;
+                span.serving_bits += gap.bytes.as_bits_f64();
+                span.serving_sent_s += gap.sent_gap().as_secs_f64();
+                span.serving_packets += gap.packets;
+            }
         }
         if let Some(link) = link {
             let least_s = span.least_wait_s.unwrap_or(f64::INFINITY);

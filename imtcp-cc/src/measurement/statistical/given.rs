@@ -57,18 +57,18 @@ pub(super) fn estimate(
         length = reach;
         all.add(span);
         block.add(span);
-        if block.waiting_packets >= BLOCK_PACKETS {
+        if block.serving_packets >= BLOCK_PACKETS {
             paces.add(block.pace());
             sent.add(block.sent_pace());
             block = Span::default();
         }
-        if all.waiting_packets >= ENOUGH_PACKETS {
+        if all.serving_packets >= ENOUGH_PACKETS {
             break;
         }
     }
     let is_given = match capacity {
         Some(capacity) => all.refutes_one_queue(capacity),
-        None => all.waiting_s >= STRETCH * all.waiting_sent_s && sent.get() >= VARIED * sent.mean(),
+        None => all.serving_s >= STRETCH * all.serving_sent_s && sent.get() >= VARIED * sent.mean(),
     };
     let deviation = paces.get();
     // False where packets came at one instant, whose pace is no number.
@@ -95,21 +95,21 @@ pub(super) fn estimate(
 impl Span {
     /// The rate at which packets came that waited, in bits per second.
     fn pace(&self) -> f64 {
-        self.waiting_bits / self.waiting_s
+        self.serving_bits / self.serving_s
     }
 
     /// The rate at which those packets had been sent, in bits per second.
     fn sent_pace(&self) -> f64 {
         // Packets that left in the same nanosecond have a pace, too.
-        self.waiting_bits / self.waiting_sent_s.max(1e-9)
+        self.serving_bits / self.serving_sent_s.max(1e-9)
     }
 
     /// Whether one queue for all cannot explain what arrived between packets that waited. While
     /// they were sent, others would have sent more than the link carries. Packets that left at once
     /// leave others no time at all, so a pace counts as the link's own if it is nearly that.
     fn refutes_one_queue(&self, capacity: Bandwidth) -> bool {
-        let foreign_s = self.waiting_s - self.waiting_bits / capacity.as_bps_f64();
-        foreign_s > IMPOSSIBLE * self.waiting_sent_s && foreign_s > STEADY * self.waiting_s
+        let foreign_s = self.serving_s - self.serving_bits / capacity.as_bps_f64();
+        foreign_s > IMPOSSIBLE * self.serving_sent_s && foreign_s > STEADY * self.serving_s
     }
 }
 

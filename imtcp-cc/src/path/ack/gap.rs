@@ -3,6 +3,10 @@
 
 use crate::units::{Bytes, Nanos, TimeDelta, Timestamp};
 
+/// A gap may be much too short if other links can have taken more than one in so many of its parts.
+/// No other link is slower than the tight one, and most are several times as fast.
+const SHORTENED_DIVISOR: u64 = 8;
+
 /// A packet that was the largest of its own acknowledgement. The time at which the acknowledgement
 /// came is then an echo of that packet and of no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +72,14 @@ impl EchoGap {
         Some(self.arrival_gap()?.max(came))
     }
 
+    /// Whether links behind the tight one may have made the gap shorter by much. There a small
+    /// packet takes less time than the large one before it, and catches up by the difference. A
+    /// frame of a packet and a bit is two such packets.
+    pub(crate) fn is_shortened(&self) -> bool {
+        let catches_up = self.from.size.saturating_sub(self.to.size);
+        catches_up.times(SHORTENED_DIVISOR) > self.bytes
+    }
+
     /// Whether the later acknowledgement came late because the peer waited with it: by more than
     /// `least`, and by more than a tenth of the gap without that. The peer says so, and may lie. So
     /// the gap is left out, and not believed to be shorter.
@@ -99,5 +111,38 @@ impl LinkState {
     /// True if the link certainly worked all the time.
     pub fn is_busy(self) -> bool {
         self != Self::Unknown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gap(first: u64, last: u64, packets: u32, bytes: u64) -> EchoGap {
+        let point = |number: u64, size: u64| EchoPoint {
+            number,
+            size: Bytes::new(size),
+            sent: Timestamp::ZERO,
+            arrived: Timestamp::ZERO,
+            came: Timestamp::ZERO,
+        };
+        EchoGap {
+            from: point(0, first),
+            to: point(packets.into(), last),
+            bytes: Bytes::new(bytes),
+            packets,
+            waited: Nanos::ZERO,
+            is_alone: false,
+            link: LinkState::Unknown,
+        }
+    }
+
+    #[test]
+    fn a_small_packet_catches_up_with_the_large_one_before_it() {
+        assert!(gap(1228, 400, 1, 400).is_shortened());
+        // Of four packets together it is a smaller part: 328 of 4584 bytes.
+        assert!(!gap(1228, 900, 4, 4584).is_shortened());
+        assert!(!gap(1228, 1228, 1, 1228).is_shortened());
+        assert!(!gap(400, 1228, 1, 1228).is_shortened(), "it falls behind");
     }
 }

@@ -133,7 +133,7 @@ impl DispersionCapacity {
     #[inline]
     pub fn on_gap(&mut self, gap: &EchoGap) -> Option<NewCapacity> {
         let arrival = gap.seen_gap()?;
-        if self.is_too_long(gap.packets) || self.reading.is_of_peer(gap) {
+        if self.is_too_long(gap.packets) || self.reading.is_of_peer(gap) || gap.is_shortened() {
             return None;
         }
         self.line.set_capacity(self.capacity);
