@@ -84,7 +84,10 @@ fn a_slow_source_follows_a_link_that_rises_by_far() {
     let own = read.read.iter().find(|it| it.reader == Reader::Statistical);
     let of_all = score(&own.expect("it reads").instants, [0.0; 2], &read.changes_s);
     assert!(of_all.lag_s.is_some_and(|lag| lag < 1.2), "{of_all:?}");
-    assert!(of_all.coverage.is_some_and(|share| share > 0.9), "{of_all:?}");
+    assert!(
+        of_all.coverage.is_some_and(|share| share > 0.9),
+        "{of_all:?}"
+    );
 }
 
 /// Chunks of a video beside a bulk transfer, which has the link between them. Gaps within a chunk
