@@ -140,3 +140,26 @@ impl Flags {
         .filter_map(|(set, name)| set.then_some(name))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_flags_are_documented_for_qlog() {
+        let all = Flags {
+            application_limited: true,
+            aggregated_acks: true,
+            out_of_range: true,
+            changed: true,
+            elastic: true,
+            share: true,
+            variable: true,
+            policed: true,
+            lower_bound: true,
+        };
+        let names: Vec<String> = all.names().map(|name| format!("\"{name}\"")).collect();
+        let flags = format!("\nFlag = {}\n", names.join(" / "));
+        assert!(include_str!("../docs/qlog-imtcp.cddl").contains(&flags));
+    }
+}
