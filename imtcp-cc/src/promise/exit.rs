@@ -17,12 +17,6 @@ const NEARLY: f64 = 0.9;
 /// section 6). This lies between, about as far from one as from the other by factors.
 const UNBEARABLE: f64 = 0.05;
 
-/// The share of lost packets from which a promise climbs no steeper than N flows do. A slope that
-/// would make up for a shortfall in a few round trips overshoots a short queue by most of what it
-/// climbs, and from here on that costs more than it brings. It is the share from which WebRTC's
-/// congestion control lowers its rate.
-const STEEP_NO_MORE: f64 = 0.1;
-
 /// The number of slots in a row that are missed before a promise rests.
 const FAILURES: u32 = 2;
 
@@ -68,11 +62,10 @@ impl Exit {
         self.resting > 0
     }
 
-    /// The largest slope in packets per round trip: N flows climb by N packets. It holds while
-    /// much is `lost`, and after a failure, when a steeper climb has just proved to be of no use.
-    pub(super) fn steepest(&self, weight: f64, lost: f64) -> f64 {
-        let has_failed = self.failures > 0 && self.next_rest > FIRST_REST;
-        if has_failed || lost > STEEP_NO_MORE {
+    /// The largest slope in packets per round trip: N flows climb by N packets. It holds after a
+    /// failure, when a steeper climb has just proved to be of no use.
+    pub(super) fn steepest(&self, weight: f64) -> f64 {
+        if self.failures > 0 && self.next_rest > FIRST_REST {
             weight
         } else {
             f64::INFINITY
@@ -140,16 +133,6 @@ mod tests {
         assert!(is_in_vain(Missed, 0.5, 0.0) && !is_in_vain(Missed, 0.95, 0.05));
         assert!(!is_in_vain(Missed, 0.95, 0.2) && is_in_vain(SourceLimited, 0.5, 0.2));
         assert!(!is_in_vain(SourceLimited, 0.5, 0.05) && !is_in_vain(Kept, 1.0, 0.2));
-    }
-
-    #[test]
-    fn a_climb_is_no_steeper_than_that_of_n_flows_after_a_failure_and_at_heavy_loss() {
-        let mut exit = Exit::default();
-        assert!(exit.steepest(4.0, 0.0).is_infinite() && exit.steepest(4.0, 0.1).is_infinite());
-        assert_eq!(exit.steepest(4.0, 0.11).to_bits(), 4.0_f64.to_bits());
-        // Two failures, a rest of eight slots, and a trial.
-        assert_eq!(competing(&mut exit, 10).len(), 2);
-        assert_eq!(exit.steepest(4.0, 0.0).to_bits(), 4.0_f64.to_bits());
     }
 
     #[test]

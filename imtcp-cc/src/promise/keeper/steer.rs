@@ -156,7 +156,7 @@ impl Keeper {
         };
         let competes = !aim.wants_no_more || (aim.is_crowded && aim.window < enough.window);
         self.slope = if competes {
-            let most = k_max(aim.window).min(self.exit.steepest(self.share.weight(), path.lost));
+            let most = k_max(aim.window).min(self.exit.steepest(self.share.weight()));
             // N flows climb by N packets, but not beyond the window that is needed.
             let missing = NEEDED * aim.target * aim.srtt - aim.window;
             let least = self.weight.of(aim.bw, aim.srtt).min(missing);
