@@ -90,6 +90,15 @@ fn a_slow_source_follows_a_link_that_rises_by_far() {
     );
 }
 
+/// The same path as it was drawn. Its frames are five packets, which a stream takes, and a bit that
+/// shows no capacity. The rise is not followed, but nothing wrong is told.
+#[test]
+fn a_source_whose_frames_are_all_streams_is_told_nothing_wrong() {
+    let score = own_score(Class::Steps, 38);
+    assert!(score.false_confidence < 0.01, "{score:?}");
+    assert!(score.coverage.is_some_and(|share| share > 0.8), "{score:?}");
+}
+
 /// Chunks of a video beside a bulk transfer, which has the link between them. Gaps within a chunk
 /// say that half of the link is free, and did so for the pauses, too (an interval score of 19).
 #[test]
