@@ -6,9 +6,9 @@
 
 use super::draw::Draw;
 use super::ground::{Client, Ground};
-use super::path::{Facts, Path};
-use super::source::{Source, source, whole};
-use crate::scenario::{Scenario, ScenarioError};
+use super::path::Path;
+use super::source::{source, whole};
+use crate::scenario::ScenarioError;
 
 const MOST_MBPS: f64 = 200.0;
 /// The most of the capacity that inelastic traffic takes.
@@ -24,7 +24,7 @@ const WAY_BACK_QUEUE_BYTES: u32 = 100_000;
 const FLOW_CONTROL_KB: [f64; 2] = [20.0, 600.0];
 
 /// Where the link is that delays packets by chance.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Jitter {
     Nowhere,
     Ahead,
@@ -38,29 +38,8 @@ pub(super) fn draw(seed: u64) -> Result<Path, ScenarioError> {
     let client = client(&mut draw);
     let flow = flow(&mut draw);
     let links = links(&mut draw, &ground);
-    path(seed, &ground, (&source, &client), &flow, &links)
-}
-
-fn path(
-    seed: u64,
-    ground: &Ground,
-    (source, client): (&Source, &Client),
-    flow: &str,
-    links: &str,
-) -> Result<Path, ScenarioError> {
-    let duration_s = ground.duration_s(source, false);
-    let text = format!(
-        "name = \"clients-{seed}\"\ntitle = \"drawn\"\nduration = \"{duration_s:.3} s\"\n\
-         {links}{}{}",
-        ground.cross.text(),
-        client.main(source, flow),
-    );
-    Scenario::parse(&format!("clients-{seed}.toml"), &text, &[])?;
-    Ok(Path {
-        text,
-        steps: Vec::new(),
-        facts: Facts::of(ground, source, client, duration_s),
-    })
+    let name = format!("clients-{seed}");
+    Path::over(&name, &links, &ground, (&source, &client, &flow))
 }
 
 /// The tight link and, on two paths of three, the one that delays by chance. The tight one has the

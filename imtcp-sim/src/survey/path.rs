@@ -85,11 +85,22 @@ impl Path {
         client: &Client,
         sender: &str,
     ) -> Result<Self, ScenarioError> {
-        let duration_s = ground.duration_s(source, false);
         let queue = format!("\"{} B\"", whole(ground.queue_bytes()));
+        let link = ground.link(ground.rtt_ms, &queue);
+        Self::over(name, &link, ground, (source, client, sender))
+    }
+
+    /// The same over `links`, of which one is the ground's.
+    pub(super) fn over(
+        name: &str,
+        links: &str,
+        ground: &Ground,
+        (source, client, sender): (&Source, &Client, &str),
+    ) -> Result<Self, ScenarioError> {
+        let duration_s = ground.duration_s(source, false);
         let text = format!(
-            "name = \"{name}\"\ntitle = \"drawn\"\nduration = \"{duration_s:.3} s\"\n{}{}{}",
-            ground.link(ground.rtt_ms, &queue),
+            "name = \"{name}\"\ntitle = \"drawn\"\nduration = \"{duration_s:.3} s\"\n\
+             {links}{}{}",
             ground.cross.text(),
             client.main(source, sender),
         );
