@@ -46,3 +46,26 @@ fn bulk_leaves_as_without_measuring_whatever_the_transport_takes() {
         assert!((12e6..18e6).contains(&available), "{available}");
     }
 }
+
+/// The times at which packets leave if ten become ready at once, sixty times a second.
+fn frames(config: Config, path: Path) -> Vec<Timestamp> {
+    let mut run = Run::new(ImTcp::new(config, Bytes::new(DATAGRAM), None), path, 7);
+    for frame in 0..600 {
+        run.write_at(Duration::from_micros(16_667) * frame, 10 * DATAGRAM);
+    }
+    run.until(Duration::from_secs(10));
+    run.tally.releases
+}
+
+/// A packet of a stream waits for its turn. Where none may wait, no stream begins.
+#[test]
+fn no_stream_begins_where_no_packet_may_wait() {
+    let holding = |hold| {
+        let builder = Config::builder().longest_hold(hold);
+        builder.build().expect("within its range")
+    };
+    let plain = frames(Config::without_measurement(), path());
+    let measuring = frames(holding(Duration::from_millis(10)), path());
+    assert!(measuring != plain, "no packet waited");
+    assert!(frames(holding(Duration::ZERO), path()) == plain);
+}
