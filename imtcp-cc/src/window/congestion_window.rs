@@ -260,12 +260,15 @@ impl CongestionWindow {
         }
     }
 
-    /// Whether the losses of now are no congestion, whatever is promised. In slow start any loss
-    /// ends the doubling.
+    /// Whether the losses of now are no congestion, whatever is promised.
     fn are_stray(&mut self) -> bool {
         let base = self.law.base();
-        let (window, phase) = (base.window, base.phase());
-        self.law.pardons() && phase == Phase::CongestionAvoidance && self.stray.is_stray(window)
+        self.law.pardons()
+            && match base.phase() {
+                Phase::SlowStart => self.stray.is_stray_in_slow_start(),
+                Phase::CongestionAvoidance => self.stray.is_stray(base.window),
+                Phase::Recovery => false,
+            }
     }
 
     /// Whether a lone loss may leave a window of this size as it was. Without a promise it may, as

@@ -23,10 +23,10 @@ const LONGEST_WAIT: Duration = Duration::from_micros(2500);
 /// draft-ietf-ccwg-bbr).
 const MOST_SHARE: f64 = 0.02;
 
-/// The number of packets over which that share is an average. If one in a hundred is lost by
-/// chance, the average then exceeds twice that hardly ever: it is three standard deviations off,
-/// sqrt(0.01 / 1000) each.
-const PACKETS: f64 = 500.0;
+/// The number of packets over which that share is an average. If three in two hundred are lost by
+/// chance, the average then hardly ever exceeds the largest share: that is two and a half standard
+/// deviations off, sqrt(0.015 / 4000) each.
+const PACKETS: f64 = 2000.0;
 
 /// A window of less than this share of another one is smaller than it.
 const SMALLER: f64 = 0.9;
@@ -35,6 +35,8 @@ const SMALLER: f64 = 0.9;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StrayLosses {
     share: LossShare,
+    /// What got through and what was lost since the last reduction.
+    since: Sample,
     below: Below,
     /// The round trip of the newest acknowledged packet, and the least one.
     round_trip: Duration,
@@ -45,6 +47,7 @@ impl Default for StrayLosses {
     fn default() -> Self {
         Self {
             share: LossShare::over(PACKETS),
+            since: Sample::default(),
             below: Below::default(),
             round_trip: Duration::ZERO,
             least: Duration::ZERO,
@@ -64,6 +67,7 @@ impl StrayLosses {
         window: Option<Bytes>,
     ) {
         self.share.on_acked(packets);
+        self.since.packets += packets;
         if let Some(window) = window {
             self.below.on_acked(packets, window);
         }
@@ -78,19 +82,32 @@ impl StrayLosses {
     /// A packet was declared lost.
     pub(super) fn on_lost(&mut self) {
         self.share.on_lost();
+        self.since.losses += 1.0;
     }
 
     /// A packet that had been declared lost was acknowledged after all.
     pub(super) fn on_spurious(&mut self) {
         self.share.on_spurious();
+        self.since.losses = (self.since.losses - 1.0).max(0.0);
     }
 
-    /// Packets were just declared lost in congestion avoidance. True if no queue took them. A
-    /// packet is declared lost when later ones are acknowledged, so the newest acknowledged packet
-    /// left shortly after it.
+    /// Whether the newest acknowledged packet found a queue. A packet is declared lost when later
+    /// ones are acknowledged, so the newest acknowledged packet left shortly after it.
+    fn found_queue(&self) -> bool {
+        self.waited() > (self.least / LEAST_QUEUE_DIVISOR).min(LONGEST_WAIT)
+    }
+
+    /// Packets were just declared lost in slow start. True if no queue took them. A window that
+    /// doubles soon overflows a queue of a few packets, so the share counts from the first packet.
+    /// Nothing is known before one got through.
+    pub(super) fn is_stray_in_slow_start(&self) -> bool {
+        let Sample { packets, losses } = self.since;
+        packets > 0.0 && !self.found_queue() && losses <= 1.0 + MOST_SHARE * packets
+    }
+
+    /// Packets were just declared lost in congestion avoidance. True if no queue took them.
     pub(super) fn is_stray(&mut self, window: Bytes) -> bool {
-        let most = (self.least / LEAST_QUEUE_DIVISOR).min(LONGEST_WAIT);
-        if self.waited() > most {
+        if self.found_queue() {
             return false;
         }
         self.below.on_loss(window);
@@ -99,6 +116,7 @@ impl StrayLosses {
 
     /// The window was reduced from this size.
     pub(super) fn on_reduction(&mut self, window: Bytes) {
+        self.since = Sample::default();
         self.below.on_reduction(window);
     }
 }
@@ -205,6 +223,31 @@ mod tests {
             !are_stray(100, 302.6, long),
             "as long as a managed queue allows"
         );
+    }
+
+    #[test]
+    fn slow_start_goes_on_while_few_are_lost() {
+        let lose = |packets: u32, lost: u32, waited| {
+            let mut losses = StrayLosses::default();
+            losses.on_acked(packets.into(), LEAST + waited, LEAST, None);
+            for _ in 0..lost {
+                losses.on_lost();
+            }
+            losses
+        };
+        let is_stray = |losses: StrayLosses| losses.is_stray_in_slow_start();
+        assert!(is_stray(lose(10, 1, Duration::ZERO)));
+        assert!(!is_stray(lose(10, 1, LEAST / 16)), "it waited");
+        assert!(!is_stray(lose(49, 2, Duration::ZERO)));
+        assert!(is_stray(lose(50, 2, Duration::ZERO)));
+        let mut spurious = lose(49, 2, Duration::ZERO);
+        spurious.on_spurious();
+        assert!(is_stray(spurious));
+        let mut again = lose(500, 0, Duration::ZERO);
+        again.on_reduction(WINDOW);
+        again.on_lost();
+        again.on_lost();
+        assert!(!is_stray(again), "what was before the reduction is over");
     }
 
     #[test]
