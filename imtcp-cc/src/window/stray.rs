@@ -34,6 +34,7 @@ const SMALLER: f64 = 0.9;
 /// Tells losses that are no congestion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StrayLosses {
+    /// The share of losses where nothing waited. Others reduce the window, so they are settled.
     share: LossShare,
     /// What got through and what was lost since the last reduction.
     since: Sample,
@@ -81,13 +82,17 @@ impl StrayLosses {
 
     /// A packet was declared lost.
     pub(super) fn on_lost(&mut self) {
-        self.share.on_lost();
+        if !self.found_queue() {
+            self.share.on_lost();
+        }
         self.since.losses += 1.0;
     }
 
     /// A packet that had been declared lost was acknowledged after all.
     pub(super) fn on_spurious(&mut self) {
-        self.share.on_spurious();
+        if !self.found_queue() {
+            self.share.on_spurious();
+        }
         self.since.losses = (self.since.losses - 1.0).max(0.0);
     }
 
