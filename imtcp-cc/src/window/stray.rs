@@ -88,7 +88,8 @@ impl StrayLosses {
         self.since.losses += 1.0;
     }
 
-    /// A packet that had been declared lost was acknowledged after all.
+    /// A packet that had been declared lost was acknowledged after all. If nothing waits now, it was
+    /// in the share most likely.
     pub(super) fn on_spurious(&mut self) {
         if !self.found_queue() {
             self.share.on_spurious();
@@ -259,6 +260,23 @@ mod tests {
     fn where_much_is_lost_no_loss_is_stray() {
         assert!(are_stray(60, 32.0, LEAST));
         assert!(!are_stray(40, 32.0, LEAST));
+    }
+
+    #[test]
+    fn losses_that_a_queue_took_are_settled() {
+        let mut losses = StrayLosses::default();
+        pass(&mut losses, 4, LEAST * 2, LEAST, WINDOW);
+        assert!(pass(&mut losses, 100, LEAST, LEAST, WINDOW));
+        let last = |waits| {
+            let mut losses = StrayLosses::default();
+            pass(&mut losses, 40, LEAST, LEAST, WINDOW);
+            losses.on_acked(1.0, LEAST + waits, LEAST, Some(WINDOW));
+            (0..40).for_each(|_| losses.on_spurious());
+            losses.on_acked(1.0, LEAST, LEAST, Some(WINDOW));
+            losses.is_stray(WINDOW)
+        };
+        assert!(last(Duration::ZERO));
+        assert!(!last(LEAST), "they were in no share");
     }
 
     #[test]
