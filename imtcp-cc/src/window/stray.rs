@@ -88,8 +88,8 @@ impl StrayLosses {
         self.since.losses += 1.0;
     }
 
-    /// A packet that had been declared lost was acknowledged after all. If nothing waits now, it was
-    /// in the share most likely.
+    /// A packet that had been declared lost was acknowledged after all. If nothing waits now, it
+    /// was in the share most likely.
     pub(super) fn on_spurious(&mut self) {
         if !self.found_queue() {
             self.share.on_spurious();
