@@ -260,10 +260,12 @@ impl CongestionWindow {
         }
     }
 
-    /// Whether the losses of now are no congestion, whatever is promised.
+    /// Whether the losses of now are no congestion, whatever is promised. A jump to what an earlier
+    /// connection measured retreats from any loss (draft-ietf-tsvwg-careful-resume).
     fn are_stray(&mut self) -> bool {
         let base = self.law.base();
         self.law.pardons()
+            && self.resume.is_over()
             && match base.phase() {
                 Phase::SlowStart => self.stray.is_stray_in_slow_start(),
                 Phase::CongestionAvoidance => self.stray.is_stray(base.window),

@@ -1,5 +1,6 @@
 use super::*;
 use crate::transport::{AckedPacket, RoundTrip};
+use crate::units::Bandwidth;
 use std::time::Duration;
 
 const SIZE: Bytes = Bytes::new(1000);
@@ -166,8 +167,12 @@ fn a_mark_is_answered_where_nothing_waited() {
 /// Whether slow start on a path with this wait ends when one packet got through and so many are
 /// lost.
 fn ends_slow_start(kind: Window, wait: Duration, lost: u64) -> bool {
-    let mut flow = Flow::of(kind, Steering::default(), wait);
-    flow.window = CongestionWindow::new(kind, 100, SIZE);
+    ends_start(CongestionWindow::new(kind, 100, SIZE), wait, lost)
+}
+
+fn ends_start(window: CongestionWindow, wait: Duration, lost: u64) -> bool {
+    let mut flow = Flow::of(Window::Cubic, Steering::default(), wait);
+    flow.window = window;
     flow.round();
     let is_answered = flow.lose(lost, false);
     assert_eq!(is_answered, flow.window.phase() != Phase::SlowStart);
@@ -180,4 +185,10 @@ fn slow_start_goes_on_where_few_are_lost_and_nothing_waited() {
     assert!(ends_slow_start(Window::Cubic, Duration::ZERO, 2));
     assert!(ends_slow_start(Window::Cubic, RTT / 2, 1));
     assert!(ends_slow_start(Window::Reno, Duration::ZERO, 1));
+    let mut resuming = CongestionWindow::new(Window::Cubic, 100, SIZE);
+    resuming.resume(SavedPath {
+        available: Bandwidth::from_mbps(20),
+        least_rtt: RTT,
+    });
+    assert!(ends_start(resuming, Duration::ZERO, 1), "a jump is due");
 }
