@@ -136,6 +136,15 @@ mod tests {
     }
 
     #[test]
+    fn a_climb_is_no_steeper_than_that_of_n_flows_after_a_failure() {
+        let mut exit = Exit::default();
+        assert!(exit.steepest(4.0).is_infinite());
+        // Two failures, a rest of eight slots, and a trial.
+        assert_eq!(competing(&mut exit, 10).len(), 2);
+        assert_eq!(exit.steepest(4.0).to_bits(), 4.0_f64.to_bits());
+    }
+
+    #[test]
     fn a_slot_that_is_kept_forgives_everything() {
         let mut exit = Exit::default();
         competing(&mut exit, 5);

@@ -2,9 +2,9 @@
 //!
 //! A queue that is full, or that is managed, drops packets while others wait in it. So the packets
 //! around a lost one have waited. If they have not, something else took it, such as a radio or a
-//! bad line, and a smaller window would be of no use to anybody. Where more is lost than chance
-//! takes on a usable path, each loss counts, because there may be a queue of a few packets. So it
-//! does where a smaller window loses far less, because a policer drops what is beyond its rate.
+//! bad line, and a smaller window would be of no use to anybody, in slow start either. Where more is
+//! lost than chance takes on a usable path, each loss counts, because there may be a queue of a few
+//! packets. So it does where a smaller window loses far less, because a policer drops what is beyond its rate.
 
 use crate::chance::Sample;
 use crate::loss_share::LossShare;
@@ -36,7 +36,7 @@ const SMALLER: f64 = 0.9;
 pub(super) struct StrayLosses {
     /// The share of losses where nothing waited. Others reduce the window, so they are settled.
     share: LossShare,
-    /// What got through and what was lost since the last reduction.
+    /// What got through and what was lost since the last reduction, each packet by itself.
     since: Sample,
     below: Below,
     /// The round trip of the newest acknowledged packet, and the least one.
