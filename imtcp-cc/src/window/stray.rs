@@ -2,9 +2,10 @@
 //!
 //! A queue that is full, or that is managed, drops packets while others wait in it. So the packets
 //! around a lost one have waited. If they have not, something else took it, such as a radio or a
-//! bad line, and a smaller window would be of no use to anybody, in slow start either. Where more is
-//! lost than chance takes on a usable path, each loss counts, because there may be a queue of a few
-//! packets. So it does where a smaller window loses far less, because a policer drops what is beyond its rate.
+//! bad line, and a smaller window would be of no use to anybody. That holds in slow start, too.
+//! Where more is lost than chance takes on a usable path, each loss counts, because there may be a
+//! queue of a few packets. So it does where a smaller window loses far less, because a policer drops
+//! what is beyond its rate.
 
 use crate::chance::Sample;
 use crate::loss_share::LossShare;
