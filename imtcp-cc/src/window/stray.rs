@@ -4,8 +4,8 @@
 //! around a lost one have waited. If they have not, something else took it, such as a radio or a
 //! bad line, and a smaller window would be of no use to anybody. That holds in slow start, too.
 //! Where more is lost than chance takes on a usable path, each loss counts, because there may be a
-//! queue of a few packets. So it does where a smaller window loses far less, because a policer drops
-//! what is beyond its rate.
+//! queue of a few packets. So it does where a smaller window loses far less, because a policer
+//! drops what is beyond its rate.
 
 use crate::chance::Sample;
 use crate::loss_share::LossShare;
