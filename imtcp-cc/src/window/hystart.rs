@@ -13,6 +13,12 @@
 //! acknowledgement of a packet that was sent after the round began. Each acknowledged packet counts
 //! as a sample, and not each acknowledgement: a peer may acknowledge so many packets together that
 //! no round has eight acknowledgements.
+//!
+//! The RFC compares the least RTT of a round with that of the last round. A paced window grows all
+//! through the round, so its first packets find no queue, and the RFC sees the queue one round
+//! later. Growth is therefore also looked for within the round: eight samples in a row whose least
+//! exceeds all such leasts of the last round (`Span`). A path whose delay varies has large leasts
+//! in each round, and is judged by these.
 
 use super::AckedBytes;
 use crate::units::Timestamp;
@@ -49,7 +55,7 @@ pub(super) enum Pace {
 enum Stage {
     Standard,
     Conservative {
-        /// The least RTT of the round in which this stage began (cssBaselineMinRtt).
+        /// The least RTT of the span with which this stage began (cssBaselineMinRtt).
         baseline: Duration,
         /// The number of rounds that have ended, the one included in which this stage began.
         rounds: u32,
@@ -66,8 +72,33 @@ pub(super) struct HyStart {
     last_round: Option<Duration>,
     /// The least RTT of the present round (currentRoundMinRTT).
     this_round: Option<Duration>,
-    /// The number of RTT samples of the present round (rttSampleCount).
+    span: Span,
+    /// The greatest of the last round's spans.
+    last_greatest: Option<Duration>,
+    /// The greatest of the present round's spans, those of the conservative stage left out: what
+    /// slowed the window down must not hide what comes after it resumes.
+    this_greatest: Option<Duration>,
+}
+
+/// The samples of a round, eight by eight (rttSampleCount counts those of the first span).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Span {
+    least: Option<Duration>,
     samples: u32,
+}
+
+impl Span {
+    /// Adds a sample. Returns the least of the span that ends with it.
+    fn add(&mut self, rtt: Duration) -> Option<Duration> {
+        let least = self.least.map_or(rtt, |least| least.min(rtt));
+        self.least = Some(least);
+        self.samples += 1;
+        if self.samples < SAMPLES {
+            return None;
+        }
+        *self = Self::default();
+        Some(least)
+    }
 }
 
 impl HyStart {
@@ -77,7 +108,9 @@ impl HyStart {
             round_start: None,
             last_round: None,
             this_round: None,
-            samples: 0,
+            span: Span::default(),
+            last_greatest: None,
+            this_greatest: None,
         }
     }
 
@@ -97,8 +130,13 @@ impl HyStart {
         let rtt = acked.latest_rtt;
         let least = self.this_round.map_or(rtt, |least| least.min(rtt));
         self.this_round = Some(least);
-        self.samples = self.samples.saturating_add(1);
-        self.stage = self.next_stage(least);
+        if let Some(span) = self.span.add(rtt) {
+            let stage = self.next_stage(least, span);
+            if self.stage == Stage::Standard {
+                self.this_greatest = self.this_greatest.max(Some(span));
+            }
+            self.stage = stage;
+        }
         match self.stage {
             Stage::Standard => Pace::Full,
             Stage::Conservative { rounds, .. } if rounds < CONSERVATIVE_ROUNDS => {
@@ -116,27 +154,32 @@ impl HyStart {
     fn begin_round(&mut self, now: Timestamp) {
         self.round_start = Some(now);
         self.last_round = self.this_round.take();
-        self.samples = 0;
+        self.span = Span::default();
+        self.last_greatest = self.this_greatest.take();
         if let Stage::Conservative { rounds, .. } = &mut self.stage {
             *rounds += 1;
         }
     }
 
-    fn next_stage(&self, least: Duration) -> Stage {
-        if self.samples < SAMPLES {
-            return self.stage;
-        }
-        match (self.stage, self.last_round) {
-            (Stage::Standard, Some(last)) if least >= last.saturating_add(threshold(last)) => {
+    /// What follows a span, in a round whose least RTT is `least` so far.
+    fn next_stage(&self, least: Duration, span: Duration) -> Stage {
+        let round_grew = has_grown(least, self.last_round);
+        match self.stage {
+            Stage::Standard if round_grew || has_grown(span, self.last_greatest) => {
                 Stage::Conservative {
-                    baseline: least,
+                    baseline: span,
                     rounds: 0,
                 }
             }
-            (Stage::Conservative { baseline, .. }, _) if least < baseline => Stage::Standard,
-            _ => self.stage,
+            Stage::Conservative { baseline, .. } if span < baseline => Stage::Standard,
+            stage => stage,
         }
     }
+}
+
+/// If an RTT exceeds that of the last round by the threshold.
+fn has_grown(rtt: Duration, last: Option<Duration>) -> bool {
+    last.is_some_and(|last| rtt >= last.saturating_add(threshold(last)))
 }
 
 /// RttThresh: by how much the round trip must grow within a round for slow start to slow down
@@ -154,20 +197,23 @@ mod tests {
         Timestamp::from_nanos(millis * 1_000_000)
     }
 
+    /// The acknowledgement of a packet of the round with this number.
+    fn ack(hystart: &mut HyStart, number: u64, packet: u64, rtt_ms: u64) -> Pace {
+        hystart.on_ack(&AckedBytes {
+            now: at(1000 * (number + 1) + packet),
+            size: Bytes::new(1200),
+            sent: at(1000 * number + packet),
+            application_limited: false,
+            smoothed_rtt: Duration::from_millis(rtt_ms),
+            latest_rtt: Duration::from_millis(rtt_ms),
+        })
+    }
+
     /// A round of `packets` that were sent and acknowledged one after another.
     fn round(hystart: &mut HyStart, number: u64, packets: u64, rtt_ms: u64) -> Vec<Pace> {
-        let ack = |packet| {
-            let acked = AckedBytes {
-                now: at(1000 * (number + 1) + packet),
-                size: Bytes::new(1200),
-                sent: at(1000 * number + packet),
-                application_limited: false,
-                smoothed_rtt: Duration::from_millis(rtt_ms),
-                latest_rtt: Duration::from_millis(rtt_ms),
-            };
-            hystart.on_ack(&acked)
-        };
-        (0..packets).map(ack).collect()
+        (0..packets)
+            .map(|packet| ack(hystart, number, packet, rtt_ms))
+            .collect()
     }
 
     const SLOW: Pace = Pace::Conservative { divisor: 4 };
@@ -230,6 +276,46 @@ mod tests {
         assert_eq!(paces[7..], [Pace::Full; 13]);
         // The window may slow down again, from 59 + 7.375 ms on.
         assert_eq!(round(&mut hystart, 5, 8, 67)[7], SLOW);
+    }
+
+    /// A round whose packets have these round trips in turn, eight packets each.
+    fn uneven(hystart: &mut HyStart, number: u64, round_trips_ms: &[u64]) -> Vec<Pace> {
+        let each = round_trips_ms.iter().flat_map(|rtt_ms| [*rtt_ms; 8]);
+        let ack = |(packet, rtt_ms)| ack(hystart, number, packet, rtt_ms);
+        (0..).zip(each).map(ack).collect()
+    }
+
+    #[test]
+    fn a_queue_that_grows_within_the_round_slows_growth_in_this_round() {
+        let mut hystart = HyStart::new();
+        assert_eq!(uneven(&mut hystart, 1, &[40, 40, 40]), [Pace::Full; 24]);
+        // The threshold is 5 ms. The first packets of the round find no queue.
+        let paces = uneven(&mut hystart, 2, &[40, 44, 45]);
+        assert_eq!(paces[..23], [Pace::Full; 23]);
+        assert_eq!(paces[23], SLOW);
+    }
+
+    #[test]
+    fn a_delay_that_varied_as_much_in_the_last_round_slows_nothing() {
+        let mut hystart = HyStart::new();
+        assert_eq!(uneven(&mut hystart, 1, &[40, 48, 42]), [Pace::Full; 24]);
+        // The threshold is 48 / 8 = 6 ms beyond 48 ms.
+        assert_eq!(uneven(&mut hystart, 2, &[42, 53, 53]), [Pace::Full; 24]);
+        assert_eq!(
+            uneven(&mut hystart, 3, &[40, 60, 40])[15..],
+            [SLOW, SLOW, SLOW, SLOW, SLOW, SLOW, SLOW, SLOW, Pace::Full]
+        );
+    }
+
+    #[test]
+    fn what_slowed_growth_slows_it_again_in_the_next_round() {
+        let mut hystart = HyStart::new();
+        uneven(&mut hystart, 1, &[40, 40]);
+        // 45 ms slow growth. 60 ms come after this, and do not count as usual.
+        assert_eq!(uneven(&mut hystart, 2, &[40, 45, 60])[15..], [SLOW; 9]);
+        // Growth resumes, and the threshold is 45 / 8 = 5.6 ms beyond 45 ms.
+        let paces = uneven(&mut hystart, 3, &[40, 51]);
+        assert_eq!((paces[7], paces[15]), (Pace::Full, SLOW));
     }
 
     #[test]
