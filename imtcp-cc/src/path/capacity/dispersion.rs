@@ -12,6 +12,7 @@ mod level;
 mod looks;
 mod memory;
 mod piles;
+mod proof;
 mod reading;
 
 use crate::path::ack::EchoGap;
@@ -21,6 +22,7 @@ use doubt::Doubt;
 use level::{Call, Gone, Level, Seen};
 use looks::Looks;
 use memory::Memory;
+use proof::Proof;
 use reading::{Dispersion, Reading};
 
 /// The number of dispersions in memory. At one probe stream per RTT and a busy link this is a few
@@ -58,6 +60,7 @@ pub struct DispersionCapacity {
     /// How many gaps in a row were too long.
     too_long: u32,
     doubt: Doubt,
+    proof: Proof,
     reading: Reading,
 }
 
@@ -88,12 +91,18 @@ impl DispersionCapacity {
             level: Level::default(),
             too_long: 0,
             doubt: Doubt::default(),
+            proof: Proof::default(),
             reading: Reading::default(),
         }
     }
 
     /// The capacity, once known.
     pub fn get(&self) -> Option<Bandwidth> {
+        self.capacity.filter(|_| self.proof.is_told())
+    }
+
+    /// The capacity, or the one that is followed until it is proved or refuted.
+    pub fn supposed(&self) -> Option<Bandwidth> {
         self.capacity
     }
 
@@ -118,6 +127,7 @@ impl DispersionCapacity {
         self.capacity = None;
         self.level = Level::default();
         self.doubt = Doubt::default();
+        self.proof = self.proof.without_capacity();
         self.reading = reading;
     }
 
@@ -126,7 +136,11 @@ impl DispersionCapacity {
     #[inline]
     pub fn is_contradicted(&mut self) -> Option<bool> {
         self.capacity?;
-        self.doubt.verdict(self.reading.is_longer())
+        let verdict = self.doubt.verdict(self.reading.is_longer());
+        if let Some(is_refuted) = verdict {
+            self.proof.on_verdict(is_refuted);
+        }
+        verdict
     }
 
     /// Takes a gap between clean echoes. Returns the capacity if it changed.
@@ -146,12 +160,12 @@ impl DispersionCapacity {
         if let Call::MayBeGone(gone) = call
             && let Some(slower) = self.slower(&gone)
         {
-            return Some(slower);
+            return self.told(slower);
         }
         if let Call::Exceeded = call
             && let Some(faster) = self.faster()
         {
-            return Some(faster);
+            return self.told(faster);
         }
         let is_due = is_due || self.capacity.is_none() || call == Call::MayBeExceeded;
         if !is_due || self.memory.len() < FEWEST {
@@ -166,6 +180,10 @@ impl DispersionCapacity {
             return Call::None;
         };
         let ratio = dispersion.nanos_per_byte * capacity.as_bps_f64() / 8.0e9;
+        if dispersion.is_stretched {
+            self.proof.on_dispersion(ratio);
+            self.proof.weigh(self.reading.is_longer());
+        }
         let seen = Seen {
             ratio,
             sent: dispersion.sent,
@@ -217,6 +235,12 @@ impl DispersionCapacity {
         self.doubt = Doubt::default();
         self.level = Level::default();
         self.capacity = Some(capacity);
+        self.proof.on_capacity(0);
+    }
+
+    /// What changed, if it is told.
+    fn told(&self, new: NewCapacity) -> Option<NewCapacity> {
+        self.proof.is_told().then_some(new)
     }
 
     /// Looks at all dispersions in memory.
@@ -238,6 +262,12 @@ impl DispersionCapacity {
             return None;
         }
         let before = self.capacity.replace(found);
+        if before.is_none_or(|before| !is_same(before, found)) {
+            let is_first = before.is_none();
+            let alike = || piles::size(self.memory.sorted(), found);
+            self.proof.on_capacity(if is_first { alike() } else { 0 });
+        }
+        self.proof.weigh(self.reading.is_longer());
         if before == Some(found) {
             return None;
         }
@@ -246,7 +276,7 @@ impl DispersionCapacity {
         if is_faster || before.is_some_and(|before| is_above(before, found)) {
             self.level = Level::default();
         }
-        Some(NewCapacity {
+        self.told(NewCapacity {
             capacity: found,
             since: since.filter(|_| is_faster),
         })

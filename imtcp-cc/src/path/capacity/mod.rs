@@ -138,7 +138,7 @@ impl Capacity {
     /// Whether more was delivered than the dispersions say that the link carries.
     #[inline]
     fn is_exceeded(&self) -> bool {
-        let told = self.dispersion.get().zip(self.sustained.get());
+        let told = self.dispersion.supposed().zip(self.sustained.get());
         // Nearly always the first comparison is enough.
         told.is_some_and(|(found, delivered)| {
             delivered > found && delivered > found.scaled(EXCEEDED)

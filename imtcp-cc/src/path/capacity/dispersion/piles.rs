@@ -56,6 +56,11 @@ pub(super) fn is_spread(sorted: &[f32], capacity: Bandwidth) -> bool {
     sorted.len() >= FEWEST_SPREAD && start > SPREAD_RATIO * (end - start)
 }
 
+/// How many of these dispersions, in ascending order, are those of a capacity.
+pub(super) fn size(sorted: &[f32], capacity: Bandwidth) -> usize {
+    pile_of(capacity, sorted).len()
+}
+
 /// The rate of the fullest pile, if it holds half of these dispersions and this share of them.
 /// They are in ascending order.
 pub(super) fn fullest(sorted: &[f32], share: f64) -> Option<Bandwidth> {

@@ -27,6 +27,10 @@ const STRETCH: u32 = 2;
 /// link needs for them, would come closer together than before if the link had become faster.
 const RUSHED_PERCENT: u32 = 92;
 
+/// Packets that came further apart than this percentage of the time in which they left were
+/// stretched by a link.
+const STRETCHED_PERCENT: u32 = 110;
+
 /// Echoes that come closer together than this percentage of the time in which the packets left were
 /// pushed together on their way.
 const PUSHED_PERCENT: u32 = 98;
@@ -40,6 +44,8 @@ pub(super) struct Dispersion {
     /// Whether they left clearly faster than the link has served packets before. False where their
     /// echoes came closer together than that, because no link does it.
     pub(super) is_rushed: bool,
+    /// Whether they came clearly further apart than they left.
+    pub(super) is_stretched: bool,
 }
 
 /// Collects gaps that follow each other until they are long enough.
@@ -161,6 +167,7 @@ impl Run {
         Dispersion {
             nanos_per_byte: self.arrived.get() as f64 / self.bytes.as_f64().max(1.0),
             sent: self.from,
+            is_stretched: self.arrived.times(100) > self.sent.times(STRETCHED_PERCENT),
             is_rushed: self.sent.times(100) < self.served.times(RUSHED_PERCENT)
                 && self.arrived.times(100) >= self.sent.times(PUSHED_PERCENT),
         }

@@ -1,0 +1,131 @@
+//! Whether enough speaks for a capacity to tell it.
+//!
+//! Two dispersions that are alike are a first capacity, and it can be wrong by chance. As a rule it
+//! is refuted soon. But where delays vary, chance makes the next one as well, and the packets of a
+//! source that sends less hardly ever leave close enough together to refute that one. So once a
+//! capacity was refuted, the next one is followed as before, but it is not told until its pile
+//! stands out.
+
+use super::piles::WIDTH;
+
+/// So many dispersions in the pile are enough. Among a dozen that are spread over a factor of ten,
+/// two lie within [`WIDTH`] more often than not, and six in one case of millions.
+const ENOUGH: u32 = 6;
+
+/// At least one of so many dispersions within [`NEAR`] of the capacity is in its pile. Of
+/// dispersions that are spread evenly, one in seventeen is.
+const STANDS_OUT: u32 = 5;
+const NEAR: f64 = 1.4;
+
+/// What speaks for the present capacity.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Proof {
+    /// Whether the last capacity on which there was a verdict was refuted.
+    was_refuted: bool,
+    /// Whether the capacity is told, or one that it replaced was.
+    is_told: bool,
+    /// The dispersions in the capacity's pile and around it, of packets that left closer together
+    /// than they came. Others come as they left, and prove nothing.
+    alike: u32,
+    near: u32,
+}
+
+impl Proof {
+    /// Begins without a capacity.
+    pub(super) fn without_capacity(self) -> Self {
+        Self {
+            was_refuted: self.was_refuted,
+            ..Self::default()
+        }
+    }
+
+    /// There is a verdict on a capacity.
+    pub(super) fn on_verdict(&mut self, is_refuted: bool) {
+        self.was_refuted = is_refuted;
+    }
+
+    /// There is another capacity. So many dispersions show it.
+    pub(super) fn on_capacity(&mut self, alike: usize) {
+        self.alike = alike.try_into().unwrap_or(u32::MAX);
+        self.near = self.alike;
+    }
+
+    /// A dispersion is `ratio` of the capacity's own, and its packets left closer together.
+    #[inline]
+    pub(super) fn on_dispersion(&mut self, ratio: f64) {
+        let is_within = |factor: f64| ratio < factor && ratio * factor > 1.0;
+        self.alike = self.alike.saturating_add(is_within(WIDTH).into());
+        self.near = self.near.saturating_add(is_within(NEAR).into());
+    }
+
+    /// Whether the capacity is to be told. If dispersions are read over a longer time (`is_long`),
+    /// those over the usual time were nothing that a link makes.
+    #[inline]
+    pub(super) fn weigh(&mut self, is_long: bool) {
+        let stands_out = self.alike >= ENOUGH && self.alike.saturating_mul(STANDS_OUT) >= self.near;
+        self.is_told |= stands_out || !(self.was_refuted || is_long);
+    }
+
+    pub(super) fn is_told(&self) -> bool {
+        self.is_told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of these dispersions it takes until a capacity that two show is told.
+    fn told_after(was_refuted: bool, is_long: bool, ratios: &[f64]) -> Option<usize> {
+        let mut proof = Proof::default();
+        proof.on_verdict(was_refuted);
+        proof = proof.without_capacity();
+        proof.on_capacity(2);
+        proof.weigh(is_long);
+        if proof.is_told() {
+            return Some(0);
+        }
+        ratios.iter().position(|ratio| {
+            proof.on_dispersion(*ratio);
+            proof.weigh(is_long);
+            proof.is_told()
+        })
+    }
+
+    #[test]
+    fn a_first_capacity_is_told_at_once_and_the_next_after_a_refuted_one_when_it_stands_out() {
+        let pile = [1.0; 8];
+        assert_eq!(told_after(false, false, &pile), Some(0));
+        assert_eq!(told_after(true, false, &pile), Some(3));
+        assert_eq!(told_after(false, true, &pile), Some(3));
+    }
+
+    #[test]
+    fn dispersions_that_are_spread_prove_no_capacity() {
+        let spread: Vec<f64> = (0..2000)
+            .map(|at| 0.4 + f64::from(at * 7 % 400) * 0.01)
+            .collect();
+        assert_eq!(told_after(true, false, &spread), None);
+        // Traffic of others spreads three in four, mostly beyond 1.4.
+        let loaded: Vec<f64> = (0..100)
+            .map(|at| {
+                if at % 4 == 0 {
+                    1.0
+                } else {
+                    1.2 + 0.1 * f64::from(at % 9)
+                }
+            })
+            .collect();
+        assert!(told_after(true, false, &loaded).is_some_and(|after| after < 20));
+    }
+
+    #[test]
+    fn a_verdict_for_a_capacity_makes_the_next_one_a_first_one() {
+        let mut proof = Proof::default();
+        proof.on_verdict(true);
+        proof.on_verdict(false);
+        proof.on_capacity(2);
+        proof.weigh(false);
+        assert!(proof.is_told());
+    }
+}
