@@ -16,6 +16,7 @@ mod fixed;
 mod ground;
 mod hops;
 mod hosts;
+mod jitter;
 mod managed;
 mod mixed;
 mod path;
@@ -71,6 +72,8 @@ pub enum Class {
     /// Clients with a cadence, a machine, a bound of flow control and a way back at once, with and
     /// without a link that delays by chance.
     Clients,
+    /// A delay that varies by about as much as the packets of the source lie apart.
+    Jitter,
 }
 
 impl Class {
@@ -88,6 +91,7 @@ impl Class {
         Self::Mixed,
         Self::Sources,
         Self::Clients,
+        Self::Jitter,
     ];
 
     /// Those on which promises are surveyed.
@@ -108,6 +112,7 @@ impl Class {
             Self::Mixed => "mixed",
             Self::Sources => "sources",
             Self::Clients => "clients",
+            Self::Jitter => "jitter",
         }
     }
 
@@ -143,6 +148,7 @@ impl Class {
             Self::Mixed => mixed::draw(seed),
             Self::Sources => sources::draw(seed),
             Self::Clients => clients::draw(seed),
+            Self::Jitter => jitter::draw(seed),
         }
     }
 }

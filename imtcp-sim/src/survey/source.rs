@@ -53,3 +53,16 @@ pub(super) fn of_kind(draw: &mut Draw, kind: &str, mbps: f64) -> Source {
 pub(super) fn whole(value: f64) -> String {
     format!("{:.0}", value.max(1.0))
 }
+
+/// Datagrams of `bytes` bytes, evenly.
+pub(super) fn datagrams(mbps: f64, bytes: f64) -> Source {
+    let bytes = whole(bytes);
+    Source {
+        words: format!("{mbps:.2} Mbit/s of datagrams of {bytes} B"),
+        text: format!(
+            "{{ kind = \"datagrams\", rate = \"{} bit/s\", size = \"{bytes} B\" }}",
+            whole(mbps * 1e6)
+        ),
+        mbps: Some(mbps),
+    }
+}

@@ -6,7 +6,7 @@
 use super::draw::Draw;
 use super::ground::{Client, Ground};
 use super::path::Path;
-use super::source::{Source, of_kind, whole};
+use super::source::{Source, datagrams, of_kind};
 use crate::scenario::ScenarioError;
 
 const MOST_MBPS: f64 = 200.0;
@@ -32,15 +32,8 @@ fn source(draw: &mut Draw, mbps: f64) -> Source {
     if kind != "datagrams" {
         return of_kind(draw, kind, mbps);
     }
-    let bytes = whole(draw.between(DATAGRAM_BYTES[0], DATAGRAM_BYTES[1]));
-    Source {
-        words: format!("{mbps:.2} Mbit/s of datagrams of {bytes} B"),
-        text: format!(
-            "{{ kind = \"datagrams\", rate = \"{} bit/s\", size = \"{bytes} B\" }}",
-            whole(mbps * 1e6)
-        ),
-        mbps: Some(mbps),
-    }
+    let bytes = draw.between(DATAGRAM_BYTES[0], DATAGRAM_BYTES[1]);
+    datagrams(mbps, bytes)
 }
 
 #[cfg(test)]

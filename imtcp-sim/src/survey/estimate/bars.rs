@@ -34,7 +34,7 @@ impl Bars {
             Class::Echoes => (0.04, 0.12, 0.85, None),
             Class::Hosts => (0.04, 0.12, 0.95, None),
             // Nobody has set bars for these: they are those of one link, with poor echoes or not.
-            Class::Mixed | Class::Clients => (0.04, 0.12, 0.85, None),
+            Class::Mixed | Class::Clients | Class::Jitter => (0.04, 0.12, 0.85, None),
             Class::Sources => (0.02, 0.08, 0.98, None),
         };
         Self {
