@@ -57,6 +57,7 @@ classes! {
     paths_with_other_troubles_are_read: Mixed, 0.95, 1.0;
     sources_of_all_kinds_are_read: Sources, 0.7, 1.2;
     whole_clients_are_read: Clients, 0.7, 1.3;
+    links_whose_delay_varies_are_read: Jitter, 0.95, 1.2;
 }
 
 fn surveyed(class: Class, seed: u64) -> Surveyed {

@@ -37,12 +37,14 @@ fn ten_mebibytes_alone_reach_40_megabits_with_a_thousandth_lost_at_most() {
     }
 }
 
+/// HyStart++ sees the queue in the round in which it grows, and still late.
 #[test]
-fn without_the_measured_start_slow_start_overshoots() {
+fn without_the_measured_start_slow_start_overshoots_by_one_or_two_per_cent() {
     let off = ("flow.main.imtcp.measured_start", "false");
     let flow = main_flow(&[ONE, off], 1);
     let (lost, sent) = (flow.lost_packets, flow.sent_packets);
-    assert!(lost * 50 >= sent, "{lost} of {sent}");
+    let is_within = lost * 100 >= sent && lost * 50 < sent;
+    assert!(is_within, "{lost} of {sent}");
 }
 
 #[test]
