@@ -224,6 +224,25 @@ mod tests {
     }
 
     #[test]
+    fn after_a_refuted_capacity_two_echoes_alike_are_followed_and_six_are_told() {
+        let mut capacity = Capacity::new();
+        for arrival in [SERVED, PRESSED, PRESSED, SERVED] {
+            let _ = capacity.on_gap(&gap(arrival), false);
+        }
+        assert!(!until_dropped(&mut capacity, |_| SERVED));
+        for percent in [60, 100, 150, 100] {
+            let _ = capacity.on_gap(&gap(SERVED * percent / 100), false);
+        }
+        assert!(capacity.dispersion.supposed().is_some());
+        for _ in 0..4 {
+            assert_eq!(capacity.dispersion.get(), None);
+            let _ = capacity.on_gap(&gap(SERVED), false);
+        }
+        assert_eq!(megabits(&capacity), Some(20.0));
+        assert!(capacity.dispersion.get().is_some());
+    }
+
+    #[test]
     fn echoes_that_are_always_pressed_together_are_blamed() {
         let mut capacity = Capacity::new();
         let pressed = |index: usize| {
