@@ -219,7 +219,7 @@ impl CongestionWindow {
     /// A packet was declared lost. [`CongestionWindow::on_loss`] follows.
     pub(crate) fn on_lost(&mut self, number: u64) {
         self.losses.on_lost(number);
-        self.stray.on_lost();
+        self.stray.on_lost(number);
     }
 
     /// All lost packets of an event have been passed to [`CongestionWindow::on_lost`]. True if the
@@ -247,7 +247,7 @@ impl CongestionWindow {
 
     /// A packet that had been declared lost was acknowledged after all.
     pub(crate) fn on_spurious_loss(&mut self, number: u64) {
-        self.stray.on_spurious();
+        self.stray.on_spurious(number);
         if self.losses.on_spurious(number) {
             self.law.any().on_spurious_congestion();
         }

@@ -144,8 +144,15 @@ fn answers(kind: Window, steering: Steering, lost: u64, persistent_congestion: b
 fn losses_where_nothing_waited_leave_the_window() {
     let free = Steering::default;
     assert!(!answers(Window::Cubic, free(), 5, false));
+    assert!(
+        !answers(Window::Cubic, free(), 42, false),
+        "packets in a row are one loss"
+    );
     // Of the last 2000 packets 2 % may be lost like that.
-    assert!(answers(Window::Cubic, free(), 42, false));
+    let mut scattered = Flow::of(Window::Cubic, free(), Duration::ZERO);
+    scattered.round();
+    (0..41).for_each(|nth| scattered.window.on_lost(nth * 2));
+    assert!(scattered.lose(1, false));
     assert!(
         answers(Window::Cubic, free(), 1, true),
         "persistent congestion"
