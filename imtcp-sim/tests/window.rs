@@ -39,6 +39,21 @@ fn cubic_fills_a_path_with_a_short_queue_as_well_as_quiches_and_reno_does_not() 
     );
 }
 
+/// What is lost while a client sleeps is lost in a row, and nothing waits around it. When each
+/// packet counted, the window fell each time, and took ten seconds to grow again: 118 Mbit/s.
+#[test]
+fn a_client_that_is_away_for_milliseconds_costs_no_window() {
+    let goodput_bps = |controller: &str| {
+        let setting = ("flow.main.controller".to_owned(), controller.to_owned());
+        let scenario = Scenario::load("away", &[setting]).expect("it is built in");
+        let result = scenario.run(1, RunOptions::default());
+        let result = result.unwrap_or_else(|error| panic!("{error}"));
+        result.flow("main").expect("there").goodput_bps
+    };
+    let (ours, quiche) = (goodput_bps("imtcp"), goodput_bps("cubic"));
+    assert!(ours >= quiche, "{ours} bit/s beside {quiche} of quiche's");
+}
+
 /// The client acknowledges every tenth packet, and the queue holds two. With bursts of a sixteenth
 /// of a round trip the flow got 1.0 Mbit/s of 25, as little as quiche's CUBIC.
 #[test]
