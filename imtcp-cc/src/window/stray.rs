@@ -159,15 +159,15 @@ impl StrayLosses {
 /// Packets whose numbers follow each other.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
-    next: u64,
+    last: Option<u64>,
 }
 
 impl Run {
     /// Whether the packet with this number is the first of a run.
     fn begins_with(&mut self, number: u64) -> bool {
-        let begins = number != self.next;
-        self.next = number.saturating_add(1);
-        begins
+        let goes_on = number > 0 && self.last == Some(number - 1);
+        self.last = Some(number);
+        !goes_on
     }
 }
 
