@@ -48,6 +48,7 @@ pub mod event;
 mod imtcp;
 mod input;
 mod log;
+mod loss_run;
 mod loss_share;
 mod measurement;
 mod mode;

@@ -40,7 +40,7 @@ fn cubic_fills_a_path_with_a_short_queue_as_well_as_quiches_and_reno_does_not() 
 }
 
 /// What is lost while a client sleeps is lost in a row, and nothing waits around it. When each
-/// packet counted, the window fell each time, and took ten seconds to grow again: 118 Mbit/s.
+/// packet counted, the window fell each time, and took seconds to grow again: 118 Mbit/s.
 #[test]
 fn a_client_that_is_away_for_milliseconds_costs_no_window() {
     let goodput_bps = |controller: &str| {

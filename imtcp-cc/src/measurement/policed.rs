@@ -9,6 +9,7 @@
 
 use crate::chance::Sample;
 use crate::estimate::{Estimate, Flags};
+use crate::loss_run::LossRun;
 use crate::transport::Acked;
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::collections::VecDeque;
@@ -88,7 +89,7 @@ impl Round {
 pub(super) struct Policed {
     rounds: VecDeque<Round>,
     round_trip: Nanos,
-    last_lost: Option<u64>,
+    lost: LossRun,
     /// What the rounds showed when the last one of them began.
     found: Option<Found>,
     /// Whether so much was lost while nothing waited that the link says little.
@@ -158,11 +159,10 @@ impl Policed {
 
     /// A packet was declared lost.
     pub(super) fn on_lost(&mut self, number: u64) {
-        let after_another = self.last_lost.is_some_and(|last| last + 1 == number);
-        self.last_lost = Some(number);
+        let begins = self.lost.begins_with(number);
         if let Some(round) = self.round_of(number) {
             round.lost += 1;
-            round.bursts += u32::from(!after_another);
+            round.bursts += u32::from(begins);
         }
     }
 

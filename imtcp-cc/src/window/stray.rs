@@ -12,6 +12,7 @@
 //! milliseconds. In congestion avoidance such a run counts as one loss, while runs are rare.
 
 use crate::chance::Sample;
+use crate::loss_run::LossRun;
 use crate::loss_share::LossShare;
 use crate::units::Bytes;
 use std::time::Duration;
@@ -47,8 +48,8 @@ pub(super) struct StrayLosses {
     /// The share of losses where nothing waited, each run counted once. Others reduce the window,
     /// so they are settled.
     share: LossShare,
-    lost: Run,
-    spurious: Run,
+    lost: LossRun,
+    spurious: LossRun,
     /// The same, each packet counted.
     in_runs: LossShare,
     /// What got through and what was lost since the last reduction, each packet by itself.
@@ -63,8 +64,8 @@ impl Default for StrayLosses {
     fn default() -> Self {
         Self {
             share: LossShare::over(PACKETS),
-            lost: Run::default(),
-            spurious: Run::default(),
+            lost: LossRun::default(),
+            spurious: LossRun::default(),
             in_runs: LossShare::over(PACKETS),
             since: Sample::default(),
             below: Below::default(),
@@ -153,21 +154,6 @@ impl StrayLosses {
     pub(super) fn on_reduction(&mut self, window: Bytes) {
         self.since = Sample::default();
         self.below.on_reduction(window);
-    }
-}
-
-/// Packets whose numbers follow each other.
-#[derive(Clone, Copy, Debug, Default)]
-struct Run {
-    last: Option<u64>,
-}
-
-impl Run {
-    /// Whether the packet with this number is the first of a run.
-    fn begins_with(&mut self, number: u64) -> bool {
-        let goes_on = number > 0 && self.last == Some(number - 1);
-        self.last = Some(number);
-        !goes_on
     }
 }
 
