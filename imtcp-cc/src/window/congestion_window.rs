@@ -225,6 +225,7 @@ impl CongestionWindow {
     /// All lost packets of an event have been passed to [`CongestionWindow::on_lost`]. True if the
     /// window was reduced.
     pub(crate) fn on_loss(&mut self, now: Timestamp, info: &LossInfo) -> bool {
+        self.stray.on_loss();
         if !info.persistent_congestion && self.are_stray() {
             self.losses.on_stray();
             return false;

@@ -8,8 +8,9 @@
 //! drops what is beyond its rate.
 //!
 //! A host that sleeps for a moment loses what arrives meanwhile, and so does a radio: a run of
-//! packets without a gap. Nothing waits around it either, and a smaller window loses as many
-//! milliseconds. In congestion avoidance such a run counts as one loss, while runs are rare.
+//! packets without a gap. A smaller window loses as many milliseconds. Nothing waits around the run
+//! but what the host then works off, and that is far less than what waited on the path when its
+//! queue was full. In congestion avoidance such a run counts as one loss, while runs are rare.
 
 use crate::chance::Sample;
 use crate::loss_run::LossRun;
@@ -21,9 +22,22 @@ use std::time::Duration;
 /// queue of use is a tenth of a bandwidth-delay product, and this is a third of it.
 const LEAST_QUEUE_DIVISOR: u32 = 32;
 
-/// A packet that waited for longer than this found a queue, on a long path as well. It is half of
-/// the delay above which a queue is managed by default (CoDel, RFC 8289, section 4.4).
-const LONGEST_WAIT: Duration = Duration::from_micros(2500);
+/// A packet that waited for longer than this found a queue, on a long path as well. A managed queue
+/// drops nothing that waited for less than 5 ms by default (CoDel, RFC 8289, section 4.4), and the
+/// packets after a dropped one wait a little less.
+const LONGEST_WAIT: Duration = Duration::from_millis(4);
+
+/// So many packets in a row are a run. A managed queue drops one packet here and there: where it
+/// drops one in ten, one loss in a thousand begins such a run.
+const LEAST_RUN: u32 = 4;
+
+/// A run of packets met a full queue if those around it waited for more than this part of what
+/// others waited lately. A queue that drops whole runs is full, and then all wait alike.
+const FULL_DIVISOR: u32 = 2;
+
+/// Or for more than this part of the least round trip, in case that others waited for something
+/// else than a queue. It is four times as much as for a lone packet.
+const LEAST_FULL_DIVISOR: u32 = LEAST_QUEUE_DIVISOR / 4;
 
 /// The largest share of losses that may be none of congestion, as BBR has it (BBR.LossThresh of
 /// draft-ietf-ccwg-bbr).
@@ -55,6 +69,12 @@ pub(super) struct StrayLosses {
     /// What got through and what was lost since the last reduction, each packet by itself.
     since: Sample,
     below: Below,
+    fresh: Fresh,
+    /// Whether a queue took what was lost last.
+    queue_took: bool,
+    /// The longest that an acknowledged packet waited, since the last reduction and between the
+    /// two before.
+    deepest: [Duration; 2],
     /// The round trip of the newest acknowledged packet, and the least one.
     round_trip: Duration,
     least: Duration,
@@ -69,6 +89,9 @@ impl Default for StrayLosses {
             in_runs: LossShare::over(PACKETS),
             since: Sample::default(),
             below: Below::default(),
+            fresh: Fresh::default(),
+            queue_took: false,
+            deepest: [Duration::ZERO; 2],
             round_trip: Duration::ZERO,
             least: Duration::ZERO,
         }
@@ -93,6 +116,7 @@ impl StrayLosses {
             self.below.on_acked(packets, window);
         }
         (self.round_trip, self.least) = (round_trip, least);
+        self.deepest[0] = self.deepest[0].max(self.waited());
     }
 
     /// For how long the newest acknowledged packet waited.
@@ -102,14 +126,23 @@ impl StrayLosses {
 
     /// The packet with this number was declared lost.
     pub(super) fn on_lost(&mut self, number: u64) {
-        let begins = self.lost.begins_with(number);
-        if !self.found_queue() {
-            self.in_runs.on_lost();
-            if begins {
-                self.share.on_lost();
-            }
+        self.fresh.packets += 1;
+        self.fresh.runs += u32::from(self.lost.begins_with(number));
+    }
+
+    /// All packets that an acknowledgement declared lost have been told.
+    pub(super) fn on_loss(&mut self) {
+        let fresh = std::mem::take(&mut self.fresh);
+        self.since.losses += f64::from(fresh.packets);
+        self.queue_took = match fresh.is_of_runs() {
+            true => self.found_queue() && self.found_full_queue(),
+            false => self.found_queue(),
+        };
+        if self.queue_took {
+            return;
         }
-        self.since.losses += 1.0;
+        (0..fresh.packets).for_each(|_| self.in_runs.on_lost());
+        (0..fresh.runs).for_each(|_| self.share.on_lost());
     }
 
     /// A packet that had been declared lost was acknowledged after all. If nothing waits now, it
@@ -131,6 +164,12 @@ impl StrayLosses {
         self.waited() > (self.least / LEAST_QUEUE_DIVISOR).min(LONGEST_WAIT)
     }
 
+    /// Whether it found a queue that may have been full.
+    fn found_full_queue(&self) -> bool {
+        let deepest = self.deepest[0].max(self.deepest[1]);
+        self.waited() > (self.least / LEAST_FULL_DIVISOR).min(deepest / FULL_DIVISOR)
+    }
+
     /// Packets were just declared lost in slow start. True if no queue took them. A window that
     /// doubles soon overflows a queue of a few packets, so the share counts from the first packet.
     /// Nothing is known before one got through.
@@ -141,7 +180,7 @@ impl StrayLosses {
 
     /// Packets were just declared lost in congestion avoidance. True if no queue took them.
     pub(super) fn is_stray(&mut self, window: Bytes) -> bool {
-        if self.found_queue() {
+        if self.queue_took {
             return false;
         }
         self.below.on_loss(window);
@@ -154,6 +193,22 @@ impl StrayLosses {
     pub(super) fn on_reduction(&mut self, window: Bytes) {
         self.since = Sample::default();
         self.below.on_reduction(window);
+        self.deepest = [Duration::ZERO, self.deepest[0]];
+    }
+}
+
+/// What one acknowledgement declared lost.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fresh {
+    packets: u32,
+    /// How many runs begin among them. One may have begun before.
+    runs: u32,
+}
+
+impl Fresh {
+    /// Whether these packets are lost in runs, on average.
+    fn is_of_runs(&self) -> bool {
+        self.packets >= LEAST_RUN * self.runs
     }
 }
 
@@ -198,150 +253,4 @@ impl Below {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LEAST: Duration = Duration::from_millis(32);
-    const WINDOW: Bytes = Bytes::new(100_000);
-
-    /// Passes packets at a window, and loses one of each `every`. True if the last loss was stray.
-    fn pass(
-        losses: &mut StrayLosses,
-        every: u32,
-        round_trip: Duration,
-        least: Duration,
-        window: Bytes,
-    ) -> bool {
-        let mut is_stray = false;
-        for packet in 1..=5000 {
-            if packet % every == 0 {
-                losses.on_lost(packet.into());
-                is_stray = losses.is_stray(window);
-            } else {
-                losses.on_acked(1.0, round_trip, least, Some(window));
-            }
-        }
-        is_stray
-    }
-
-    /// Whether one of each `every` packets is stray when it is lost, at this round trip.
-    fn are_stray(every: u32, round_trip_ms: f64, least: Duration) -> bool {
-        let round_trip = Duration::from_secs_f64(round_trip_ms / 1e3);
-        let mut losses = StrayLosses::default();
-        pass(&mut losses, every, round_trip, least, WINDOW)
-    }
-
-    /// The same at what was once too large a window, after one of half the size in which one of
-    /// each `every_before` was lost.
-    fn are_stray_after(every_before: u32, every: u32) -> bool {
-        let mut losses = StrayLosses::default();
-        losses.on_reduction(WINDOW);
-        pass(
-            &mut losses,
-            every_before,
-            LEAST,
-            LEAST,
-            Bytes::new(WINDOW.get() / 2),
-        );
-        pass(&mut losses, every, LEAST, LEAST, WINDOW)
-    }
-
-    #[test]
-    fn a_loss_among_packets_that_did_not_wait_is_stray() {
-        assert!(are_stray(100, 32.9, LEAST));
-        assert!(
-            !are_stray(100, 33.1, LEAST),
-            "more than a thirty-second part"
-        );
-        let long = Duration::from_millis(300);
-        assert!(are_stray(100, 302.4, long));
-        assert!(
-            !are_stray(100, 302.6, long),
-            "as long as a managed queue allows"
-        );
-    }
-
-    #[test]
-    fn slow_start_goes_on_while_few_are_lost() {
-        let lose = |packets: u32, lost: u32, waited| {
-            let mut losses = StrayLosses::default();
-            losses.on_acked(packets.into(), LEAST + waited, LEAST, None);
-            for number in 0..lost {
-                losses.on_lost(number.into());
-            }
-            losses
-        };
-        let is_stray = |losses: StrayLosses| losses.is_stray_in_slow_start();
-        assert!(is_stray(lose(10, 1, Duration::ZERO)));
-        assert!(!is_stray(lose(10, 1, LEAST / 16)), "it waited");
-        assert!(!is_stray(lose(49, 2, Duration::ZERO)));
-        assert!(is_stray(lose(50, 2, Duration::ZERO)));
-        let mut spurious = lose(49, 2, Duration::ZERO);
-        spurious.on_spurious(0);
-        assert!(is_stray(spurious));
-        let mut again = lose(500, 0, Duration::ZERO);
-        again.on_reduction(WINDOW);
-        again.on_lost(7);
-        again.on_lost(8);
-        assert!(!is_stray(again), "what was before the reduction is over");
-    }
-
-    #[test]
-    fn where_much_is_lost_no_loss_is_stray() {
-        assert!(are_stray(60, 32.0, LEAST));
-        assert!(!are_stray(40, 32.0, LEAST));
-    }
-
-    #[test]
-    fn losses_that_a_queue_took_are_settled() {
-        let mut losses = StrayLosses::default();
-        pass(&mut losses, 4, LEAST * 2, LEAST, WINDOW);
-        assert!(pass(&mut losses, 100, LEAST, LEAST, WINDOW));
-        let last = |waits| {
-            let mut losses = StrayLosses::default();
-            pass(&mut losses, 40, LEAST, LEAST, WINDOW);
-            losses.on_acked(1.0, LEAST + waits, LEAST, Some(WINDOW));
-            (0..40).for_each(|nth| losses.on_spurious(nth * 2));
-            losses.on_acked(1.0, LEAST, LEAST, Some(WINDOW));
-            losses.is_stray(WINDOW)
-        };
-        assert!(last(Duration::ZERO));
-        assert!(!last(LEAST), "they were in no share");
-    }
-
-    #[test]
-    fn what_a_smaller_window_does_not_lose_is_no_chance() {
-        assert!(are_stray_after(100, 100));
-        assert!(are_stray_after(300, 100), "a third is not far less");
-        assert!(!are_stray_after(5000, 100), "a policer");
-    }
-
-    /// Passes packets of which `run` at a time are lost, and then `gap` get through. True if the
-    /// last run was stray.
-    fn are_runs_stray(run: u64, gap: u32) -> bool {
-        let mut losses = StrayLosses::default();
-        let mut is_stray = false;
-        for from in (0..200).map(|nth| nth * 10_000) {
-            losses.on_acked(gap.into(), LEAST, LEAST, Some(WINDOW));
-            (from..from + run).for_each(|number| losses.on_lost(number));
-            is_stray = losses.is_stray(WINDOW);
-        }
-        is_stray
-    }
-
-    #[test]
-    fn a_run_without_a_gap_is_one_loss_while_runs_are_rare() {
-        assert!(are_runs_stray(150, 3000), "a host that slept");
-        assert!(!are_runs_stray(150, 1000), "one in eight");
-        assert!(!are_runs_stray(250, 5000), "more than a fifth of a window");
-        assert!(!are_runs_stray(3, 40), "too often, though few");
-    }
-
-    #[test]
-    fn a_run_that_waited_is_congestion() {
-        let mut losses = StrayLosses::default();
-        losses.on_acked(3000.0, LEAST * 2, LEAST, Some(WINDOW));
-        (0..20).for_each(|number| losses.on_lost(number));
-        assert!(!losses.is_stray(WINDOW));
-    }
-}
+mod tests;
