@@ -30,6 +30,8 @@ pub(super) struct Host {
     /// What has come and is not handed over.
     inbox: VecDeque<Datagram>,
     hand_over: Option<Timestamp>,
+    /// The present or the next nap.
+    nap: std::ops::Range<Timestamp>,
 }
 
 impl Host {
@@ -44,6 +46,21 @@ impl Host {
             busy_until: Timestamp::ZERO,
             inbox: VecDeque::new(),
             hand_over: None,
+            nap: Timestamp::ZERO..Timestamp::ZERO,
+        }
+    }
+
+    /// A process that sleeps is occupied until it wakes.
+    fn doze(&mut self, now: Timestamp) {
+        let Some(naps) = self.settings.naps else {
+            return;
+        };
+        while self.nap.end <= now {
+            let from = self.nap.end + self.drawn(naps.awake);
+            self.nap = from..from + self.drawn(naps.asleep);
+        }
+        if self.nap.contains(&now) {
+            self.working_until = self.working_until.max(self.nap.end);
         }
     }
 
@@ -86,8 +103,13 @@ impl Host {
     }
 
     /// A datagram comes. Returns the time at which it is handed over, if that has to be scheduled.
-    /// That is now where nothing waits.
+    /// That is now where nothing waits. Nobody hands over one that finds no room.
     pub(super) fn receive(&mut self, now: Timestamp, datagram: Datagram) -> Option<Timestamp> {
+        let room = self.settings.receive_buffer;
+        if room.is_some_and(|room| self.inbox.len() >= room as usize) {
+            return None;
+        }
+        self.doze(now);
         self.inbox.push_back(datagram);
         let most = self.settings.receive_packets;
         let late = self.settings.receive_late;
@@ -104,6 +126,7 @@ impl Host {
     /// An event happens while the machine is occupied: it has to happen again at the instant
     /// returned.
     pub(super) fn postpones(&mut self, now: Timestamp) -> Option<Timestamp> {
+        self.doze(now);
         let until = Some(self.working_until).filter(|until| *until > now)?;
         self.hand_over = self.hand_over.map(|at| at.max(until));
         self.alarm.postpone(until);
@@ -147,6 +170,9 @@ impl Host {
     pub(super) fn handed_over(&mut self, now: Timestamp, into: &mut Vec<(Timestamp, Datagram)>) {
         self.hand_over = None;
         let mut came = now;
+        let work = self.settings.receive_takes.as_nanos() * self.inbox.len() as u128;
+        let work = Duration::from_nanos(u64::try_from(work).unwrap_or(u64::MAX));
+        self.working_until = self.working_until.max(now) + work;
         while let Some(datagram) = self.inbox.pop_back() {
             into.push((came, datagram));
             if let Some(range) = self.settings.receive_spacing {
@@ -266,6 +292,37 @@ mod tests {
         let batch = std::iter::from_fn(|| host.sends()).count();
         assert_eq!(batch, 63, "the sixty-fourth ends the batch");
         assert!(host.has_more_to_send());
+    }
+
+    #[test]
+    fn what_comes_to_a_process_that_sleeps_waits_and_what_finds_no_room_is_lost() {
+        let mut host = host(scenario::Host {
+            receive_takes: Duration::from_micros(10),
+            receive_buffer: Some(2),
+            naps: between(1000, 1000)
+                .zip(between(300, 300))
+                .map(|(awake, asleep)| scenario::Naps { awake, asleep }),
+            ..scenario::Host::default()
+        });
+        assert_eq!(host.receive(us(900), datagram(0)), Some(us(900)), "awake");
+        host.handed_over(us(900), &mut Vec::new());
+        let comes = [1000, 1100, 1200].map(|at| host.receive(us(at), datagram(at)));
+        assert_eq!(comes, [Some(us(1300)), Some(us(1300)), None]);
+        assert_eq!(host.postpones(us(1250)), Some(us(1300)), "a timer");
+        assert!(host.hands_over(us(1300)));
+        let mut taken = Vec::new();
+        host.handed_over(us(1300), &mut taken);
+        assert_eq!(taken.len(), 2);
+        assert_eq!(
+            host.receive(us(1310), datagram(3)),
+            Some(us(1320)),
+            "at work"
+        );
+        assert_eq!(
+            host.receive(us(2600), datagram(4)),
+            Some(us(2600)),
+            "awake for 1 ms again"
+        );
     }
 
     #[test]

@@ -26,6 +26,21 @@ pub struct Host {
     /// Datagrams that are handed over together get arrival times that are this far apart. The last
     /// one gets the present time.
     pub receive_spacing: Option<Range>,
+    /// It takes this long to work off a datagram that has come.
+    pub receive_takes: Duration,
+    /// So many datagrams wait at most. What comes beyond them is lost.
+    pub receive_buffer: Option<u32>,
+    /// The process sleeps for times from this range: nothing is handed over, and no timer fires.
+    pub naps: Option<Naps>,
+}
+
+/// When a process sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Naps {
+    /// How long it is awake in between.
+    pub awake: Range,
+    /// How long it sleeps.
+    pub asleep: Range,
 }
 
 /// Times between two limits, each as likely as any other.
@@ -68,8 +83,26 @@ pub(super) fn read(entry: Option<Entry<'_>>) -> Result<Host, ScenarioError> {
     let packets = packets.map(|entry| entry.count(1..=10_000));
     host.receive_packets = packets.transpose()?;
     host.receive_spacing = spacing.map(|entry| entry.quantity(range)).transpose()?;
+    if let Some(entry) = section.optional("receive_takes") {
+        host.receive_takes = entry.quantity(quantity::span)?;
+    }
+    let buffer = section.optional("receive_buffer");
+    let buffer = buffer.map(|entry| entry.count(1..=1_000_000));
+    host.receive_buffer = buffer.transpose()?;
+    host.naps = section.optional("naps").map(naps).transpose()?;
     section.finish()?;
     Ok(host)
+}
+
+/// `naps = { awake = "50 ms to 800 ms", asleep = "2 ms to 12 ms" }`.
+fn naps(entry: Entry<'_>) -> Result<Naps, ScenarioError> {
+    let mut section = entry.section()?;
+    let awake = section.required("awake", "\"50 ms to 800 ms\"")?;
+    let awake = awake.quantity(range)?;
+    let asleep = section.required("asleep", "\"2 ms to 12 ms\"")?;
+    let asleep = asleep.quantity(range)?;
+    section.finish()?;
+    Ok(Naps { awake, asleep })
 }
 
 /// `"10 us to 4 ms"`, or one time for both.
@@ -106,7 +139,8 @@ mod tests {
         assert_eq!(host(""), Ok((Host::default(), Host::default())));
         let keys = "timer_late = \"10 us to 4 ms\", timer_tick = \"1 ms\", send_takes = \"6 us\", \
                     line_rate = \"10 Gbit/s\", receive_late = \"100 us\", receive_packets = 64, \
-                    receive_spacing = \"3 us to 6 us\"";
+                    receive_spacing = \"3 us to 6 us\", receive_takes = \"15 us\", \
+                    receive_buffer = 90, naps = { awake = \"1 ms\", asleep = \"2 us to 3 us\" }";
         let us = Duration::from_micros;
         let range = |from, to| {
             let (from, to) = (us(from), us(to));
@@ -120,6 +154,11 @@ mod tests {
             receive_late: range(100, 100),
             receive_packets: Some(64),
             receive_spacing: range(3, 6),
+            receive_takes: us(15),
+            receive_buffer: Some(90),
+            naps: range(1000, 1000)
+                .zip(range(2, 3))
+                .map(|(awake, asleep)| Naps { awake, asleep }),
         };
         assert_eq!(host(keys), Ok((expected, expected)));
     }
@@ -132,6 +171,8 @@ mod tests {
             ("timer_tick = \"0 ms\"", "above zero"),
             ("receive_packets = 4", "add receive_late"),
             ("receive_spacing = \"3 us\"", "add receive_late"),
+            ("receive_buffer = 0", "1 to 1000000"),
+            ("naps = { asleep = \"2 ms\" }", "awake"),
             ("recieve_late = \"3 us\"", "did you mean `receive_late`?"),
         ] {
             let error = host(keys).expect_err(keys);

@@ -36,7 +36,7 @@ pub use error::ScenarioError;
 pub use fairness::{Beside, beside, fair_shares};
 pub(crate) use fairness::{wants_all, water_level};
 pub use flow::{Flow, SETTLING};
-pub use host::{Host, Range};
+pub use host::{Host, Naps, Range};
 pub use library::{Listed, listed, listed_sweeps};
 pub use link::Link;
 pub use nominal::Nominal;
