@@ -1,7 +1,7 @@
 //! What the other rooms and the window tell each other. The promise steers the window, and sees its
 //! size and phase. The measurement tells a window in slow start how much is enough.
 
-use crate::units::{Bandwidth, Bytes};
+use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::fmt;
 use std::time::Duration;
 
@@ -28,9 +28,18 @@ pub(crate) struct WindowView {
     /// count as filling it.
     pub(crate) is_used: bool,
     pub(crate) start: StartPace,
-    /// For how long packets waited when the window was last reduced: what the queue holds, as a
-    /// time. `None` before the first congestion.
-    pub(crate) queue: Option<Duration>,
+    /// `None` before the first congestion.
+    pub(crate) reduction: Option<Reduction>,
+}
+
+/// When congestion last reduced the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reduction {
+    pub(crate) at: Timestamp,
+    /// For how long packets waited then: what the queue holds, as a time.
+    pub(crate) queue: Duration,
+    /// Whether the window was in slow start.
+    pub(crate) ended_slow_start: bool,
 }
 
 /// How packets of the first slow start are spread.

@@ -54,6 +54,39 @@ fn a_client_that_is_away_for_milliseconds_costs_no_window() {
     assert!(ours >= quiche, "{ours} bit/s beside {quiche} of quiche's");
 }
 
+/// A client that sleeps works off its socket, and packets wait for that. When each run of losses
+/// around such a wait was congestion, the flow got 124 Mbit/s.
+#[test]
+fn a_client_that_sleeps_and_works_off_what_came_costs_no_window() {
+    let goodput_bps = |controller: &str| {
+        let setting = ("flow.main.controller".to_owned(), controller.to_owned());
+        let scenario = Scenario::load("nap", &[setting]).expect("it is built in");
+        let result = scenario.run(8, RunOptions::default());
+        let result = result.unwrap_or_else(|error| panic!("{error}"));
+        result.flow("main").expect("there").goodput_bps
+    };
+    let (ours, quiche) = (goodput_bps("imtcp"), goodput_bps("cubic"));
+    assert!(ours >= quiche, "{ours} bit/s beside {quiche} of quiche's");
+}
+
+/// quinn's client closes the connection at 1024 gaps in its stream. A large window that doubled
+/// left two thousand, because packets that leave one by one are lost one by one: 25 Mbit/s until
+/// then.
+#[test]
+fn a_large_window_that_overflows_the_queue_costs_no_connection() {
+    let goodput = goodput_bps(&[
+        ("link.bottleneck.rate", "300 Mbit/s"),
+        ("link.bottleneck.delay", "60 ms"),
+        ("link.bottleneck.queue", "1350 KB"),
+        (
+            "flow.main.receiver",
+            "{ stack = \"quinn\", ack_frequency = false }",
+        ),
+        ("duration", "3 s"),
+    ]);
+    assert!(goodput > 150_000_000, "{goodput} bit/s");
+}
+
 /// The client acknowledges every tenth packet, and the queue holds two. With bursts of a sixteenth
 /// of a round trip the flow got 1.0 Mbit/s of 25, as little as quiche's CUBIC.
 #[test]

@@ -78,7 +78,8 @@ impl Known<'_> {
     fn room(&self, rate: Bandwidth) -> Option<Duration> {
         let is_bounded = self.steering.packets_per_second.is_some();
         let is_clocked = self.window.is_used && self.window.phase != Phase::SlowStart;
-        let queue = self.window.queue.filter(|_| is_clocked && !is_bounded)?;
+        let reduction = self.window.reduction;
+        let queue = reduction.filter(|_| is_clocked && !is_bounded)?.queue;
         // The queue empties at the link's pace, which is faster than ours where others send too.
         let pace = self.path.shown_capacity().unwrap_or(rate).max(rate);
         let least = self.path.datagram.times(CLOCKED_PACKETS.into());

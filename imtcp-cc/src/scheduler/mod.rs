@@ -8,6 +8,7 @@ mod budget;
 mod closed_loop;
 mod conditions;
 mod control_unit;
+mod gather;
 mod guard;
 mod known;
 mod pacer;
@@ -32,6 +33,7 @@ use ack_policy::{AckPolicy, Place};
 use budget::{Budget, Lateness};
 use conditions::Conditions;
 use control_unit::{ControlUnit, Ready, Transition, Verdict};
+use gather::Gather;
 use guard::{Guard, Held, MeanRate};
 use pacer::{Pace, Pacer, PacingPlan};
 use probing::Probing;
@@ -42,6 +44,7 @@ pub(crate) struct Scheduler {
     settings: SchedulerSettings,
     probing: Probing,
     pacer: Pacer,
+    gather: Gather,
     guard: Guard,
     ack_policy: AckPolicy,
     /// The place that the packet just released has in a stream or in a train.
@@ -49,6 +52,8 @@ pub(crate) struct Scheduler {
     /// Whether the congestion window is what limits the transfer, and neither the application's
     /// data nor a promised rate.
     is_window_limited: bool,
+    /// Whether lost data waits to be sent again.
+    retransmits: bool,
 }
 
 impl Scheduler {
@@ -57,10 +62,12 @@ impl Scheduler {
             settings,
             probing: Probing::new(&settings),
             pacer: Pacer::new(),
+            gather: Gather::default(),
             guard: Guard::new(),
             ack_policy: AckPolicy::default(),
             place: Place::Other,
             is_window_limited: false,
+            retransmits: false,
         }
     }
 
@@ -106,6 +113,7 @@ impl Scheduler {
         let Some(rtt) = known.path.rtt else {
             return Release::Now;
         };
+        self.retransmits = request.retransmission;
         if request.retransmission {
             // Lost data goes first, and all stored packets are released with it (IM 3.5.3).
             self.probing.abandon(now, rtt);
@@ -120,9 +128,14 @@ impl Scheduler {
             return Release::Hold;
         }
         self.is_window_limited = known.is_window_limited(request);
+        let burst = self.burst(now, &rtt, known);
+        if let Some(until) = self.gathers_until(now, &rtt, ready, burst) {
+            self.guard.on_nothing_ready(now);
+            return Release::At(until);
+        }
         let held = self.held(&rtt, ready, request, known);
         self.guard.on_question(now, &held);
-        let wanted = self.wanted_release(now, rtt, ready, request, known, next_range);
+        let wanted = self.wanted_release(now, rtt, (ready, burst), request, known, next_range);
         let answer = self.guard.bound(now, wanted, &held);
         if answer == Release::Now && wanted != Release::Now && self.probing.is_sending() {
             // The guard released the packet earlier than the stream planned. The packet still
@@ -132,18 +145,39 @@ impl Scheduler {
         answer
     }
 
+    /// Until when the packets that are ready wait for the rest of their burst.
+    #[inline]
+    fn gathers_until(
+        &mut self,
+        now: Timestamp,
+        rtt: &RoundTrip,
+        ready: Ready,
+        burst: Option<u32>,
+    ) -> Option<Timestamp> {
+        let Some(burst) = burst else {
+            self.gather.reset();
+            return None;
+        };
+        if self.pacer.is_in_train() {
+            return None;
+        }
+        self.gather.wait(now, ready.packets, burst, rtt.smoothed)
+    }
+
     /// When the measurement and the pacer want the next packet to leave.
     fn wanted_release(
         &mut self,
         now: Timestamp,
         rtt: RoundTrip,
-        ready: Ready,
+        (ready, burst): (Ready, Option<u32>),
         request: &SendRequest,
         known: &Known<'_>,
         next_range: impl FnOnce() -> Option<SearchRange>,
     ) -> Release {
         let verdict = if self.only_watches(known.steering) {
-            self.pacer.on_drained();
+            if burst.is_none() {
+                self.pacer.on_drained();
+            }
             self.probing.abandon(now, rtt);
             Verdict::Pass
         } else if self.probing.is_resting(now) {
@@ -163,7 +197,7 @@ impl Scheduler {
             Verdict::Pass => {
                 // The closure below borrows all of `self`, so the pacer is moved out of it.
                 let mut pacer = std::mem::take(&mut self.pacer);
-                let plan = || self.pacing_plan(known);
+                let plan = || self.pacing_plan(burst, known);
                 let pace = pacer.next(now, self.guard.due(), plan, ready.packets);
                 self.pacer = pacer;
                 match pace {
@@ -281,9 +315,11 @@ impl Scheduler {
         }
     }
 
-    /// The application has nothing to send.
+    /// The application has nothing to send. Lost data goes on all the same.
     pub(crate) fn on_drained(&mut self) {
-        self.pacer.on_drained();
+        if !self.retransmits {
+            self.pacer.on_drained();
+        }
     }
 
     /// The peer's transport parameters are known.

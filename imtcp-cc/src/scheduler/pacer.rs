@@ -183,6 +183,11 @@ impl Pacer {
         }
     }
 
+    /// Whether packets of a train have left, and others of it have not.
+    pub fn is_in_train(&self) -> bool {
+        self.train_left > 0 && self.train_sent > 0
+    }
+
     /// The place in its train of the packet that may leave now.
     pub fn place(&self) -> Place {
         match (self.train_sent, self.train_left) {

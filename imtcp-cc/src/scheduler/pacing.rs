@@ -1,11 +1,12 @@
 //! Plans trains, and says for how long a packet may be held back.
 
 use super::known::{GAIN, LARGEST_BURST};
-use super::{Held, Known, PacingPlan, Ready, Scheduler};
+use super::{Held, Known, PacingPlan, Ready, Scheduler, gather};
+use crate::control::{Phase, Reduction};
 use crate::path::PathView;
 use crate::path::ack::EchoTiming;
 use crate::transport::{RoundTrip, SendRequest};
-use crate::units::{Bandwidth, Bytes, Nanos};
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::time::Duration;
 
 /// The number of packets of the shortest train that has a gap.
@@ -22,9 +23,31 @@ const LONGEST_TRAIN: u32 = 32;
 /// known value follows in steps of a sixth.
 const RUSHED_GAP_PERCENT: u32 = 85;
 
+/// A queue that overflowed may do so again for so many round trips: a window that doubled until it
+/// was known is too large even after its reduction.
+const SETTLING: u32 = 2;
+
 impl Scheduler {
+    /// The number of packets that leave together while a large window doubles, and while the queue
+    /// may still overflow because it did. A source that does not fill its window overflows none.
     #[inline]
-    pub(super) fn pacing_plan(&self, known: &Known<'_>) -> PacingPlan {
+    pub(super) fn burst(&self, now: Timestamp, rtt: &RoundTrip, known: &Known<'_>) -> Option<u32> {
+        let settles =
+            |last: Reduction| last.ended_slow_start && now < last.at + rtt.smoothed * SETTLING;
+        let overflows =
+            known.window.phase == Phase::SlowStart || known.window.reduction.is_some_and(settles);
+        let bursts = overflows && self.is_window_limited && self.settings.pacing;
+        bursts.then(|| gather::burst(known.window_packets()))?
+    }
+
+    #[inline]
+    pub(super) fn pacing_plan(&self, burst: Option<u32>, known: &Known<'_>) -> PacingPlan {
+        if let Some(train_packets) = burst {
+            return PacingPlan {
+                train_packets,
+                ..PacingPlan::EVEN
+            };
+        }
         let wanted = self.settings.measurement
             && self.settings.reads_all_packets
             && !self.only_watches(known.steering)

@@ -5,12 +5,11 @@ use super::{
     AckedBytes, Flight, Law, LossRecord, MeasuredStart, Resume, Step, StrayLosses, WindowUsage,
 };
 use crate::control::{
-    Enough, Phase, Proportion, StartPace, Steering, Window, WindowOrder, WindowView,
+    Enough, Phase, Proportion, Reduction, StartPace, Steering, Window, WindowOrder, WindowView,
 };
 use crate::saved::SavedPath;
 use crate::transport::{AckInfo, Acked, LossInfo, SentPacket};
 use crate::units::{Bytes, Timestamp};
-use std::time::Duration;
 
 #[derive(Debug)]
 pub(crate) struct CongestionWindow {
@@ -31,8 +30,7 @@ pub(crate) struct CongestionWindow {
     is_greedy: bool,
     /// Whether the last reduction is undone if it proves to rest on a lone loss.
     is_pardonable: bool,
-    /// For how long packets waited at the last reduction.
-    queue: Option<Duration>,
+    reduction: Option<Reduction>,
 }
 
 impl CongestionWindow {
@@ -50,7 +48,7 @@ impl CongestionWindow {
             most: None,
             is_greedy: true,
             is_pardonable: false,
-            queue: None,
+            reduction: None,
         }
     }
 
@@ -86,7 +84,7 @@ impl CongestionWindow {
             phase,
             is_used: !self.usage.is_underused(size, phase, self.max_datagram),
             start: self.start_pace(size),
-            queue: self.queue,
+            reduction: self.reduction,
         }
     }
 
@@ -292,7 +290,11 @@ impl CongestionWindow {
         self.losses.on_reaction(has_begun);
         if has_begun {
             self.stray.on_reduction(before);
-            self.queue = Some(self.stray.waited());
+            self.reduction = Some(Reduction {
+                at: now,
+                queue: self.stray.waited(),
+                ended_slow_start: phase == Phase::SlowStart,
+            });
             self.is_pardonable = phase != Phase::SlowStart && self.may_keep(before);
             self.start.give_up();
             self.resume.on_reduction(now, newest_sent, self.law.any());
