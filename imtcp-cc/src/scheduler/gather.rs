@@ -44,14 +44,10 @@ impl Gather {
         round_trip: Duration,
     ) -> Option<Timestamp> {
         let until = *self.since.get_or_insert(now) + round_trip / BURSTS;
-        if ready < burst && now < until {
-            return Some(until);
-        }
-        self.since = None;
-        None
+        (ready < burst && now < until).then_some(until)
     }
 
-    /// Nothing waits.
+    /// The burst leaves, or nothing waits.
     pub(super) fn reset(&mut self) {
         self.since = None;
     }
@@ -78,17 +74,15 @@ mod tests {
     #[test]
     fn a_burst_waits_until_it_is_complete_or_for_its_share_of_a_round_trip() {
         let mut gather = Gather::default();
-        let mut wait = |us, ready| gather.wait(at_micros(us), ready, 8, ROUND_TRIP);
-        assert_eq!(wait(0, 1), Some(at_micros(1000)));
-        assert_eq!(wait(500, 7), Some(at_micros(1000)));
-        assert_eq!(wait(600, 8), None, "complete");
-        assert_eq!(wait(700, 1), Some(at_micros(1700)));
-        assert_eq!(wait(1700, 2), None, "it waited long enough");
-        assert_eq!(wait(1800, 1), Some(at_micros(2800)));
+        let wait =
+            |gather: &mut Gather, us, ready| gather.wait(at_micros(us), ready, 8, ROUND_TRIP);
+        assert_eq!(wait(&mut gather, 0, 1), Some(at_micros(1000)));
+        assert_eq!(wait(&mut gather, 500, 7), Some(at_micros(1000)));
+        assert_eq!(wait(&mut gather, 600, 8), None, "complete");
+        assert_eq!(wait(&mut gather, 600, 8), None, "the same again");
+        assert_eq!(wait(&mut gather, 1000, 2), None, "it waited long enough");
+        assert_eq!(wait(&mut gather, 1000, 2), None, "the same again");
         gather.reset();
-        assert_eq!(
-            gather.wait(at_micros(2900), 1, 8, ROUND_TRIP),
-            Some(at_micros(3900))
-        );
+        assert_eq!(wait(&mut gather, 1800, 1), Some(at_micros(2800)));
     }
 }

@@ -119,11 +119,13 @@ impl Scheduler {
             self.probing.abandon(now, rtt);
         } else if request.queued.is_zero() {
             self.pacer.on_drained();
+            self.gather.reset();
             self.guard.on_nothing_ready(now);
             return Release::Now;
         }
         let ready = known.ready(request);
         if ready.packets == 0 && !request.retransmission {
+            self.gather.reset();
             self.guard.on_nothing_ready(now);
             return Release::Hold;
         }
@@ -154,13 +156,10 @@ impl Scheduler {
         ready: Ready,
         burst: Option<u32>,
     ) -> Option<Timestamp> {
-        let Some(burst) = burst else {
+        let Some(burst) = burst.filter(|_| !self.pacer.is_in_train()) else {
             self.gather.reset();
             return None;
         };
-        if self.pacer.is_in_train() {
-            return None;
-        }
         self.gather.wait(now, ready.packets, burst, rtt.smoothed)
     }
 

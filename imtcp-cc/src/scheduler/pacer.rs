@@ -183,9 +183,9 @@ impl Pacer {
         }
     }
 
-    /// Whether packets of a train have left, and others of it have not.
+    /// Whether a train has begun, and packets of it have not left.
     pub fn is_in_train(&self) -> bool {
-        self.train_left > 0 && self.train_sent > 0
+        self.train_left > 0
     }
 
     /// The place in its train of the packet that may leave now.
