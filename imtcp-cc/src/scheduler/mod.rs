@@ -52,8 +52,6 @@ pub(crate) struct Scheduler {
     /// Whether the congestion window is what limits the transfer, and neither the application's
     /// data nor a promised rate.
     is_window_limited: bool,
-    /// Whether lost data waits to be sent again.
-    retransmits: bool,
 }
 
 impl Scheduler {
@@ -67,7 +65,6 @@ impl Scheduler {
             ack_policy: AckPolicy::default(),
             place: Place::Other,
             is_window_limited: false,
-            retransmits: false,
         }
     }
 
@@ -113,7 +110,6 @@ impl Scheduler {
         let Some(rtt) = known.path.rtt else {
             return Release::Now;
         };
-        self.retransmits = request.retransmission;
         if request.retransmission {
             // Lost data goes first, and all stored packets are released with it (IM 3.5.3).
             self.probing.abandon(now, rtt);
@@ -314,11 +310,9 @@ impl Scheduler {
         }
     }
 
-    /// The application has nothing to send. Lost data goes on all the same.
+    /// The application has nothing to send.
     pub(crate) fn on_drained(&mut self) {
-        if !self.retransmits {
-            self.pacer.on_drained();
-        }
+        self.pacer.on_drained();
     }
 
     /// The peer's transport parameters are known.
