@@ -3,6 +3,16 @@
 use imtcp_sim::run::RunOptions;
 use imtcp_sim::scenario::Scenario;
 
+/// Goodput of the flow `main` in a scenario that is built in.
+fn goodput_of(scenario: &str, seed: u64, settings: &[(&str, &str)]) -> u64 {
+    let settings = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned()));
+    let settings: Vec<_> = settings.collect();
+    let scenario = Scenario::load(scenario, &settings).expect("it is built in");
+    let result = scenario.run(seed, RunOptions::default());
+    let result = result.unwrap_or_else(|error| panic!("{error}"));
+    result.flow("main").expect("there").goodput_bps
+}
+
 /// Goodput of a flow alone on 50 Mbit/s, 100 ms, with a queue of half a bandwidth-delay product.
 fn goodput_bps(settings: &[(&str, &str)]) -> u64 {
     let path = [
@@ -10,12 +20,7 @@ fn goodput_bps(settings: &[(&str, &str)]) -> u64 {
         ("link.bottleneck.queue", "312500 B"),
         ("duration", "30 s"),
     ];
-    let all = path.iter().chain(settings);
-    let all: Vec<_> = all.map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
-    let scenario = Scenario::load("goodput-alone", &all).expect("it is built in");
-    let result = scenario.run(1, RunOptions::default());
-    let result = result.unwrap_or_else(|error| panic!("{error}"));
-    result.flow("main").expect("there").goodput_bps
+    goodput_of("goodput-alone", 1, &[&path[..], settings].concat())
 }
 
 #[test]
@@ -43,14 +48,8 @@ fn cubic_fills_a_path_with_a_short_queue_as_well_as_quiches_and_reno_does_not() 
 /// packet counted, the window fell each time, and took seconds to grow again: 118 Mbit/s.
 #[test]
 fn a_client_that_is_away_for_milliseconds_costs_no_window() {
-    let goodput_bps = |controller: &str| {
-        let setting = ("flow.main.controller".to_owned(), controller.to_owned());
-        let scenario = Scenario::load("away", &[setting]).expect("it is built in");
-        let result = scenario.run(1, RunOptions::default());
-        let result = result.unwrap_or_else(|error| panic!("{error}"));
-        result.flow("main").expect("there").goodput_bps
-    };
-    let (ours, quiche) = (goodput_bps("imtcp"), goodput_bps("cubic"));
+    let [ours, quiche] = ["imtcp", "cubic"]
+        .map(|controller| goodput_of("away", 1, &[("flow.main.controller", controller)]));
     assert!(ours >= quiche, "{ours} bit/s beside {quiche} of quiche's");
 }
 
@@ -58,14 +57,8 @@ fn a_client_that_is_away_for_milliseconds_costs_no_window() {
 /// around such a wait was congestion, the flow got 124 Mbit/s.
 #[test]
 fn a_client_that_sleeps_and_works_off_what_came_costs_no_window() {
-    let goodput_bps = |controller: &str| {
-        let setting = ("flow.main.controller".to_owned(), controller.to_owned());
-        let scenario = Scenario::load("nap", &[setting]).expect("it is built in");
-        let result = scenario.run(8, RunOptions::default());
-        let result = result.unwrap_or_else(|error| panic!("{error}"));
-        result.flow("main").expect("there").goodput_bps
-    };
-    let (ours, quiche) = (goodput_bps("imtcp"), goodput_bps("cubic"));
+    let [ours, quiche] = ["imtcp", "cubic"]
+        .map(|controller| goodput_of("nap", 8, &[("flow.main.controller", controller)]));
     assert!(ours >= quiche, "{ours} bit/s beside {quiche} of quiche's");
 }
 

@@ -69,6 +69,7 @@ pub(super) struct StrayLosses {
     /// What got through and what was lost since the last reduction, each packet by itself.
     since: Sample,
     below: Below,
+    /// What was declared lost and is not judged yet.
     fresh: Fresh,
     /// Whether a queue took what was lost last.
     queue_took: bool,
@@ -134,10 +135,7 @@ impl StrayLosses {
     pub(super) fn on_loss(&mut self) {
         let fresh = std::mem::take(&mut self.fresh);
         self.since.losses += f64::from(fresh.packets);
-        self.queue_took = match fresh.is_of_runs() {
-            true => self.found_queue() && self.found_full_queue(),
-            false => self.found_queue(),
-        };
+        self.queue_took = self.found_queue() && (!fresh.is_of_runs() || self.found_full_queue());
         if self.queue_took {
             return;
         }
