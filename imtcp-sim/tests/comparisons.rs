@@ -97,3 +97,16 @@ fn headroom_above_a_slow_source_is_known_in_time_and_costs_nothing() {
         assert!(lost(measuring) <= lost(not), "{path}: {cells:?}");
     }
 }
+
+/// quinn's client closes a connection at 1024 gaps in a stream, which quiche's CUBIC leaves here.
+#[test]
+fn connections_that_end_early_are_counted() {
+    let only = [
+        ("path", "1 Gbit/s, 60 ms, 1"),
+        ("client", "acknowledges every second packet"),
+        ("carrier", "imtcp;cubic"),
+    ];
+    let (sweep, cells) = compared("large", &only, 2);
+    let ended = |cell| value(&sweep, cell, "ended %").middle;
+    assert_eq!([0, 1].map(|carrier| ended(&cells[carrier])), [0.0, 100.0]);
+}

@@ -69,7 +69,7 @@ impl ComparedCell {
             let mut values: Vec<f64> = runs.iter().filter_map(|run| run.values[index]).collect();
             values.sort_unstable_by(f64::total_cmp);
             let middle = match columns[index].value {
-                Value::Kept | Value::Overshoot | Value::LossShare => {
+                Value::Kept | Value::Overshoot | Value::LossShare | Value::Ended => {
                     let sum: f64 = values.iter().sum();
                     (!values.is_empty()).then(|| sum / values.len() as f64)
                 }
@@ -138,6 +138,7 @@ fn value(column: &Column, result: &RunResult) -> Option<f64> {
             let (lost, sent) = flows.fold((0, 0), count);
             (sent > 0).then(|| lost as f64 / sent as f64 * 100.0)
         }
+        Value::Ended => mean(flows.map(|flow| f64::from(flow.ended.is_some()) * 100.0)),
         Value::RivalsOfLeft => of_rivals(first()?, RivalShare::of_left, mean_of),
         Value::WorstRivalOfLeft => of_rivals(first()?, RivalShare::of_left, least_of),
         Value::RivalsOfDue => of_rivals(first()?, RivalShare::of_due, mean_of),

@@ -39,6 +39,9 @@ pub enum Value {
     Lost,
     /// The same in per cent of those that were sent, of all flows that are alike.
     LossShare,
+    /// The share of connections that ended before the run did, in per cent: closed by either side
+    /// or timed out.
+    Ended,
     /// What flows beside a promise have, in per cent of their fair share of what is left when the
     /// promise is taken out of the link: the mean of these flows.
     RivalsOfLeft,
@@ -83,6 +86,7 @@ const VALUES: &[(&str, Value)] = &[
     ("completion", Value::Completion),
     ("lost", Value::Lost),
     ("loss share", Value::LossShare),
+    ("ended", Value::Ended),
     ("rivals of left", Value::RivalsOfLeft),
     ("worst rival of left", Value::WorstRivalOfLeft),
     ("rivals of due", Value::RivalsOfDue),
