@@ -19,6 +19,15 @@ impl LossShare {
         }
     }
 
+    /// Averages over so many packets from here on. What was lost lately stays as many packets.
+    pub(crate) fn average_over(&mut self, packets: f64) {
+        let share = self.share * self.packets / packets;
+        *self = Self {
+            share: share.min(1.0),
+            ..Self::over(packets)
+        };
+    }
+
     /// So many packets got through.
     pub(crate) fn on_acked(&mut self, packets: f64) {
         // Most paths lose nothing for most of the time.
@@ -77,5 +86,17 @@ mod tests {
             losses.on_spurious();
         }
         assert!(losses.get() < 0.001, "{}", losses.get());
+    }
+
+    #[test]
+    fn another_length_leaves_the_number_of_lost_packets() {
+        let mut losses = LossShare::over(1000.0);
+        losses.on_lost();
+        losses.average_over(4000.0);
+        assert_eq!(losses.get() * 4000.0, 1.0);
+        losses.on_acked(4000.0);
+        assert!((losses.get() * 4000.0 - (-1.0_f64).exp()).abs() < 1e-12);
+        losses.average_over(0.1);
+        assert_eq!(losses.get(), 1.0);
     }
 }

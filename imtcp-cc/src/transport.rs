@@ -105,6 +105,8 @@ pub struct Acked<'a> {
 /// Packets were declared lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossInfo {
+    /// When the oldest of the lost packets had left.
+    pub oldest_sent: Timestamp,
     /// When the newest of the lost packets had left.
     pub newest_sent: Timestamp,
     /// Whether the losses make persistent congestion (RFC 9002, section 7.6).

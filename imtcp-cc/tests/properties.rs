@@ -317,6 +317,7 @@ fn make(core: &mut ImTcp, now: Timestamp, call: &Call) {
             persistent,
         } => {
             let info = LossInfo {
+                oldest_sent: Timestamp::from_nanos(sent / 2),
                 newest_sent: Timestamp::from_nanos(sent),
                 persistent_congestion: persistent,
             };

@@ -35,6 +35,7 @@ fn send(core: &mut ImTcp, number: u64, millis: u64) {
 
 fn lose(core: &mut ImTcp, numbers: std::ops::Range<u64>, millis: u64, sent_millis: u64) {
     let info = LossInfo {
+        oldest_sent: at(sent_millis),
         newest_sent: at(sent_millis),
         persistent_congestion: false,
     };

@@ -62,6 +62,30 @@ fn a_client_that_sleeps_and_works_off_what_came_costs_no_window() {
     assert!(ours >= quiche, "{ours} bit/s beside {quiche} of quiche's");
 }
 
+/// The first thing that this client's socket lost ended slow start at 1.8 of 4.5 MB: 88 Mbit/s.
+#[test]
+fn a_client_that_sleeps_does_not_end_slow_start() {
+    let goodput = goodput_of("nap", 1, &[("duration", "8 s")]);
+    assert!(goodput > 180_000_000, "{goodput} bit/s");
+}
+
+/// The window is larger than the path here, so that packets wait all the time, and what the socket
+/// loses meanwhile is a run that lasts: 144 Mbit/s when it was congestion.
+#[test]
+fn a_client_that_sleeps_costs_no_window_while_packets_wait() {
+    let goodput = goodput_of(
+        "nap",
+        1,
+        &[
+            ("link.link.rate", "200 Mbit/s"),
+            ("link.link.delay", "30 ms"),
+            ("link.link.queue", "750 KB"),
+            ("duration", "8 s"),
+        ],
+    );
+    assert!(goodput > 160_000_000, "{goodput} bit/s");
+}
+
 /// quinn's client closes the connection at 1024 gaps in its stream. A large window that doubled
 /// left two thousand, because packets that leave one by one are lost one by one: 25 Mbit/s until
 /// then.

@@ -66,7 +66,11 @@ fn fields(input: &Input) -> Value {
         }),
         Input::Lost { info, numbers } => json!({
             "lost": numbers,
-            "info": [info.newest_sent.as_nanos(), u64::from(info.persistent_congestion)],
+            "info": [
+                info.oldest_sent.as_nanos(),
+                info.newest_sent.as_nanos(),
+                u64::from(info.persistent_congestion),
+            ],
         }),
         Input::Spurious(number) => json!({ "spurious": [number] }),
         Input::Marked(newest_sent) => json!({ "marked": [newest_sent.as_nanos()] }),
@@ -149,9 +153,10 @@ pub fn parse_input(data: &Value) -> Result<(Timestamp, Input), BadRecord> {
         }
     } else if let Some(numbers) = field("lost") {
         let info = field("info").and_then(|info| info.try_into().ok());
-        let [newest_sent, persistent] = info.ok_or_else(|| bad("`info`"))?;
+        let [oldest_sent, newest_sent, persistent] = info.ok_or_else(|| bad("`info`"))?;
         Input::Lost {
             info: LossInfo {
+                oldest_sent: Timestamp::from_nanos(oldest_sent),
                 newest_sent: Timestamp::from_nanos(newest_sent),
                 persistent_congestion: persistent != 0,
             },
@@ -263,6 +268,7 @@ mod tests {
             },
             Input::Lost {
                 info: LossInfo {
+                    oldest_sent: Timestamp::from_nanos(16),
                     newest_sent: Timestamp::from_nanos(17),
                     persistent_congestion: true,
                 },

@@ -301,10 +301,11 @@ impl CongestionController for Controller {
         if loss.space != PacketSpace::Application {
             return;
         }
-        let Some(newest) = loss.lost.last() else {
+        let (Some(oldest), Some(newest)) = (loss.lost.first(), loss.lost.last()) else {
             return;
         };
         let info = LossInfo {
+            oldest_sent: self.origin.timestamp(oldest.time_sent),
             newest_sent: self.origin.timestamp(newest.time_sent),
             persistent_congestion: loss.persistent_congestion,
         };

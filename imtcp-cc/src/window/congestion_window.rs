@@ -2,7 +2,8 @@
 
 use super::start::CROWDED_DIVISOR;
 use super::{
-    AckedBytes, Flight, Law, LossRecord, MeasuredStart, Resume, Step, StrayLosses, WindowUsage,
+    AckedBytes, Flight, Law, LossEvent, LossRecord, MeasuredStart, Resume, Step, StrayLosses,
+    WindowUsage,
 };
 use crate::control::{
     Enough, Phase, Proportion, Reduction, StartPace, Steering, Window, WindowOrder, WindowView,
@@ -10,6 +11,7 @@ use crate::control::{
 use crate::saved::SavedPath;
 use crate::transport::{AckInfo, Acked, LossInfo, SentPacket};
 use crate::units::{Bytes, Timestamp};
+use std::time::Duration;
 
 #[derive(Debug)]
 pub(crate) struct CongestionWindow {
@@ -31,6 +33,7 @@ pub(crate) struct CongestionWindow {
     /// Whether the last reduction is undone if it proves to rest on a lone loss.
     is_pardonable: bool,
     reduction: Option<Reduction>,
+    smoothed_rtt: Duration,
 }
 
 impl CongestionWindow {
@@ -49,6 +52,7 @@ impl CongestionWindow {
             is_greedy: true,
             is_pardonable: false,
             reduction: None,
+            smoothed_rtt: Duration::ZERO,
         }
     }
 
@@ -138,6 +142,7 @@ impl CongestionWindow {
         self.proportion = steering.proportion;
         self.most = steering.most;
         let info = &acked.info;
+        self.smoothed_rtt = info.rtt.smoothed;
         self.usage
             .on_ack(acked.now, info.bytes_in_flight, info.rtt.smoothed);
         let base = self.law.base();
@@ -223,7 +228,7 @@ impl CongestionWindow {
     /// All lost packets of an event have been passed to [`CongestionWindow::on_lost`]. True if the
     /// window was reduced.
     pub(crate) fn on_loss(&mut self, now: Timestamp, info: &LossInfo) -> bool {
-        self.stray.on_loss();
+        self.stray.on_loss(&self.loss_event(now, info));
         if !info.persistent_congestion && self.are_stray() {
             self.losses.on_stray();
             return false;
@@ -234,6 +239,16 @@ impl CongestionWindow {
             self.losses.on_proof();
         }
         is_reduced
+    }
+
+    fn loss_event(&self, now: Timestamp, info: &LossInfo) -> LossEvent {
+        LossEvent {
+            now,
+            sent_over: info.newest_sent.saturating_since(info.oldest_sent),
+            smoothed_rtt: self.smoothed_rtt,
+            window: self.size().as_f64() / self.max_datagram.as_f64().max(1.0),
+            is_slow_start: self.law.base().phase() == Phase::SlowStart,
+        }
     }
 
     /// The peer reported packets marked by a congested router; the newest of them left at

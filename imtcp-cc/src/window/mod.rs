@@ -21,7 +21,7 @@ use cubic::Cubic;
 use reno::Reno;
 use resume::{Flight, Resume};
 use start::{MeasuredStart, Step};
-use stray::StrayLosses;
+use stray::{LossEvent, StrayLosses};
 use undo::LossRecord;
 use usage::WindowUsage;
 

@@ -8,14 +8,24 @@
 //! drops what is beyond its rate.
 //!
 //! A host that sleeps for a moment loses what arrives meanwhile, and so does a radio: a run of
-//! packets without a gap. A smaller window loses as many milliseconds. Nothing waits around the run
-//! but what the host then works off, and that is far less than what waited on the path when its
-//! queue was full. In congestion avoidance such a run counts as one loss, while runs are rare.
+//! packets without a gap. A smaller window loses as many milliseconds. A run counts as one loss,
+//! while runs are rare, in two cases:
+//!
+//! - Nothing waits around it but what the host then works off, and that is far less than what
+//!   waited on the path when its queue was full. This holds in congestion avoidance.
+//! - It lasts, and the queue is not quite full. A burst can meet a full queue, and be lost as a
+//!   whole. Over a longer time a full queue takes some of the packets, because others leave it.
+//!   What is lost within a round trip of such a run is of the same trouble.
+
+mod fresh;
+
+pub(super) use fresh::LossEvent;
 
 use crate::chance::Sample;
 use crate::loss_run::LossRun;
 use crate::loss_share::LossShare;
-use crate::units::Bytes;
+use crate::units::{Bytes, Timestamp};
+use fresh::Fresh;
 use std::time::Duration;
 
 /// A packet that waited for more than this part of the least round trip found a queue. The least
@@ -27,10 +37,6 @@ const LEAST_QUEUE_DIVISOR: u32 = 32;
 /// packets after a dropped one wait a little less.
 const LONGEST_WAIT: Duration = Duration::from_millis(4);
 
-/// So many packets in a row are a run. A managed queue drops one packet here and there: where it
-/// drops one in ten, one loss in a thousand begins such a run.
-const LEAST_RUN: u32 = 4;
-
 /// A run of packets met a full queue if those around it waited for more than this part of what
 /// others waited lately. A queue that drops whole runs is full, and then all wait alike.
 const FULL_DIVISOR: u32 = 2;
@@ -38,6 +44,11 @@ const FULL_DIVISOR: u32 = 2;
 /// Or for more than this part of the least round trip, in case that others waited for something
 /// else than a queue. It is four times as much as for a lone packet.
 const LEAST_FULL_DIVISOR: u32 = LEAST_QUEUE_DIVISOR / 4;
+
+/// A run that lasted met a full queue only if the packets around it waited for more than three
+/// quarters of what others waited lately, and for the part of the least round trip. What a host
+/// works off adds to either wait.
+const NEARLY_FULL: (u32, u32) = (3, 4);
 
 /// The largest share of losses that may be none of congestion, as BBR has it (BBR.LossThresh of
 /// draft-ietf-ccwg-bbr).
@@ -50,7 +61,7 @@ const PACKETS: f64 = 2000.0;
 
 /// The largest share of packets that may be lost in runs, each packet counted. quiche's CUBIC takes
 /// no notice of an event that loses fewer packets than a fifth of the window; this is half of that,
-/// over the same packets as the share of losses.
+/// over a window or over the packets of the share of losses, whichever are more.
 const MOST_IN_RUNS: f64 = 0.1;
 
 /// A window of less than this share of another one is smaller than it.
@@ -73,6 +84,10 @@ pub(super) struct StrayLosses {
     fresh: Fresh,
     /// Whether a queue took what was lost last.
     queue_took: bool,
+    /// Whether what was lost last is of a run that lasted.
+    lasted: bool,
+    /// Until when losses are of the last run that lasted.
+    trouble_until: Timestamp,
     /// The longest that an acknowledged packet waited, since the last reduction and between the
     /// two before.
     deepest: [Duration; 2],
@@ -92,6 +107,8 @@ impl Default for StrayLosses {
             below: Below::default(),
             fresh: Fresh::default(),
             queue_took: false,
+            lasted: false,
+            trouble_until: Timestamp::ZERO,
             deepest: [Duration::ZERO; 2],
             round_trip: Duration::ZERO,
             least: Duration::ZERO,
@@ -127,18 +144,27 @@ impl StrayLosses {
 
     /// The packet with this number was declared lost.
     pub(super) fn on_lost(&mut self, number: u64) {
-        self.fresh.packets += 1;
-        self.fresh.runs += u32::from(self.lost.begins_with(number));
+        self.fresh.on_lost(number, &mut self.lost);
     }
 
     /// All packets that an acknowledgement declared lost have been told.
-    pub(super) fn on_loss(&mut self) {
+    pub(super) fn on_loss(&mut self, event: &LossEvent) {
         let fresh = std::mem::take(&mut self.fresh);
+        let has_lasted = fresh.lasted(event);
+        // Without a new run, the rest of the last one is told.
+        if fresh.runs > 0 {
+            self.lasted = has_lasted || event.now < self.trouble_until;
+        }
         self.since.losses += f64::from(fresh.packets);
-        self.queue_took = self.found_queue() && (!fresh.is_of_runs() || self.found_full_queue());
+        let is_run = self.lasted || (fresh.is_of_runs() && !event.is_slow_start);
+        self.queue_took = self.found_queue() && (!is_run || self.found_full_queue());
         if self.queue_took {
             return;
         }
+        if has_lasted {
+            self.trouble_until = event.now + event.smoothed_rtt;
+        }
+        self.in_runs.average_over(event.window.max(PACKETS));
         (0..fresh.packets).for_each(|_| self.in_runs.on_lost());
         (0..fresh.runs).for_each(|_| self.share.on_lost());
     }
@@ -165,7 +191,11 @@ impl StrayLosses {
     /// Whether it found a queue that may have been full.
     fn found_full_queue(&self) -> bool {
         let deepest = self.deepest[0].max(self.deepest[1]);
-        self.waited() > (self.least / LEAST_FULL_DIVISOR).min(deepest / FULL_DIVISOR)
+        let part_of_least = self.least / LEAST_FULL_DIVISOR;
+        match self.lasted {
+            true => self.waited() > part_of_least.max(deepest * NEARLY_FULL.0 / NEARLY_FULL.1),
+            false => self.waited() > part_of_least.min(deepest / FULL_DIVISOR),
+        }
     }
 
     /// Packets were just declared lost in slow start. True if no queue took them. A window that
@@ -173,7 +203,12 @@ impl StrayLosses {
     /// Nothing is known before one got through.
     pub(super) fn is_stray_in_slow_start(&self) -> bool {
         let Sample { packets, losses } = self.since;
-        packets > 0.0 && !self.found_queue() && losses <= 1.0 + MOST_SHARE * packets
+        let most = if self.lasted {
+            MOST_IN_RUNS
+        } else {
+            MOST_SHARE
+        };
+        packets > 0.0 && !self.queue_took && losses <= 1.0 + most * packets
     }
 
     /// Packets were just declared lost in congestion avoidance. True if no queue took them.
@@ -192,21 +227,6 @@ impl StrayLosses {
         self.since = Sample::default();
         self.below.on_reduction(window);
         self.deepest = [Duration::ZERO, self.deepest[0]];
-    }
-}
-
-/// What one acknowledgement declared lost.
-#[derive(Clone, Copy, Debug, Default)]
-struct Fresh {
-    packets: u32,
-    /// How many runs begin among them. One may have begun before.
-    runs: u32,
-}
-
-impl Fresh {
-    /// Whether these packets are lost in runs, on average.
-    fn is_of_runs(&self) -> bool {
-        self.packets >= LEAST_RUN * self.runs
     }
 }
 

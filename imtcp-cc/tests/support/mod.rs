@@ -443,8 +443,10 @@ impl Run {
     }
 
     fn lose(&mut self, lost: &[u64], persistent_congestion: bool) {
-        let Some(newest) = lost.last() else { return };
-        let newest_sent = self.outstanding[newest].1;
+        let (Some(oldest), Some(newest)) = (lost.first(), lost.last()) else {
+            return;
+        };
+        let (oldest_sent, newest_sent) = (self.outstanding[oldest].1, self.outstanding[newest].1);
         for number in lost {
             if let Some((size, _)) = self.outstanding.remove(number) {
                 self.tally.lost += size;
@@ -453,6 +455,7 @@ impl Run {
             }
         }
         let info = LossInfo {
+            oldest_sent,
             newest_sent,
             persistent_congestion,
         };

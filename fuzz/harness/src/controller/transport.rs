@@ -241,20 +241,22 @@ impl Transport {
     }
 
     fn lose(&mut self, numbers: &[u64], persistent_congestion: bool) {
-        let mut newest_sent = None;
+        let mut sent: Option<(Timestamp, Timestamp)> = None;
         for number in numbers {
             if let Some(out) = self.outstanding.remove(number) {
                 self.in_flight -= out.size;
                 self.queued += out.size;
                 self.retransmission = true;
-                newest_sent = Some(out.sent);
+                let oldest = sent.map_or(out.sent, |(oldest, _)| oldest);
+                sent = Some((oldest, out.sent));
             }
         }
-        let Some(newest_sent) = newest_sent else {
+        let Some((oldest_sent, newest_sent)) = sent else {
             return;
         };
         self.met.insert("a loss");
         let info = LossInfo {
+            oldest_sent,
             newest_sent,
             persistent_congestion,
         };

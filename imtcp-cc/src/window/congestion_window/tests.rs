@@ -80,6 +80,7 @@ impl Flow {
             self.window.on_lost(self.next - 50 + lost);
         }
         let loss = LossInfo {
+            oldest_sent: self.now,
             newest_sent: self.now,
             persistent_congestion,
         };

@@ -4,6 +4,27 @@ use std::ops::Range;
 const LEAST: Duration = Duration::from_millis(32);
 const WINDOW: Bytes = Bytes::new(100_000);
 
+/// Losses of packets that left at once.
+const BURST: LossEvent = LossEvent {
+    now: Timestamp::ZERO,
+    sent_over: Duration::ZERO,
+    smoothed_rtt: LEAST,
+    window: 128.0,
+    is_slow_start: false,
+};
+
+/// The same of a window that doubles.
+const DOUBLING: LossEvent = LossEvent {
+    is_slow_start: true,
+    ..BURST
+};
+
+/// Losses of packets that left during a part of a round trip in which four leave usually.
+const LASTING: LossEvent = LossEvent {
+    sent_over: Duration::from_millis(1),
+    ..BURST
+};
+
 /// Passes packets at a window, and loses one of each `every`. True if the last loss was stray.
 fn pass(
     losses: &mut StrayLosses,
@@ -16,7 +37,7 @@ fn pass(
     for packet in 1..=5000 {
         if packet % every == 0 {
             losses.on_lost(packet.into());
-            losses.on_loss();
+            losses.on_loss(&BURST);
             is_stray = losses.is_stray(window);
         } else {
             losses.on_acked(1.0, round_trip, least, Some(window));
@@ -70,7 +91,7 @@ fn slow_start_goes_on_while_few_are_lost() {
         for number in 0..lost {
             losses.on_lost(number.into());
         }
-        losses.on_loss();
+        losses.on_loss(&DOUBLING);
         losses
     };
     let is_stray = |losses: StrayLosses| losses.is_stray_in_slow_start();
@@ -85,7 +106,7 @@ fn slow_start_goes_on_while_few_are_lost() {
     again.on_reduction(WINDOW);
     again.on_lost(7);
     again.on_lost(8);
-    again.on_loss();
+    again.on_loss(&DOUBLING);
     assert!(!is_stray(again), "what was before the reduction is over");
 }
 
@@ -142,8 +163,12 @@ fn a_run_without_a_gap_is_one_loss_while_runs_are_rare() {
 
 /// Declares these packets lost at once.
 fn lose(losses: &mut StrayLosses, numbers: Range<u64>) {
+    lose_in(losses, numbers, &BURST);
+}
+
+fn lose_in(losses: &mut StrayLosses, numbers: impl Iterator<Item = u64>, event: &LossEvent) {
     numbers.for_each(|number| losses.on_lost(number));
-    losses.on_loss();
+    losses.on_loss(event);
 }
 
 /// Whether a run of so many packets is stray, if the packet after it waited for `waited`, and the
@@ -202,4 +227,92 @@ fn the_rest_of_a_run_is_of_the_run() {
 #[test]
 fn a_run_that_waited_is_congestion() {
     assert!(!is_run_stray(20, LEAST, LEAST));
+}
+
+/// The state after packets of which some waited for `deepest`, and the last one for `waited`.
+fn after_a_queue(deepest: Duration, waited: Duration) -> StrayLosses {
+    let mut losses = StrayLosses::default();
+    losses.on_acked(3000.0, LEAST + deepest, LEAST, Some(WINDOW));
+    losses.on_acked(1.0, LEAST + waited, LEAST, Some(WINDOW));
+    losses
+}
+
+#[test]
+fn a_run_that_lasts_is_stray_unless_the_queue_is_full() {
+    let ms = Duration::from_millis;
+    let is_stray = |numbers: &[u64], event: &LossEvent, waited| {
+        let mut losses = after_a_queue(LEAST / 2, waited);
+        lose_in(&mut losses, numbers.iter().copied(), event);
+        losses.is_stray(WINDOW)
+    };
+    let run: Vec<u64> = (0..8).collect();
+    assert!(is_stray(&run, &LASTING, ms(12)));
+    let late = ms(12) + Duration::from_micros(1);
+    assert!(!is_stray(&run, &LASTING, late), "three quarters of 16 ms");
+    let shallow = |waited| {
+        let mut losses = after_a_queue(ms(5), waited);
+        lose_in(&mut losses, 0..8, &LASTING);
+        losses.is_stray(WINDOW)
+    };
+    assert!(shallow(LEAST / 8));
+    assert!(!shallow(LEAST / 8 + Duration::from_micros(1)));
+    assert!(!is_stray(&run, &BURST, ms(12)), "they left at once");
+    assert!(!is_stray(&run[1..], &LASTING, ms(12)), "seven packets");
+    let sparse: Vec<u64> = (0..8).chain(20..28).collect();
+    assert!(!is_stray(&sparse, &LASTING, ms(12)), "12 of 28 got through");
+    let slow = LossEvent {
+        window: 127.0,
+        ..LASTING
+    };
+    assert!(
+        !is_stray(&run, &slow, ms(12)),
+        "less than four left usually"
+    );
+}
+
+#[test]
+fn a_run_that_lasts_does_not_end_slow_start() {
+    let lasting = LossEvent {
+        is_slow_start: true,
+        ..LASTING
+    };
+    let goes_on = |event: &LossEvent, run| {
+        let mut losses = after_a_queue(LEAST / 2, LEAST / 8);
+        lose_in(&mut losses, 0..run, event);
+        losses.is_stray_in_slow_start()
+    };
+    assert!(goes_on(&lasting, 300));
+    assert!(!goes_on(&lasting, 302), "a tenth of 3000 packets, and one");
+    assert!(!goes_on(&DOUBLING, 8), "a burst meets a full queue");
+}
+
+#[test]
+fn what_is_lost_within_a_round_trip_of_such_a_run_is_of_it() {
+    let is_stray = |after| {
+        let mut losses = after_a_queue(LEAST / 2, LEAST / 4);
+        lose_in(&mut losses, 0..8, &LASTING);
+        let alone = LossEvent {
+            now: Timestamp::ZERO + after,
+            ..BURST
+        };
+        lose_in(&mut losses, 20..21, &alone);
+        losses.is_stray(WINDOW)
+    };
+    assert!(is_stray(LEAST - Duration::from_nanos(1)));
+    assert!(!is_stray(LEAST));
+}
+
+#[test]
+fn runs_may_take_a_tenth_of_a_large_window() {
+    let is_stray = |run| {
+        let mut losses = after_a_queue(LEAST / 2, Duration::ZERO);
+        let large = LossEvent {
+            window: 10_000.0,
+            ..LASTING
+        };
+        lose_in(&mut losses, 0..run, &large);
+        losses.is_stray(WINDOW)
+    };
+    assert!(is_stray(1000));
+    assert!(!is_stray(1060), "1 - exp(-0.106) is a tenth");
 }
