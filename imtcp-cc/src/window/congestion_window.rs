@@ -33,6 +33,7 @@ pub(crate) struct CongestionWindow {
     /// Whether the last reduction is undone if it proves to rest on a lone loss.
     is_pardonable: bool,
     reduction: Option<Reduction>,
+    /// smoothed_rtt of the last acknowledgement.
     smoothed_rtt: Duration,
 }
 

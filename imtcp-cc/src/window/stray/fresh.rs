@@ -28,7 +28,7 @@ pub(in crate::window) struct LossEvent {
     pub(in crate::window) is_slow_start: bool,
 }
 
-/// The packets of the event that is being told, and what is remembered of the last one.
+/// The packets that one acknowledgement declared lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fresh {
     pub(super) packets: u32,
