@@ -46,8 +46,8 @@ const FULL_DIVISOR: u32 = 2;
 const LEAST_FULL_DIVISOR: u32 = LEAST_QUEUE_DIVISOR / 4;
 
 /// A run that lasted met a full queue only if the packets around it waited for more than three
-/// quarters of what others waited lately, and for the part of the least round trip. What a host
-/// works off adds to either wait.
+/// quarters of what others waited lately, and for more than an eighth of the least round trip
+/// ([`LEAST_FULL_DIVISOR`]). What a host works off adds to either wait.
 const NEARLY_FULL: (u32, u32) = (3, 4);
 
 /// The largest share of losses that may be none of congestion, as BBR has it (BBR.LossThresh of
