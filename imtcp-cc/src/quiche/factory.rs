@@ -167,4 +167,8 @@ impl quiche::cc::Factory for Factory {
             None => controller,
         })
     }
+
+    fn requests_acks(&self) -> bool {
+        self.config.ack_frequency()
+    }
 }

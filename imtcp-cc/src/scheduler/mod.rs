@@ -326,10 +326,11 @@ impl Scheduler {
     /// once for each packet.
     pub(crate) fn immediate_ack(&mut self, path: &PathView) -> bool {
         let is_limited = !self.is_window_limited;
-        self.settings.measurement
+        let measures = self.settings.measurement
             && self
                 .ack_policy
-                .wants_immediate(self.place, is_limited, path.by_peer)
+                .wants_immediate(self.place, is_limited, path.by_peer);
+        measures || self.ack_policy.acknowledges_each()
     }
 
     /// A request for the way in which the peer acknowledges from now on; `None` if nothing

@@ -4,12 +4,15 @@
 //! follows the peer's requests ([`Receiver`]) if
 //! [`Config::enable_ack_frequency()`](crate::Config::enable_ack_frequency) was called. As sender of
 //! data it passes on what a path's [`CongestionController`](crate::cc::CongestionController) asks
-//! for, if the peer advertises support.
+//! for, if both sides advertise support: a peer may close the connection for requests of a side
+//! that does not (picoquic's client does). A server whose controllers ask therefore answers a
+//! client that advertises ([`answer`]).
 //!
 //! What is public here is for tests and fuzzing.
 
 #![warn(clippy::all, missing_docs)]
 
+mod answer;
 mod config;
 mod missing;
 mod receiver;
@@ -19,6 +22,7 @@ mod sender;
 use std::time::Duration;
 use std::time::Instant;
 
+pub(crate) use answer::answer;
 pub(crate) use config::Settings;
 pub use receiver::Received;
 pub use receiver::Receiver;
@@ -77,9 +81,21 @@ impl AckFrequency {
             .collect()
     }
 
+    /// The handshake has gone on with these parameters of ours. What was advertised is followed.
+    pub(crate) fn on_sent_params(&mut self, params: &ExtensionParams) {
+        if let Some((_, delay)) = params.iter().find(|(id, _)| *id == MIN_ACK_DELAY) {
+            self.receiver.advertise(Duration::from_micros(*delay));
+        }
+    }
+
+    /// A peer is asked only if both sides advertise. If this side does not, the peer's value is not
+    /// even judged.
     fn on_peer_transport_params(&mut self, raw: &[u8], params: &TransportParams) -> Result<()> {
         let peer = PeerAcks {
-            min_ack_delay: min_ack_delay(raw, params)?,
+            min_ack_delay: match self.receiver.min_ack_delay() {
+                Some(_) => min_ack_delay(raw, params)?,
+                None => None,
+            },
             max_ack_delay: Duration::from_millis(params.max_ack_delay),
         };
         self.sender.on_peer_acks(peer);

@@ -104,6 +104,11 @@ impl Receiver {
         self.min_ack_delay
     }
 
+    /// The parameter was advertised after all.
+    pub(crate) fn advertise(&mut self, min_ack_delay: Duration) {
+        self.min_ack_delay = Some(min_ack_delay);
+    }
+
     /// A request arrived, in a packet that [`on_packet`](Self::on_packet) tells of afterwards.
     ///
     /// # Errors

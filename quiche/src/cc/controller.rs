@@ -99,6 +99,9 @@ pub trait CongestionController: Debug + Send + Sync + Any {
     /// 1-RTT packet with application data, except for probe packets after a timeout, if the peer
     /// understands requests ([`PeerAcks::min_ack_delay`]).
     ///
+    /// Not every peer takes an `ack_eliciting_threshold` of 0: picoquic closes the connection. 1 and
+    /// an [`immediate_ack()`](Self::immediate_ack) with each packet come to the same.
+    ///
     /// A request travels in that packet or the next one with data. It is sent when it differs from
     /// the one before. It is sent again when it was lost, and when the connection returns to this
     /// path while the peer follows another path's request. Once a round trip is often enough
@@ -157,4 +160,15 @@ pub struct PathContext {
 pub trait Factory: Debug + Send + Sync {
     /// A controller for a new path.
     fn build(&self, path: &PathContext) -> Box<dyn CongestionController>;
+
+    /// Whether its controllers ask anything of the peer's acknowledgements
+    /// ([`ack_frequency()`](CongestionController::ack_frequency),
+    /// [`immediate_ack()`](CongestionController::immediate_ack)). Peers may close a connection for
+    /// requests of a side that advertises no support itself. A server answers a client that does
+    /// with the transport parameter `min_ack_delay` if this is true. Without it, and on a client,
+    /// requests leave only if the application called
+    /// [`enable_ack_frequency()`](crate::Config::enable_ack_frequency).
+    fn requests_acks(&self) -> bool {
+        false
+    }
 }

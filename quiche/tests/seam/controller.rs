@@ -36,6 +36,8 @@ pub struct Script {
     pub frequency: Option<AckFrequency>,
     /// Routers may mark packets.
     pub takes_marks: bool,
+    /// Whether the factory says that its controllers ask for acknowledgements.
+    pub requests_acks: bool,
 }
 
 impl Script {
@@ -47,6 +49,7 @@ impl Script {
             immediate_every: None,
             frequency: None,
             takes_marks: false,
+            requests_acks: true,
         }
     }
 
@@ -94,6 +97,10 @@ impl Factory for Script {
             script: self.clone(),
             ..Scripted::default_for(path)
         })
+    }
+
+    fn requests_acks(&self) -> bool {
+        self.requests_acks
     }
 }
 

@@ -1,5 +1,6 @@
 //! Delayed acknowledgements and requests about them (draft-ietf-quic-ack-frequency-14).
 
+mod answering;
 mod codec;
 mod delayed;
 mod following;

@@ -319,7 +319,7 @@ fn datagrams_of_the_largest_size_leave_room_for_requests() {
 }
 
 /// A server that changes its transport parameters from within the handshake.
-fn reconfigured_in_handshake() -> quiche::Config {
+pub fn reconfigured_in_handshake() -> quiche::Config {
     let mut builder = SslContextBuilder::new(SslMethod::tls()).expect("a context");
     builder.set_select_certificate_callback(|mut hello| {
         <quiche::Connection>::set_max_idle_timeout_in_handshake(hello.ssl_mut(), 12_345)
@@ -328,15 +328,16 @@ fn reconfigured_in_handshake() -> quiche::Config {
     let mut config = quiche::Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, builder)
         .expect("a configuration");
     complete(&mut config);
-    config.enable_ack_frequency(2 * MS);
     config
 }
 
 #[test]
 fn a_change_of_parameters_within_the_handshake_keeps_this_one() {
-    let mut client = base_config();
+    let mut client = following();
     client.set_congestion_controller(factory(Script::new(Policy::Free)));
-    let mut world = World::of_both(reconfigured_in_handshake(), client, 1);
+    let mut server = reconfigured_in_handshake();
+    server.enable_ack_frequency(2 * MS);
+    let mut world = World::of_both(server, client, 1);
     world.shake_hands();
     let params = world
         .client

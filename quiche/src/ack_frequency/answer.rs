@@ -1,0 +1,57 @@
+//! A server that advertises because its client does.
+
+use std::mem::ManuallyDrop;
+use std::time::Duration;
+
+use super::min_ack_delay;
+use super::MIN_ACK_DELAY;
+use crate::tls::ExData;
+use crate::tls::Handshake;
+use crate::TransportParams;
+
+/// What an answer advertises: kGranularity (RFC 9002, section 6.1.2), which any event loop's timer
+/// has to have.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// The client's first message was read, and the server's parameters are not written yet. Adds
+/// `min_ack_delay` to them if the controllers of this server ask, and the client would follow. A
+/// client without the parameter is sent what it would be sent otherwise.
+pub(crate) fn answer(mut handshake: ManuallyDrop<Handshake>, ex_data: &mut ExData) {
+    if !ex_data.is_server || is_advertised(ex_data) || !asks(ex_data) {
+        return;
+    }
+    if !follows(handshake.quic_transport_params()) {
+        return;
+    }
+    let params = &ex_data.local_transport_params;
+    let delay = SHORTEST.min(Duration::from_millis(params.max_ack_delay));
+    let mut extended = ex_data.extension_params.clone();
+    extended.push((MIN_ACK_DELAY, delay.as_micros() as u64));
+    let is_set = handshake.set_quic_transport_params(params, ex_data.is_server, &extended);
+    // Without an answer nothing is asked, and the connection is as good as without the extension.
+    if is_set.is_ok() {
+        ex_data.extension_params = extended;
+    }
+}
+
+fn is_advertised(ex_data: &ExData) -> bool {
+    ex_data
+        .extension_params
+        .iter()
+        .any(|(id, _)| *id == MIN_ACK_DELAY)
+}
+
+fn asks(ex_data: &ExData) -> bool {
+    ex_data
+        .recovery_config
+        .congestion_controller
+        .as_ref()
+        .is_some_and(|factory| factory.0.requests_acks())
+}
+
+/// Whether the client's parameters have a valid `min_ack_delay`.
+fn follows(raw: &[u8]) -> bool {
+    TransportParams::decode(raw, true, None)
+        .and_then(|params| min_ack_delay(raw, &params))
+        .is_ok_and(|delay| delay.is_some())
+}

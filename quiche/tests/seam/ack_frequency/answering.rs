@@ -1,0 +1,156 @@
+//! A server whose controllers ask advertises to clients that do, because a peer may close the
+//! connection for requests of a side that advertises nothing.
+
+use quiche::ack_frequency::Request;
+use quiche::cc::PeerAcks;
+use quiche::Config;
+
+use super::requesting::reconfigured_in_handshake;
+use super::{datagrams, following, request, MS};
+use crate::controller::{factory, Policy, Script, Scripted};
+use crate::world::{base_config, server_config, Side, World, DELAY};
+
+const MIN_ACK_DELAY: u64 = 0xff04_de1b;
+
+fn asking() -> Script {
+    Script::new(Policy::Paced(MS))
+        .immediate_every(5)
+        .frequency(request(9, 100 * MS, 3))
+}
+
+/// The value of the parameter that the client was sent.
+fn advertised(world: &World) -> Option<Vec<u8>> {
+    let params = world.client.peer_transport_params();
+    let unknown = params.and_then(|params| params.unknown_params.as_ref())?;
+    let found = unknown.into_iter().find(|param| param.id == MIN_ACK_DELAY);
+    found.map(|param| param.value.to_vec())
+}
+
+/// A handshake between these two, and a transfer.
+fn world(server: Config, mut client: Config) -> World {
+    client.enable_track_unknown_transport_parameters(256);
+    let mut world = World::of_both(server, client, 1);
+    world.shake_hands();
+    world.transfer(50_000);
+    assert!(world.client.local_error().is_none() && world.server.local_error().is_none());
+    world
+}
+
+fn asked(world: &World) -> (u32, u32) {
+    let controller = world.controller();
+    (controller.immediate_asked, controller.frequency_asked)
+}
+
+#[test]
+fn a_client_that_advertises_is_answered_and_asked() {
+    let world = world(server_config(factory(asking())), following());
+    let millisecond = [0x43, 0xe8];
+    assert_eq!(advertised(&world).as_deref(), Some(&millisecond[..]));
+    let (immediate, frequency) = asked(&world);
+    assert!(immediate > 0 && frequency > 0);
+}
+
+#[test]
+fn a_client_without_the_parameter_is_sent_none() {
+    let mut world = world(server_config(factory(asking())), base_config());
+    assert_eq!(advertised(&world), None);
+    assert_eq!(asked(&world), (0, 0));
+    // The frames of an extension that was not agreed upon are unknown ones.
+    world.expects_errors = true;
+    world
+        .client
+        .inject_ack_request(quiche::Type::Short, Request::Immediate);
+    world.run_for(10 * DELAY);
+    assert!(world.server.local_error().is_some());
+}
+
+#[test]
+fn controllers_that_do_not_ask_change_nothing_on_the_wire() {
+    let mut script = asking();
+    script.requests_acks = false;
+    let world = world(server_config(factory(script)), following());
+    assert_eq!(advertised(&world), None);
+    assert_eq!(asked(&world), (0, 0));
+}
+
+#[test]
+fn a_server_follows_what_it_has_answered() {
+    let mut world = world(server_config(factory(asking())), following());
+    let every_hundredth = Request::Frequency {
+        sequence: 0,
+        ack_eliciting_threshold: 99,
+        max_ack_delay: 200_000,
+        reordering_threshold: 1,
+    };
+    for request in [every_hundredth, Request::Immediate] {
+        world
+            .client
+            .inject_ack_request(quiche::Type::Short, request);
+        world
+            .client
+            .stream_send(2, b"hello", false)
+            .expect("the stream is open");
+        world.run_for(10 * DELAY);
+    }
+    assert!(world.server.local_error().is_none());
+    // The first packet after a pause is acknowledged at once, the second waits as it was asked for.
+    for acknowledged in [true, false] {
+        let from = world.trace.len();
+        world
+            .client
+            .stream_send(2, b"hello", false)
+            .expect("the stream is open");
+        world.run_for(DELAY + MS);
+        let answers = datagrams(&world, from, Side::Server);
+        assert_eq!(answers > 0, acknowledged);
+    }
+}
+
+#[test]
+fn what_the_application_advertises_is_left_alone() {
+    let mut server = server_config(factory(asking()));
+    server.enable_ack_frequency(2 * MS);
+    let world = world(server, following());
+    let two_milliseconds = [0x47, 0xd0];
+    assert_eq!(advertised(&world).as_deref(), Some(&two_milliseconds[..]));
+}
+
+#[test]
+fn an_answer_keeps_parameters_that_were_changed_within_the_handshake() {
+    let mut server = reconfigured_in_handshake();
+    server.set_congestion_controller(factory(asking()));
+    let world = world(server, following());
+    assert!(advertised(&world).is_some());
+    let params = world.client.peer_transport_params();
+    assert_eq!(params.map(|params| params.max_idle_timeout), Some(12_345));
+    assert!(asked(&world).1 > 0);
+}
+
+#[test]
+fn a_client_asks_only_if_it_has_advertised_too() {
+    for advertises in [false, true] {
+        let mut client = if advertises {
+            following()
+        } else {
+            base_config()
+        };
+        client.set_congestion_controller(factory(asking()));
+        let mut server = base_config();
+        server.enable_ack_frequency(MS);
+        let mut world = World::of_both(server, client, 1);
+        world.shake_hands();
+        world
+            .client
+            .stream_send(2, b"hello", true)
+            .expect("the stream is open");
+        world.run_for(10 * DELAY);
+        let controller = world.client.congestion_controller::<Scripted>();
+        let controller = controller.expect("a script");
+        let expected = PeerAcks {
+            min_ack_delay: advertises.then_some(MS),
+            max_ack_delay: 25 * MS,
+        };
+        assert_eq!(controller.peer_acks, [expected]);
+        assert_eq!(controller.frequency_asked > 0, advertises);
+    }
+}
