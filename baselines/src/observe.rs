@@ -126,6 +126,10 @@ impl Factory for Watching {
             estimators: self.kinds.iter().map(|kind| kind.build()).collect(),
         })
     }
+
+    fn requests_acks(&self) -> bool {
+        self.inner.requests_acks()
+    }
 }
 
 /// A controller that estimators watch.

@@ -32,6 +32,10 @@ const HANDSHAKE: Duration = Duration::from_secs(5);
 /// The largest datagram.
 const LARGEST: usize = 10_000;
 
+/// What this side would wait at least if the server asked it to acknowledge seldom. It sends nothing
+/// that matters, and says so because servers may refuse requests of a side that takes none.
+const MIN_ACK_DELAY: Duration = Duration::from_millis(1);
+
 /// A UDP datagram holds a short header with the longest identifier, a tag and a frame.
 const SMALLEST: usize = 64;
 
@@ -302,6 +306,7 @@ fn configuration(shared: &Shared) -> Result<quiche::Config, Error> {
     config.set_application_protos(&PROTOCOLS)?;
     config.verify_peer(false);
     config.set_congestion_controller(Arc::new(shared.clone()));
+    config.enable_ack_frequency(MIN_ACK_DELAY);
     config.set_max_idle_timeout(30_000);
     config.set_disable_active_migration(true);
     // A server may open its streams, and say what it has to say.

@@ -89,4 +89,8 @@ impl quiche::cc::Factory for Factory {
             Kind::TcpCubic => Box::new(TcpCubic::new(path)),
         }
     }
+
+    fn requests_acks(&self) -> bool {
+        false
+    }
 }

@@ -161,14 +161,14 @@ pub trait Factory: Debug + Send + Sync {
     /// A controller for a new path.
     fn build(&self, path: &PathContext) -> Box<dyn CongestionController>;
 
-    /// Whether its controllers ask anything of the peer's acknowledgements
+    /// Whether its controllers may ask anything of the peer's acknowledgements
     /// ([`ack_frequency()`](CongestionController::ack_frequency),
-    /// [`immediate_ack()`](CongestionController::immediate_ack)). Peers may close a connection for
-    /// requests of a side that advertises no support itself. A server answers a client that does
-    /// with the transport parameter `min_ack_delay` if this is true. Without it, and on a client,
-    /// requests leave only if the application called
+    /// [`immediate_ack()`](CongestionController::immediate_ack)). If they may, a server sends the
+    /// transport parameter `min_ack_delay` to clients that sent theirs, because peers close the
+    /// connection for requests of a side without it. A client does not know before it sends its
+    /// parameters, so its requests leave only after
     /// [`enable_ack_frequency()`](crate::Config::enable_ack_frequency).
     fn requests_acks(&self) -> bool {
-        false
+        true
     }
 }
