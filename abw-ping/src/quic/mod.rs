@@ -32,8 +32,8 @@ const HANDSHAKE: Duration = Duration::from_secs(5);
 /// The largest datagram.
 const LARGEST: usize = 10_000;
 
-/// What this side would wait at least if the server asked it to acknowledge seldom. It sends nothing
-/// that matters, and says so because servers may refuse requests of a side that takes none.
+/// What this side would wait at least if the server asked it to acknowledge seldom. It is told
+/// because servers may refuse requests of a side that takes none.
 const MIN_ACK_DELAY: Duration = Duration::from_millis(1);
 
 /// A UDP datagram holds a short header with the longest identifier, a tag and a frame.

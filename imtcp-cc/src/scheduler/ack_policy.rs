@@ -12,8 +12,8 @@
 //!
 //! If a window has only a few packets, each is acknowledged, as many peers do by themselves. With
 //! every second packet acknowledged, a path of 5 Mbit/s, 10 ms and a queue of two packets lost a
-//! twentieth of its goodput. Each of these packets asks for its acknowledgement, because a threshold
-//! of 0 is not safe to send: picoquic closes the connection.
+//! twentieth of its goodput. Each of these packets asks for its acknowledgement, because a
+//! threshold of 0 is not safe to send: picoquic closes the connection.
 //!
 //! With an acknowledgement for a quarter of the window, or for 32 packets, goodput fell by more
 //! than a per cent on a path of 20 ms. With one for a sixth it was 3.5 % less over 60 drawn paths
@@ -146,9 +146,9 @@ impl AckPolicy {
     }
 
     /// Whether the packet that leaves now asks for an acknowledgement that shows its arrival. Call
-    /// it once for each packet. `limited` is true while the application has less data than the window allows.
-    /// `timed` is true if acknowledgements bring the times at which packets arrived: no packet
-    /// of a train needs an acknowledgement of its own then.
+    /// it once for each packet. `limited` is true while the application has less data than the
+    /// window allows. `timed` is true if acknowledgements bring the times at which packets arrived:
+    /// no packet of a train needs an acknowledgement of its own then.
     pub fn wants_immediate(&mut self, place: Place, limited: bool, timed: bool) -> bool {
         self.saved = (self.saved + 1).min(MOST_SAVED);
         match place {

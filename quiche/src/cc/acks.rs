@@ -6,8 +6,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAcks {
     /// The shortest delay that may be requested (transport parameter `min_ack_delay`, section 3).
-    /// `None`: none are sent. The peer does not understand them, or this side has not advertised that
-    /// it does ([`Factory::requests_acks()`](super::Factory::requests_acks)).
+    /// `None`: none are sent. The peer does not understand them, or this side has not advertised
+    /// that it does ([`Factory::requests_acks()`](super::Factory::requests_acks)).
     pub min_ack_delay: Option<Duration>,
     /// The longest time it holds an acknowledgement back until told otherwise (transport parameter
     /// `max_ack_delay`, RFC 9000, section 18.2).

@@ -99,8 +99,8 @@ pub trait CongestionController: Debug + Send + Sync + Any {
     /// 1-RTT packet with application data, except for probe packets after a timeout, if the peer
     /// understands requests ([`PeerAcks::min_ack_delay`]).
     ///
-    /// Not every peer takes an `ack_eliciting_threshold` of 0: picoquic closes the connection. 1 and
-    /// an [`immediate_ack()`](Self::immediate_ack) with each packet come to the same.
+    /// Not every peer takes an `ack_eliciting_threshold` of 0: picoquic closes the connection. 1,
+    /// and an [`immediate_ack()`](Self::immediate_ack) with each packet, come to the same.
     ///
     /// A request travels in that packet or the next one with data. It is sent when it differs from
     /// the one before. It is sent again when it was lost, and when the connection returns to this

@@ -70,12 +70,13 @@ pub fn interruption() -> Result<Arc<AtomicBool>> {
     Ok(interrupted)
 }
 
-/// A folder outside the target folder, in which nothing should belong to root. It must be new: root
-/// does not write where somebody else has prepared the ground.
+/// A folder outside the target folder, in which nothing should belong to root. It is new, and
+/// nobody can guess its name: root does not write where somebody else has prepared the ground, and
+/// a run that was killed leaves its folder behind.
 pub fn scratch(chore: &str) -> Result<PathBuf> {
-    let folder = std::env::temp_dir().join(format!("imtcp-{chore}-{}", std::process::id()));
-    fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    Ok(folder)
+    let prefix = format!("imtcp-{chore}-");
+    let folder = tempfile::Builder::new().prefix(&prefix).tempdir();
+    Ok(folder.context("cannot make a folder for the run")?.keep())
 }
 
 /// The folder that is named, which must be new, or one of [`scratch`].
