@@ -24,9 +24,12 @@ pub(crate) fn answer(mut handshake: ManuallyDrop<Handshake>, ex_data: &mut ExDat
         return;
     }
     let params = &ex_data.local_transport_params;
-    let delay = SHORTEST.min(Duration::from_millis(params.max_ack_delay));
+    // It may not exceed max_ack_delay, and picoquic closes the connection for a 0.
+    if Duration::from_millis(params.max_ack_delay) < SHORTEST {
+        return;
+    }
     let mut extended = ex_data.extension_params.clone();
-    extended.push((MIN_ACK_DELAY, delay.as_micros() as u64));
+    extended.push((MIN_ACK_DELAY, SHORTEST.as_micros() as u64));
     let is_set = handshake.set_quic_transport_params(params, ex_data.is_server, &extended);
     // Without an answer nothing is asked, and the connection is as good as without the extension.
     if is_set.is_ok() {

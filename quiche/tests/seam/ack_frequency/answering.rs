@@ -107,6 +107,15 @@ fn a_server_follows_what_it_has_answered() {
 }
 
 #[test]
+fn a_server_that_never_delays_does_not_answer() {
+    let mut server = server_config(factory(asking()));
+    server.set_max_ack_delay(0);
+    let world = world(server, following());
+    assert_eq!(advertised(&world), None);
+    assert_eq!(asked(&world), (0, 0));
+}
+
+#[test]
 fn what_the_application_advertises_is_left_alone() {
     let mut server = server_config(factory(asking()));
     server.enable_ack_frequency(2 * MS);
