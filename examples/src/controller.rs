@@ -133,10 +133,6 @@ impl quiche::cc::Factory for TimedFactory {
             Arc::clone(&self.instruments.acknowledgements),
         ))
     }
-
-    fn requests_acks(&self) -> bool {
-        self.config.ack_frequency()
-    }
 }
 
 /// Several subscribers in the place of one.

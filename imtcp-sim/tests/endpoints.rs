@@ -6,6 +6,7 @@ use common::{Path, run};
 use imtcp_sim::output::idle_packets;
 use imtcp_sim::result::{FlowResult, RunResult};
 use imtcp_sim::run::{Qlog, RunOptions, qlog_path};
+use imtcp_sim::scenario::Scenario;
 
 /// Share of the link's capacity that the flow's IP packets took from `from_s` to `to_s` seconds.
 fn utilisation(result: &RunResult, flow: &str, from_s: f64, to_s: f64) -> f64 {
@@ -129,6 +130,22 @@ fn receivers_keep_their_cadence() {
             "{receiver}: {seen} for {expected}"
         );
     }
+}
+
+#[test]
+fn each_packet_of_a_small_window_is_acknowledged_when_acknowledgements_are_asked_for() {
+    let overrides = [
+        ("duration", "\"15 s\""),
+        ("link.bottleneck.rate", "\"2 Mbit/s\""),
+        ("link.bottleneck.queue", "\"6 KB\""),
+    ];
+    let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let scenario = Scenario::load("acks-alone", &overrides).expect("it is built in");
+    let result = scenario.run(1, RunOptions::default()).expect("it runs");
+    let flow = flow(&result, "main");
+    let seen = flow.acknowledgement_datagrams as f64 / flow.sent_packets as f64;
+    // The receiver acknowledges every second packet by itself.
+    assert!(seen > 0.95, "{seen}");
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use std::mem::ManuallyDrop;
 use std::time::Duration;
 
-use super::min_ack_delay;
+use super::advertised;
+use super::parse_transport_params;
 use super::MIN_ACK_DELAY;
 use crate::tls::ExData;
 use crate::tls::Handshake;
-use crate::TransportParams;
 
 /// What an answer advertises: kGranularity (RFC 9002, section 6.1.2), which any event loop's timer
 /// has to have.
@@ -17,10 +17,11 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// `min_ack_delay` to them if the controllers of this server ask, and the client would follow. A
 /// client without the parameter is sent what it would be sent otherwise.
 pub(crate) fn answer(mut handshake: ManuallyDrop<Handshake>, ex_data: &mut ExData) {
-    if !ex_data.is_server || is_advertised(ex_data) || !asks(ex_data) {
+    if !ex_data.is_server || advertised(&ex_data.extension_params).is_some() || !asks(ex_data) {
         return;
     }
-    if !follows(handshake.quic_transport_params()) {
+    let theirs = parse_transport_params(handshake.quic_transport_params(), true);
+    if !theirs.is_ok_and(|delay| delay.is_some()) {
         return;
     }
     let params = &ex_data.local_transport_params;
@@ -37,24 +38,10 @@ pub(crate) fn answer(mut handshake: ManuallyDrop<Handshake>, ex_data: &mut ExDat
     }
 }
 
-fn is_advertised(ex_data: &ExData) -> bool {
-    ex_data
-        .extension_params
-        .iter()
-        .any(|(id, _)| *id == MIN_ACK_DELAY)
-}
-
 fn asks(ex_data: &ExData) -> bool {
     ex_data
         .recovery_config
         .congestion_controller
         .as_ref()
         .is_some_and(|factory| factory.0.requests_acks())
-}
-
-/// Whether the client's parameters have a valid `min_ack_delay`.
-fn follows(raw: &[u8]) -> bool {
-    TransportParams::decode(raw, true, None)
-        .and_then(|params| min_ack_delay(raw, &params))
-        .is_ok_and(|delay| delay.is_some())
 }

@@ -83,8 +83,8 @@ impl AckFrequency {
 
     /// The handshake has gone on with these parameters of ours. What was advertised is followed.
     pub(crate) fn on_sent_params(&mut self, params: &ExtensionParams) {
-        if let Some((_, delay)) = params.iter().find(|(id, _)| *id == MIN_ACK_DELAY) {
-            self.receiver.advertise(Duration::from_micros(*delay));
+        if let Some(delay) = advertised(params) {
+            self.receiver.advertise(delay);
         }
     }
 
@@ -101,6 +101,12 @@ impl AckFrequency {
         self.sender.on_peer_acks(peer);
         Ok(())
     }
+}
+
+/// The `min_ack_delay` among our own parameters.
+fn advertised(params: &ExtensionParams) -> Option<Duration> {
+    let found = params.iter().find(|(id, _)| *id == MIN_ACK_DELAY);
+    found.map(|(_, delay)| Duration::from_micros(*delay))
 }
 
 /// Reads and checks the peer's `min_ack_delay`.

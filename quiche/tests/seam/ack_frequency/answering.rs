@@ -1,6 +1,8 @@
 //! A server whose controllers ask advertises to clients that do, because a peer may close the
 //! connection for requests of a side that advertises nothing.
 
+use boring::ssl::SslRef;
+use foreign_types_shared::ForeignTypeRef;
 use quiche::ack_frequency::Request;
 use quiche::cc::PeerAcks;
 use quiche::Config;
@@ -162,4 +164,54 @@ fn a_client_asks_only_if_it_has_advertised_too() {
         assert_eq!(controller.peer_acks, [expected]);
         assert_eq!(controller.frequency_asked > 0, advertises);
     }
+}
+
+/// Transport parameters of a client whose `min_ack_delay`, 10 ms, is above its `max_ack_delay`,
+/// 5 ms. No client of quiche sends these.
+fn contradictory() -> Vec<u8> {
+    const TEN_MILLION: [u8; 4] = [0x80, 0x98, 0x96, 0x80];
+    let mut raw = vec![0x0f, 16];
+    raw.extend([0xc; 16]); // initial_source_connection_id
+    for stream_or_connection_data in 0x04..=0x07 {
+        raw.extend([stream_or_connection_data, 4]);
+        raw.extend(TEN_MILLION);
+    }
+    raw.extend([0x08, 1, 10, 0x09, 1, 10]); // streams
+    raw.extend([0x0b, 1, 5]); // max_ack_delay
+    raw.extend((0xc000_0000_0000_0000 | MIN_ACK_DELAY).to_be_bytes());
+    raw.extend([4, 0x80, 0x00, 0x27, 0x10]);
+    raw
+}
+
+/// A server with this configuration, and a client that sends contradictory parameters.
+fn contradicted(server: Config) -> World {
+    let mut world = World::of_both(server, base_config(), 1);
+    let raw = contradictory();
+    let ssl: &mut SslRef = world.client.as_mut();
+    // SAFETY: the object lives as long as the client, and BoringSSL copies the bytes.
+    let set =
+        unsafe { boring_sys::SSL_set_quic_transport_params(ssl.as_ptr(), raw.as_ptr(), raw.len()) };
+    assert_eq!(set, 1);
+    world
+}
+
+#[test]
+fn a_client_that_contradicts_itself_is_not_asked_and_keeps_its_connection() {
+    let mut world = contradicted(server_config(factory(asking())));
+    world.shake_hands();
+    world.transfer(50_000);
+    assert_eq!(asked(&world), (0, 0));
+    assert!(world.server.local_error().is_none());
+}
+
+#[test]
+fn it_is_refused_by_an_application_that_takes_part() {
+    const TRANSPORT_PARAMETER_ERROR: u64 = 0x08;
+    let mut server = server_config(factory(asking()));
+    server.enable_ack_frequency(MS);
+    let mut world = contradicted(server);
+    world.expects_errors = true;
+    world.run_for(10 * DELAY);
+    let error = world.server.local_error().map(|error| error.error_code);
+    assert_eq!(error, Some(TRANSPORT_PARAMETER_ERROR));
 }
