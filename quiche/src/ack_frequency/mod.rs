@@ -6,7 +6,7 @@
 //! data it passes on what a path's [`CongestionController`](crate::cc::CongestionController) asks
 //! for, if both sides advertise support: a peer may close the connection for requests of a side
 //! that does not (picoquic's client does). A server whose controllers ask therefore answers a
-//! client that advertises ([`answer`]).
+//! client that advertises ([`answer`]). Requests to wait do not bind such a server.
 //!
 //! What is public here is for tests and fuzzing.
 

@@ -26,13 +26,32 @@ struct Policy {
     after_idle: bool,
 }
 
+impl Policy {
+    /// The same, but as early as was requested. The smallest reordering threshold is its own.
+    fn hastened_by(self, requested: Self) -> Self {
+        let threshold = requested.ack_eliciting_threshold;
+        Self {
+            ack_eliciting_threshold: self.ack_eliciting_threshold.min(threshold),
+            max_ack_delay: self.max_ack_delay.min(requested.max_ack_delay),
+            reordering_threshold: self.reordering_threshold,
+            after_idle: requested.after_idle,
+        }
+    }
+}
+
 /// Decides when packets of the application space are acknowledged. Costs the same for every packet,
 /// whatever the peer requests.
 #[derive(Debug)]
 pub struct Receiver {
     /// What was advertised; `None` when requests are not understood.
     min_ack_delay: Option<Duration>,
-    /// `None`: each ack-eliciting packet is acknowledged at the next opportunity, as upstream does.
+    /// It was advertised only so that the peer may be asked: no request delays an acknowledgement
+    /// that would be sent earlier without the extension.
+    hastens_only: bool,
+    /// What holds without a request. `None`: each ack-eliciting packet is acknowledged at the next
+    /// opportunity, as upstream does.
+    own: Option<Policy>,
+    /// What holds now.
     policy: Option<Policy>,
     /// The sequence number of the newest request.
     sequence: Option<u64>,
@@ -78,14 +97,17 @@ impl Receiver {
         delayed: Option<u64>,
         max_ack_delay: Duration,
     ) -> Self {
+        let own = delayed.map(|ack_eliciting_threshold| Policy {
+            ack_eliciting_threshold,
+            max_ack_delay,
+            reordering_threshold: 1,
+            after_idle: false,
+        });
         Self {
             min_ack_delay,
-            policy: delayed.map(|ack_eliciting_threshold| Policy {
-                ack_eliciting_threshold,
-                max_ack_delay,
-                reordering_threshold: 1,
-                after_idle: false,
-            }),
+            hastens_only: false,
+            own,
+            policy: own,
             sequence: None,
             missing: Missing::default(),
             largest_unacked: None,
@@ -104,9 +126,10 @@ impl Receiver {
         self.min_ack_delay
     }
 
-    /// The parameter was advertised after all.
+    /// The parameter was advertised. Unless the application had it so, the peer's uploads must not
+    /// be slower for it.
     pub(crate) fn advertise(&mut self, min_ack_delay: Duration) {
-        self.min_ack_delay = Some(min_ack_delay);
+        self.hastens_only |= self.min_ack_delay.replace(min_ack_delay).is_none();
     }
 
     /// A request arrived, in a packet that [`on_packet`](Self::on_packet) tells of afterwards.
@@ -132,12 +155,17 @@ impl Receiver {
         }
         if self.sequence.is_none_or(|newest| sequence > newest) {
             self.sequence = Some(sequence);
-            self.policy = Some(Policy {
+            let requested = Policy {
                 ack_eliciting_threshold,
                 max_ack_delay,
                 reordering_threshold,
                 after_idle: true,
-            });
+            };
+            self.policy = if self.hastens_only {
+                self.own.map(|own| own.hastened_by(requested))
+            } else {
+                Some(requested)
+            };
         }
         Ok(())
     }

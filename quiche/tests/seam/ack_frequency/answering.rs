@@ -1,6 +1,8 @@
 //! A server whose controllers ask advertises to clients that do, because a peer may close the
 //! connection for requests of a side that advertises nothing.
 
+use std::time::Duration;
+
 use boring::ssl::SslRef;
 use foreign_types_shared::ForeignTypeRef;
 use quiche::ack_frequency::Request;
@@ -75,16 +77,17 @@ fn controllers_that_do_not_ask_change_nothing_on_the_wire() {
     assert_eq!(asked(&world), (0, 0));
 }
 
-#[test]
-fn a_server_follows_what_it_has_answered() {
-    let mut world = world(server_config(factory(asking())), following());
-    let every_hundredth = Request::Frequency {
+/// How many of ten packets are acknowledged at once after a request of the client, and whether the
+/// last one is within 25 ms.
+fn acknowledged(server: Config, ack_eliciting_threshold: u64, delay: Duration) -> (usize, bool) {
+    let mut world = world(server, following());
+    let request = Request::Frequency {
         sequence: 0,
-        ack_eliciting_threshold: 99,
-        max_ack_delay: 200_000,
+        ack_eliciting_threshold,
+        max_ack_delay: delay.as_micros() as u64,
         reordering_threshold: 1,
     };
-    for request in [every_hundredth, Request::Immediate] {
+    for request in [request, Request::Immediate] {
         world
             .client
             .inject_ack_request(quiche::Type::Short, request);
@@ -94,18 +97,43 @@ fn a_server_follows_what_it_has_answered() {
             .expect("the stream is open");
         world.run_for(10 * DELAY);
     }
-    assert!(world.server.local_error().is_none());
-    // The first packet after a pause is acknowledged at once, the second waits as it was asked for.
-    for acknowledged in [true, false] {
-        let from = world.trace.len();
+    let mut at_once = 0;
+    let mut from = 0;
+    for _ in 0..10 {
+        from = world.trace.len();
         world
             .client
             .stream_send(2, b"hello", false)
             .expect("the stream is open");
         world.run_for(DELAY + MS);
-        let answers = datagrams(&world, from, Side::Server);
-        assert_eq!(answers > 0, acknowledged);
+        at_once += usize::from(datagrams(&world, from, Side::Server) > 0);
     }
+    world.run_for(25 * MS);
+    let is_last_acknowledged = datagrams(&world, from, Side::Server) > 0;
+    assert!(world.server.local_error().is_none());
+    (at_once, is_last_acknowledged)
+}
+
+#[test]
+fn a_server_that_answers_acknowledges_no_later_than_without() {
+    let server = || server_config(factory(asking()));
+    assert_eq!(acknowledged(server(), 99, 200 * MS).0, 10);
+    let mut offering = server();
+    offering.enable_ack_frequency(MS);
+    let (at_once, is_last_acknowledged) = acknowledged(offering, 99, 200 * MS);
+    assert!(at_once < 10 && !is_last_acknowledged);
+}
+
+#[test]
+fn a_request_hastens_acknowledgements_that_the_application_delays() {
+    let delaying = || {
+        let mut server = server_config(factory(asking()));
+        server.set_delayed_acks(9);
+        server
+    };
+    let (at_once, is_last_acknowledged) = acknowledged(delaying(), 99, 200 * MS);
+    assert!(at_once < 10 && is_last_acknowledged);
+    assert_eq!(acknowledged(delaying(), 0, 200 * MS).0, 10);
 }
 
 #[test]
