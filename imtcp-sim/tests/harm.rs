@@ -96,6 +96,30 @@ fn a_send_buffer_that_limits_the_transfer_costs_nothing_more_by_measuring() {
     }
 }
 
+/// The last packets of a burst once waited up to 6 ms for more that would not come.
+#[test]
+fn a_burst_is_complete_as_early_as_without_measuring() {
+    for packets in [36, 45, 63, 76, 99] {
+        let rate = format!("{} kbit/s", packets * 1320 * 8 / 400);
+        let application =
+            format!("{{ kind = \"chunks\", rate = \"{rate}\", period = \"400 ms\" }}");
+        let keys = [
+            ("duration", "30 s"),
+            ("flow.main.application", application.as_str()),
+        ];
+        let delay_ms = |more: &[(&str, &str)]| {
+            let keys: Vec<_> = keys.iter().chain(more).copied().collect();
+            let delay = flow("m0-none-rtt100", &keys, 1).burst_delay_p95_ms;
+            delay.expect("there are bursts")
+        };
+        let (measuring, not_measuring) = (delay_ms(&[]), delay_ms(&[NOT_MEASURING]));
+        assert!(
+            measuring < not_measuring + 0.3,
+            "{packets} packets: {measuring} and {not_measuring} ms"
+        );
+    }
+}
+
 #[test]
 fn bunches_are_no_trains() {
     for extensions in ["none", "ack-frequency", "receive-times", "both"] {

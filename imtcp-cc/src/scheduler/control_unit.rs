@@ -47,6 +47,9 @@ const MOST_TRANSITIONS: usize = 4;
 pub struct Ready {
     /// The number of full packets that data and window allow now.
     pub packets: u32,
+    /// The number of packets in which all of that leaves, at most. Counted too low, the last
+    /// packets of a burst would wait for the next stream.
+    pub stored: u32,
     /// The congestion window, in full packets.
     pub window: u32,
 }
@@ -298,7 +301,7 @@ impl ControlUnit {
                 None
             }
             State::EmptyBuffer { left, next, limit } => {
-                let remaining = *left.get_or_insert(ready.packets);
+                let remaining = *left.get_or_insert(ready.stored);
                 if remaining > 0 && ready.packets > 0 {
                     return Some(Verdict::Pass);
                 }
@@ -332,6 +335,16 @@ impl ControlUnit {
         self.empty_buffer(next, limit, told);
         if is_last {
             self.told.push_back(Transition::MeasurementGivenUp);
+        }
+    }
+
+    /// Nothing is left to send, so everything stored is out.
+    pub fn on_drained(&mut self) {
+        if let State::EmptyBuffer {
+            left: Some(left), ..
+        } = &mut self.state
+        {
+            *left = 0;
         }
     }
 

@@ -29,6 +29,10 @@ const CLOCKED_PACKETS: u32 = 2;
 /// when the window was last reduced, divided by this number.
 const QUEUE_DIVISOR: u32 = 2;
 
+/// Headers take at most one byte in so many of a packet: 48 of 1200. Data fills so many more packets
+/// than its size alone says.
+const HEADER_DIVISOR: u64 = 25;
+
 /// What is known when a packet asks to leave.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known<'a> {
@@ -118,14 +122,17 @@ impl Known<'_> {
     /// no undersized packet is sent.
     pub(super) fn ready(&self, request: &SendRequest) -> Ready {
         let full = request.max_datagram.get().max(1);
-        let packets = if request.window_left >= request.queued {
-            request.queued.get().div_ceil(full)
+        let (packets, headers) = if request.window_left >= request.queued {
+            let packets = request.queued.get().div_ceil(full);
+            (packets, packets.div_ceil(HEADER_DIVISOR))
         } else {
-            request.window_left.get() / full
+            (request.window_left.get() / full, 0)
         };
+        let count = |packets: u64| u32::try_from(packets).unwrap_or(u32::MAX);
         Ready {
-            packets: u32::try_from(packets).unwrap_or(u32::MAX),
-            window: u32::try_from(self.window_packets()).unwrap_or(u32::MAX),
+            packets: count(packets),
+            stored: count(packets + headers),
+            window: count(self.window_packets()),
         }
     }
 

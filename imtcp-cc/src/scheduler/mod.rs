@@ -114,7 +114,7 @@ impl Scheduler {
             // Lost data goes first, and all stored packets are released with it (IM 3.5.3).
             self.probing.abandon(now, rtt);
         } else if request.queued.is_zero() {
-            self.pacer.on_drained();
+            self.on_drained();
             self.gather.reset();
             self.guard.on_nothing_ready(now);
             return Release::Now;
@@ -215,7 +215,15 @@ impl Scheduler {
         next_range: impl FnOnce() -> Option<SearchRange>,
     ) -> Conditions {
         let is_wanted = self.settings.measurement && self.probing.is_due(now);
-        let range = if is_wanted { next_range() } else { None };
+        // Timers later than the gap would make the stream slower than the link, and a burst with it.
+        let can_space = |range: &SearchRange| {
+            range.low().time_for(known.path.packet()) > self.guard.usual_lateness()
+        };
+        let range = if is_wanted {
+            next_range().filter(can_space)
+        } else {
+            None
+        };
         let longest_hold = self.longest_hold(&rtt, known.path);
         let may_hold = self.guard.may_measure(self.is_window_limited) && !longest_hold.is_zero();
         Conditions {
@@ -313,6 +321,7 @@ impl Scheduler {
     /// The application has nothing to send.
     pub(crate) fn on_drained(&mut self) {
         self.pacer.on_drained();
+        self.probing.on_drained();
     }
 
     /// The peer's transport parameters are known.

@@ -75,6 +75,8 @@ pub struct Pacer {
     /// Whether there was a train before.
     has_begun: bool,
     rush: Rush,
+    /// Whether data has been waiting ever since an earlier packet left.
+    goes_on: bool,
     /// The time from which on a packet has waited for a second one.
     filling_since: Option<Timestamp>,
     /// The number of coming packets that do not wait for a second one.
@@ -91,6 +93,7 @@ impl Default for Pacer {
             is_spaced: false,
             has_begun: false,
             rush: Rush::default(),
+            goes_on: false,
             filling_since: None,
             // The application has not shown yet that it brings packets in pairs.
             skip: SKIP_AFTER_FAILURE,
@@ -150,8 +153,9 @@ impl Pacer {
     }
 
     fn start_train(&mut self, now: Timestamp, plan: &PacingPlan, ready: u32) -> Pace {
-        // A single packet waits for a second one if the application has brought pairs before.
-        if ready == 1 && self.skip == 0 && !plan.longest_wait.is_zero() {
+        // A single packet waits for a second one if the application has brought pairs before. The
+        // last packet of a burst does not: whoever waits for the burst would wait for nothing.
+        if ready == 1 && self.skip == 0 && !self.goes_on && !plan.longest_wait.is_zero() {
             let since = *self.filling_since.get_or_insert(now);
             let latest = since + plan.longest_wait;
             if now < latest {
@@ -209,6 +213,7 @@ impl Pacer {
     /// A packet left. If it was late by up to `credit`, the next packets catch up.
     #[inline]
     pub fn on_sent(&mut self, now: Timestamp, credit: Duration) {
+        self.goes_on = true;
         self.paced_at = if self.train_sent == 0 {
             now
         } else {
@@ -222,6 +227,7 @@ impl Pacer {
     pub fn on_drained(&mut self) {
         self.train_left = 0;
         self.filling_since = None;
+        self.goes_on = false;
     }
 }
 
@@ -390,6 +396,20 @@ mod tests {
         pacer.on_drained();
         let waits = waits_of_single_packets(&mut pacer, 2);
         assert_eq!(waits, [plan(4).longest_wait, Duration::ZERO]);
+    }
+
+    #[test]
+    fn the_last_packet_of_a_burst_does_not_wait() {
+        let mut pacer = Pacer::new();
+        let mut now = at_micros(10_000);
+        for ready in (1..=9).rev() {
+            if let Pace::At(due) = pacer.next(now, now, || plan(4), ready) {
+                now = due;
+            }
+            assert_eq!(pacer.next(now, now, || plan(4), ready), Pace::Now);
+            pacer.on_sent(now, CREDIT);
+        }
+        assert_eq!(now, at_micros(10_000 + 8 * 100));
     }
 
     #[test]

@@ -278,6 +278,12 @@ impl Probing {
         }
     }
 
+    /// Nothing is left to send.
+    #[inline]
+    pub(crate) fn on_drained(&mut self) {
+        self.unit.on_drained();
+    }
+
     /// A packet with application data left.
     pub(crate) fn on_sent(&mut self, now: Timestamp, number: u64, size: Bytes, rtt: RoundTrip) {
         self.packets_to_pass = self.packets_to_pass.saturating_sub(1);

@@ -12,6 +12,7 @@ fn plan() -> StreamPlan {
 fn ready(packets: u32) -> Ready {
     Ready {
         packets,
+        stored: packets,
         window: 100,
     }
 }
@@ -66,4 +67,45 @@ fn a_whole_stream_is_told_once_and_everything_passes() {
         ]
     );
     assert_eq!(unit.next(now, ready(5)), Verdict::Pass);
+}
+
+/// A unit that has sent the first of several streams. So many packets are stored then.
+fn emptying(stored: Ready) -> ControlUnit {
+    let mut unit = ControlUnit::new(5, StoreTarget::Dynamic);
+    unit.begin(plan(), T);
+    let mut now = at_ms(1000);
+    for _ in 0..5 {
+        while let Verdict::At(due) = unit.next(now, ready(9)) {
+            now = due;
+        }
+        unit.on_sent();
+    }
+    unit.continue_with(plan(), T);
+    assert_eq!(unit.next(at_ms(1001), stored), Verdict::Pass);
+    unit
+}
+
+#[test]
+fn the_rest_of_a_burst_leaves_although_headers_make_it_a_packet_longer() {
+    let stored = Ready {
+        stored: 4,
+        ..ready(3)
+    };
+    let mut unit = emptying(stored);
+    for _ in 0..3 {
+        unit.on_sent();
+    }
+    assert_eq!(unit.next(at_ms(1001), ready(1)), Verdict::Pass);
+    unit.on_sent();
+    let stores = Verdict::At(at_ms(1001) + T);
+    assert_eq!(unit.next(at_ms(1001), ready(1)), stores);
+}
+
+#[test]
+fn what_comes_after_the_stored_packets_is_stored_for_the_next_stream() {
+    let mut unit = emptying(ready(3));
+    unit.on_sent();
+    unit.on_drained();
+    let stores = Verdict::At(at_ms(1040) + T);
+    assert_eq!(unit.next(at_ms(1040), ready(3)), stores);
 }
