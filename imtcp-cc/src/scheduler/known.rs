@@ -29,8 +29,8 @@ const CLOCKED_PACKETS: u32 = 2;
 /// when the window was last reduced, divided by this number.
 const QUEUE_DIVISOR: u32 = 2;
 
-/// Headers take at most one byte in so many of a packet: 48 of 1200. Data fills so many more packets
-/// than its size alone says.
+/// Headers take at most one byte in so many of a packet: 48 of 1200. Data fills more packets by as
+/// much than its size alone says.
 const HEADER_DIVISOR: u64 = 25;
 
 /// What is known when a packet asks to leave.

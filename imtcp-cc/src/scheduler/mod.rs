@@ -215,7 +215,8 @@ impl Scheduler {
         next_range: impl FnOnce() -> Option<SearchRange>,
     ) -> Conditions {
         let is_wanted = self.settings.measurement && self.probing.is_due(now);
-        // Timers later than the gap would make the stream slower than the link, and a burst with it.
+        // Timers later than the gaps would make the stream slower than the link, and with it the
+        // burst that it is sent from.
         let can_space = |range: &SearchRange| {
             range.low().time_for(known.path.packet()) > self.guard.usual_lateness()
         };
