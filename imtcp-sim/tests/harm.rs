@@ -120,6 +120,27 @@ fn a_burst_is_complete_as_early_as_without_measuring() {
     }
 }
 
+/// Such a stream is slower than the link, and so is the burst that it is a part of.
+#[test]
+fn streams_that_timers_are_too_late_for_are_not_sent() {
+    let keys = [
+        ("duration", "30 s"),
+        ("link.bottleneck.rate", "200 Mbit/s"),
+        (
+            "flow.main.application",
+            r#"{ kind = "chunks", rate = "2 Mbit/s", period = "400 ms" }"#,
+        ),
+    ];
+    let streams = |more: &[(&str, &str)]| {
+        let keys: Vec<_> = keys.iter().chain(more).copied().collect();
+        let measuring = flow("m0-none", &keys, 1).measuring;
+        measuring.map_or(0, |measuring| measuring.streams)
+    };
+    let ticks = ("flow.main.host", r#"{ timer_tick = "1 ms" }"#);
+    let (exact, late) = (streams(&[]), streams(&[ticks]));
+    assert!(late * 10 < exact, "{late} with ticks, {exact} without");
+}
+
 #[test]
 fn bunches_are_no_trains() {
     for extensions in ["none", "ack-frequency", "receive-times", "both"] {
