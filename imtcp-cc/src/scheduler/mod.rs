@@ -216,9 +216,10 @@ impl Scheduler {
     ) -> Conditions {
         let is_wanted = self.settings.measurement && self.probing.is_due(now);
         // Timers later than the gaps would make the stream slower than the link, and with it the
-        // burst that it is sent from.
+        // burst that it is sent from. The paper's estimator reads nothing else.
         let can_space = |range: &SearchRange| {
-            range.low().time_for(known.path.packet()) > self.guard.usual_lateness()
+            let gap = range.low().time_for(known.path.packet());
+            gap > self.guard.usual_lateness() || !self.settings.reads_all_packets
         };
         let range = if is_wanted {
             next_range().filter(can_space)
