@@ -25,6 +25,18 @@ fn told(unit: &mut ControlUnit) -> Vec<Transition> {
     std::iter::from_fn(|| unit.take_transition()).collect()
 }
 
+/// All five packets of a stream leave, each when it is due; when the last one did.
+fn send_stream(unit: &mut ControlUnit) -> Timestamp {
+    let mut now = at_ms(1000);
+    for _ in 0..5 {
+        while let Verdict::At(due) = unit.next(now, ready(5)) {
+            now = due;
+        }
+        assert!(unit.on_sent());
+    }
+    now
+}
+
 #[test]
 fn the_last_stream_that_breaks_is_told_before_the_measurement_is_given_up() {
     let mut unit = ControlUnit::new(5, StoreTarget::Dynamic);
@@ -51,13 +63,7 @@ fn the_last_stream_that_breaks_is_told_before_the_measurement_is_given_up() {
 fn a_whole_stream_is_told_once_and_everything_passes() {
     let mut unit = ControlUnit::new(5, StoreTarget::Dynamic);
     unit.begin(plan(), T);
-    let mut now = at_ms(1000);
-    for _ in 0..5 {
-        while let Verdict::At(due) = unit.next(now, ready(5)) {
-            now = due;
-        }
-        assert!(unit.on_sent());
-    }
+    let now = send_stream(&mut unit);
     let (waited, limit) = (Duration::ZERO, T);
     assert_eq!(
         told(&mut unit),
@@ -73,13 +79,7 @@ fn a_whole_stream_is_told_once_and_everything_passes() {
 fn emptying(stored: Ready) -> ControlUnit {
     let mut unit = ControlUnit::new(5, StoreTarget::Dynamic);
     unit.begin(plan(), T);
-    let mut now = at_ms(1000);
-    for _ in 0..5 {
-        while let Verdict::At(due) = unit.next(now, ready(9)) {
-            now = due;
-        }
-        unit.on_sent();
-    }
+    send_stream(&mut unit);
     unit.continue_with(plan(), T);
     assert_eq!(unit.next(at_ms(1001), stored), Verdict::Pass);
     unit
