@@ -25,6 +25,8 @@ pub(crate) struct Conditions {
     /// The longest time for which a packet may be held back. Neither the store timer T nor a gap
     /// inside a stream is longer.
     pub(crate) longest_hold: Duration,
+    /// By how much a timer of this host is usually late.
+    pub(crate) lateness: Duration,
     /// How the peer acknowledges.
     pub(crate) cadence: EchoCadence,
     /// Whether each probe costs an acknowledgement that the peer would not send without it.

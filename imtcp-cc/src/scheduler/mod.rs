@@ -215,17 +215,7 @@ impl Scheduler {
         next_range: impl FnOnce() -> Option<SearchRange>,
     ) -> Conditions {
         let is_wanted = self.settings.measurement && self.probing.is_due(now);
-        // Timers later than the gaps would make the stream slower than the link, and with it the
-        // burst that it is sent from. The paper's estimator reads nothing else.
-        let can_space = |range: &SearchRange| {
-            let gap = range.low().time_for(known.path.packet());
-            gap > self.guard.usual_lateness() || !self.settings.reads_all_packets
-        };
-        let range = if is_wanted {
-            next_range().filter(can_space)
-        } else {
-            None
-        };
+        let range = if is_wanted { next_range() } else { None };
         let longest_hold = self.longest_hold(&rtt, known.path);
         let may_hold = self.guard.may_measure(self.is_window_limited) && !longest_hold.is_zero();
         Conditions {
@@ -235,6 +225,7 @@ impl Scheduler {
             rtt,
             packet: known.path.packet(),
             longest_hold,
+            lateness: self.guard.usual_lateness(),
             cadence: self.probe_cadence(known.path),
             costly: self.ack_policy.is_understood(),
             // A retransmission ends any measurement, so none begins while one waits.

@@ -79,9 +79,9 @@ pub(crate) struct Probing {
     stream_packets: u32,
     sub_ranges: u32,
     interval_rtts: u32,
-    /// Whether a small window stretches the pause between measurements. It does not if the paper's
-    /// estimator drives, which measures as often as it may.
-    adaptive_pause: bool,
+    /// Whether the estimator that drives reads all packets. The paper's reads streams alone, so they
+    /// are sent as often as they may be.
+    reads_all_packets: bool,
     /// The congestion window when the measurement began, in packets.
     window: u32,
     packets_per_probe: u32,
@@ -109,7 +109,7 @@ impl Probing {
             stream_packets: settings.stream_packets,
             sub_ranges: settings.sub_ranges,
             interval_rtts: settings.measurement_interval_rtts,
-            adaptive_pause: settings.reads_all_packets,
+            reads_all_packets: settings.reads_all_packets,
             window: 0,
             packets_per_probe: PACKETS_PER_PROBE,
             timer: settings.store_timer,
@@ -189,6 +189,14 @@ impl Probing {
         let range = conditions.sendable(range);
         let stream_packets = conditions.cadence.stream_packets(self.base_packets);
         if !conditions.allowed || ready.packets == 0 || ready.window < stream_packets {
+            return;
+        }
+        // Timers later than the gaps would make the stream slower than the link, and with it the
+        // burst that it is sent from.
+        let slowest = range.low().time_for(conditions.packet);
+        if self.reads_all_packets && slowest <= conditions.lateness {
+            let due = now + PAUSE_AFTER_VAIN;
+            self.progress = Progress::Idle { due };
             return;
         }
         self.stream_packets = stream_packets;
@@ -351,7 +359,7 @@ impl Probing {
     fn rest(&mut self, now: Timestamp, started: Timestamp, rtt: RoundTrip) {
         let probes = self.sub_ranges * self.stream_packets;
         let sparse = (probes * self.packets_per_probe).div_ceil(self.window.max(1));
-        let pause = if self.adaptive_pause {
+        let pause = if self.reads_all_packets {
             rtt.smoothed
                 .saturating_mul(sparse)
                 .min(LONGEST_ADAPTIVE_PAUSE)
