@@ -21,7 +21,7 @@ use std::time::Duration;
 /// sections 17.3.1 and 19.8; RFC 9001, section 5.3): flags 1, connection ID up to 20, packet
 /// number 2, tag 16; type 1, stream ID 2, offset 4, length 2. For streams below 1 GiB this is
 /// never less than the real overhead, so a promise delivers too much rather than too little.
-const PACKET_OVERHEAD: Bytes = Bytes::new(48);
+pub(crate) const PACKET_OVERHEAD: Bytes = Bytes::new(48);
 
 /// The default initial window, in full datagrams (RFC 9002, section 7.2).
 const DEFAULT_INITIAL_WINDOW: u32 = 10;

@@ -2,6 +2,7 @@
 //! counts that follow from it.
 
 use super::{MeanRate, Ready};
+use crate::config::PACKET_OVERHEAD;
 use crate::control::{Phase, StartPace, Steering, WindowView};
 use crate::measurement::Findings;
 use crate::path::PathView;
@@ -28,10 +29,6 @@ const CLOCKED_PACKETS: u32 = 2;
 /// A burst into a full window is at most what the link serves in the time for which packets waited
 /// when the window was last reduced, divided by this number.
 const QUEUE_DIVISOR: u32 = 2;
-
-/// Headers take at most one byte in so many of a packet: 48 of 1200. Data fills more packets by as
-/// much than its size alone says.
-const HEADER_DIVISOR: u64 = 25;
 
 /// What is known when a packet asks to leave.
 #[derive(Clone, Copy, Debug)]
@@ -122,16 +119,19 @@ impl Known<'_> {
     /// no undersized packet is sent.
     pub(super) fn ready(&self, request: &SendRequest) -> Ready {
         let full = request.max_datagram.get().max(1);
-        let (packets, headers) = if request.window_left >= request.queued {
-            let packets = request.queued.get().div_ceil(full);
-            (packets, packets.div_ceil(HEADER_DIVISOR))
+        let (packets, stored) = if request.window_left >= request.queued {
+            // Headers take a part of each packet, so data fills more of them than its size says.
+            let data = full.saturating_sub(PACKET_OVERHEAD.get()).max(1);
+            let queued = request.queued.get();
+            (queued.div_ceil(full), queued.div_ceil(data))
         } else {
-            (request.window_left.get() / full, 0)
+            let packets = request.window_left.get() / full;
+            (packets, packets)
         };
         let count = |packets: u64| u32::try_from(packets).unwrap_or(u32::MAX);
         Ready {
             packets: count(packets),
-            stored: count(packets + headers),
+            stored: count(stored),
             window: count(self.window_packets()),
         }
     }

@@ -79,8 +79,8 @@ pub(crate) struct Probing {
     stream_packets: u32,
     sub_ranges: u32,
     interval_rtts: u32,
-    /// Whether the estimator that drives reads all packets. The paper's reads streams alone, so they
-    /// are sent as often as they may be.
+    /// Whether the estimator that drives reads all packets. The paper's reads streams alone, which
+    /// are then sent as often as they may be.
     reads_all_packets: bool,
     /// The congestion window when the measurement began, in packets.
     window: u32,
