@@ -12,16 +12,10 @@ use crate::estimate::EstimatorKind;
 use crate::measurement::MeasuringSettings;
 use crate::mode::Mode;
 use crate::promise::{KeeperSettings, PromiseLaw, Requirement, SlotLengthRule};
-use crate::scheduler::SchedulerSettings;
+use crate::scheduler::{PACKET_OVERHEAD, SchedulerSettings};
 pub use crate::scheduler::{StoreTarget, StoreTimer};
 use crate::units::{Bandwidth, Bytes};
 use std::time::Duration;
-
-/// Header and protection of a 1-RTT packet that carries one STREAM frame (RFC 9000,
-/// sections 17.3.1 and 19.8; RFC 9001, section 5.3): flags 1, connection ID up to 20, packet
-/// number 2, tag 16; type 1, stream ID 2, offset 4, length 2. For streams below 1 GiB this is
-/// never less than the real overhead, so a promise delivers too much rather than too little.
-pub(crate) const PACKET_OVERHEAD: Bytes = Bytes::new(48);
 
 /// The default initial window, in full datagrams (RFC 9002, section 7.2).
 const DEFAULT_INITIAL_WINDOW: u32 = 10;

@@ -1,8 +1,7 @@
 //! What the scheduler knows of path, measurement, promise and window, and the rates and packet
 //! counts that follow from it.
 
-use super::{MeanRate, Ready};
-use crate::config::PACKET_OVERHEAD;
+use super::{MeanRate, PACKET_OVERHEAD, Ready};
 use crate::control::{Phase, StartPace, Steering, WindowView};
 use crate::measurement::Findings;
 use crate::path::PathView;

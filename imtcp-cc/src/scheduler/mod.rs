@@ -20,7 +20,7 @@ mod settings;
 pub use settings::{StoreTarget, StoreTimer};
 
 pub(crate) use known::Known;
-pub(crate) use settings::SchedulerSettings;
+pub(crate) use settings::{PACKET_OVERHEAD, SchedulerSettings};
 
 use crate::control::{Phase, Steering};
 use crate::measurement::Step;

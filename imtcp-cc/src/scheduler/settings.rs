@@ -1,6 +1,13 @@
 //! The settings of the scheduler. They stay the same for the whole life of a path.
 
+use crate::units::Bytes;
 use std::time::Duration;
+
+/// Header and protection of a 1-RTT packet that carries one STREAM frame (RFC 9000,
+/// sections 17.3.1 and 19.8; RFC 9001, section 5.3): flags 1, connection ID up to 20, packet
+/// number 2, tag 16; type 1, stream ID 2, offset 4, length 2. For streams below 1 GiB this is
+/// never less than the real overhead, so a promise delivers too much rather than too little.
+pub(crate) const PACKET_OVERHEAD: Bytes = Bytes::new(48);
 
 /// The rule for how many packets must be ready before a stream starts (m of IM 3.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
