@@ -214,10 +214,11 @@ impl Pacer {
     #[inline]
     pub fn on_sent(&mut self, now: Timestamp, credit: Duration) {
         self.goes_on = true;
-        self.paced_at = if self.train_sent == 0 {
-            now
-        } else {
+        let is_of_train = self.train_sent > 0 && self.train_left > 0;
+        self.paced_at = if is_of_train {
             self.next_at.min(now).max(now - credit)
+        } else {
+            now
         };
         self.train_left = self.train_left.saturating_sub(1);
         self.train_sent = self.train_sent.saturating_add(1);
@@ -324,6 +325,24 @@ mod tests {
             assert_eq!(pacer.next(now, now, || fast, PLENTY), Pace::Now);
             pacer.on_sent(now, CREDIT);
         }
+    }
+
+    /// A train that follows a stream at once would leave faster than the link serves it, to its end.
+    #[test]
+    fn a_train_keeps_its_gap_to_the_stream_before_it() {
+        let (mut pacer, begun) = (Pacer::new(), at_micros(10_000));
+        for packet in 0..4 {
+            let now = begun + plan(4).head_gap * packet;
+            assert_eq!(pacer.next(now, now, || plan(4), PLENTY), Pace::Now);
+            pacer.on_sent(now, CREDIT);
+        }
+        let last = begun + Duration::from_millis(400);
+        for before_us in [340, 230, 110] {
+            pacer.on_sent(last - Duration::from_micros(before_us), CREDIT);
+        }
+        pacer.on_sent(last, CREDIT);
+        let first = Pace::At(last + plan(4).head_gap);
+        assert_eq!(pacer.next(last, last, || plan(4), PLENTY), first);
     }
 
     #[test]
