@@ -53,7 +53,9 @@ impl Scheduler {
             && !self.only_watches(known.steering)
             // A train can be read only if the echoes keep the times of its packets.
             && known.path.timing == EchoTiming::Own;
-        let Some(capacity) = known.path.capacity.filter(|_| wanted) else {
+        // What a slow source delivered is no pace for its bursts: each packet would be held back for
+        // as long as the guard lets it.
+        let Some(capacity) = known.path.shown_capacity().filter(|_| wanted) else {
             return PacingPlan::EVEN;
         };
         let packet = known.path.on_wire(known.path.datagram);
