@@ -96,6 +96,16 @@ fn a_send_buffer_that_limits_the_transfer_costs_nothing_more_by_measuring() {
     }
 }
 
+/// The 95th percentile of the time from a burst's beginning to its end, measuring and not measuring.
+fn burst_delays_ms(name: &str, keys: &[(&str, &str)]) -> [f64; 2] {
+    let measuring = ("flow.main.imtcp.measurement", "true");
+    [measuring, NOT_MEASURING].map(|key| {
+        let keys: Vec<_> = keys.iter().copied().chain([key]).collect();
+        let delay = flow(name, &keys, 1).burst_delay_p95_ms;
+        delay.expect("there are bursts")
+    })
+}
+
 /// The last packets of a burst once waited up to 6 ms for more that would not come.
 #[test]
 fn a_burst_is_complete_as_early_as_without_measuring() {
@@ -107,17 +117,31 @@ fn a_burst_is_complete_as_early_as_without_measuring() {
             ("duration", "30 s"),
             ("flow.main.application", application.as_str()),
         ];
-        let delay_ms = |more: &[(&str, &str)]| {
-            let keys: Vec<_> = keys.iter().chain(more).copied().collect();
-            let delay = flow("m0-none-rtt100", &keys, 1).burst_delay_p95_ms;
-            delay.expect("there are bursts")
-        };
-        let (measuring, not_measuring) = (delay_ms(&[]), delay_ms(&[NOT_MEASURING]));
+        let [measuring, not_measuring] = burst_delays_ms("m0-none-rtt100", &keys);
         assert!(
             measuring < not_measuring + 0.3,
             "{packets} packets: {measuring} and {not_measuring} ms"
         );
     }
+}
+
+/// What the source delivered was once the pace of its trains where no capacity was shown. Each
+/// packet of a burst then left 10 ms later.
+#[test]
+fn a_burst_over_a_link_of_unknown_capacity_is_not_held_back() {
+    let keys = [
+        ("duration", "30 s"),
+        ("link.bottleneck.rate", "200 Mbit/s"),
+        (
+            "flow.main.application",
+            r#"{ kind = "chunks", rate = "940 kbit/s", period = "400 ms" }"#,
+        ),
+    ];
+    let [measuring, not_measuring] = burst_delays_ms("m0-none-rtt100", &keys);
+    assert!(
+        measuring < not_measuring + 1.0,
+        "{measuring} and {not_measuring} ms"
+    );
 }
 
 /// Such a stream is slower than the link, and so is the burst that it is a part of.
@@ -139,6 +163,25 @@ fn streams_that_timers_are_too_late_for_are_not_sent() {
     let ticks = ("flow.main.host", r#"{ timer_tick = "1 ms" }"#);
     let (exact, late) = (streams(&[]), streams(&[ticks]));
     assert!(late * 10 < exact, "{late} with ticks, {exact} without");
+}
+
+/// Frames of five packets and a bit, 16 a second: trains have half of the packets at least.
+#[test]
+fn streams_leave_packets_for_trains() {
+    let keys = [
+        ("duration", "30 s"),
+        (
+            "flow.main.application",
+            r#"{ kind = "frames", rate = "914 kbit/s", per_second = 16.0 }"#,
+        ),
+    ];
+    let measuring = flow("m0-none", &keys, 1).measuring.expect("it measures");
+    let probes = measuring.streams * 5;
+    let packets = 30 * 16 * 6;
+    assert!(
+        (packets / 4..=packets / 2).contains(&probes),
+        "{probes} of {packets}"
+    );
 }
 
 #[test]

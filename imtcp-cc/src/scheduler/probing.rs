@@ -91,6 +91,8 @@ pub(crate) struct Probing {
     vain: u32,
     /// The number of packets that have to leave before the next measurement.
     packets_to_pass: u32,
+    /// The number of probes of the present measurement that have left.
+    probes: u32,
 }
 
 impl Probing {
@@ -115,6 +117,7 @@ impl Probing {
             timer: settings.store_timer,
             vain: 0,
             packets_to_pass: 0,
+            probes: 0,
         }
     }
 
@@ -299,6 +302,7 @@ impl Probing {
         if self.unit.on_sent()
             && let Some(stream) = stream
         {
+            self.probes += 1;
             self.steps.push_back(Step::ProbeSent {
                 stream,
                 number,
@@ -366,6 +370,12 @@ impl Probing {
         } else {
             Duration::ZERO
         };
+        if self.reads_all_packets {
+            // Trains are read as well. Where a stream takes all of a frame, there are none, and
+            // trains alone show that a link has become faster.
+            self.packets_to_pass = self.probes;
+        }
+        self.probes = 0;
         let due = started + pause.max(rtt.smoothed.saturating_mul(self.interval_rtts));
         self.progress = Progress::Idle { due: due.max(now) };
     }
