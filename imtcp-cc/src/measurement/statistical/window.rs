@@ -17,6 +17,11 @@ const SIGNIFICANT: f64 = 3.0;
 /// next to them.
 const UNLIKE_SHARE: f64 = 0.5;
 
+/// Before anything is seen, every rate of the others up to the capacity is as likely. This is the
+/// standard deviation of such a rate, as a share of the capacity: one part in the square root of
+/// 12.
+const UNSEEN: f64 = 0.289;
+
 /// The largest number of unseen slices on either side that a view stands for.
 const FARTHEST: u64 = 10;
 
@@ -111,7 +116,11 @@ pub(super) fn mean(
     // the views that stand for them.
     let missing = span.saturating_sub(views.len()) as f64 * slice_s;
     let of_slices = scatter.between + scatter.within / slice_s;
-    let variance = variance / (time * time) + of_slices * missing * slice_s / (time * time);
+    // Slices that happen to agree show little of how slices differ while they are few. One slice of
+    // any rate counts besides them.
+    let unseen = UNSEEN * capacity / views.len() as f64;
+    let variance =
+        variance / (time * time) + of_slices * missing * slice_s / (time * time) + unseen * unseen;
     let seen_share = seen / time;
     let doubt = doubt / time;
     let unlike = UNLIKE_SHARE * (1.0 - seen_share).max(0.0) * libm::sqrt(scatter.between);
@@ -288,6 +297,9 @@ mod tests {
     const CAPACITY: f64 = 10e6;
     const RATE: f64 = 8e6;
 
+    /// What two slices that agree leave open.
+    const OF_TWO: f64 = NORMAL_95 * UNSEEN * CAPACITY / 2.0;
+
     /// A slice that was seen from end to end.
     fn covered(index: u64) -> SliceView {
         SliceView {
@@ -322,6 +334,19 @@ mod tests {
     }
 
     #[test]
+    fn few_slices_that_agree_prove_little() {
+        let half_of = |count: u64| {
+            let views: Vec<_> = (0..count).map(covered).collect();
+            let span = views.len();
+            let mean = mean(&views, std::iter::empty(), span, SLICE, CAPACITY);
+            mean.expect("there are slices").half_width / CAPACITY
+        };
+        assert!((0.25..0.3).contains(&half_of(2)), "{}", half_of(2));
+        assert!((0.06..0.08).contains(&half_of(8)), "{}", half_of(8));
+        assert!(half_of(200) < 0.003, "{}", half_of(200));
+    }
+
+    #[test]
     fn what_changes_from_block_to_block_varies() {
         use super::super::is_variable;
         let varies = |rates| is_variable(over_blocks(rates).present, CAPACITY);
@@ -336,14 +361,15 @@ mod tests {
         // Ten slices have their neighbours' rate. One lies between zero and the bound.
         let expected = (10.0 * RATE + 1e6) / 11.0;
         assert!((mean.rate - expected).abs() < 1.0, "{mean:?}");
-        assert!((mean.half_width - 1e6 / 11.0).abs() < 1.0, "{mean:?}");
+        let expected = libm::hypot(1e6 / 11.0, OF_TWO);
+        assert!((mean.half_width - expected).abs() < 1.0, "{mean:?}");
     }
 
     #[test]
     fn a_bound_near_its_neighbours_says_nothing() {
         let mean = with_room(10, 5, RATE - 0.09 * CAPACITY);
         assert!((mean.rate - RATE).abs() < 1.0, "{mean:?}");
-        assert!(mean.half_width < 1.0, "{mean:?}");
+        assert!((mean.half_width - OF_TWO).abs() < 1.0, "{mean:?}");
         let mean = with_room(10, 5, RATE - 0.11 * CAPACITY);
         assert!(mean.rate < RATE - 1.0, "{mean:?}");
     }
