@@ -73,9 +73,9 @@ fn own_score(class: Class, seed: u64) -> Score {
     own.scores[0].clone()
 }
 
-/// Frames of five packets and a bit, and of nine packets, over a link that falls from 23 to 8 Mbit/s
-/// and rises to 36. A stream takes all or most of such a frame, and streams show no capacity. So
-/// frames without streams have to leave between them.
+/// Frames of five packets and a bit, and of nine packets, over a link that falls from 23 to
+/// 8 Mbit/s and rises to 36. A stream takes all or most of such a frame, and streams show no
+/// capacity. So frames without streams have to leave between them.
 #[test]
 fn a_slow_source_follows_a_link_that_rises_by_far() {
     let drawn = "885210 bit/s";

@@ -96,7 +96,8 @@ fn a_send_buffer_that_limits_the_transfer_costs_nothing_more_by_measuring() {
     }
 }
 
-/// The 95th percentile of the time from a burst's beginning to its end, measuring and not measuring.
+/// The 95th percentile of the time from a burst's beginning to its end, measuring and not
+/// measuring.
 fn burst_delays_ms(name: &str, keys: &[(&str, &str)]) -> [f64; 2] {
     let measuring = ("flow.main.imtcp.measurement", "true");
     [measuring, NOT_MEASURING].map(|key| {

@@ -327,7 +327,8 @@ mod tests {
         }
     }
 
-    /// A train that follows a stream at once would leave faster than the link serves it, to its end.
+    /// A train that follows a stream at once would leave faster than the link serves it, to its
+    /// end.
     #[test]
     fn a_train_keeps_its_gap_to_the_stream_before_it() {
         let (mut pacer, begun) = (Pacer::new(), at_micros(10_000));

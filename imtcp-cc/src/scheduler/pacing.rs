@@ -53,8 +53,8 @@ impl Scheduler {
             && !self.only_watches(known.steering)
             // A train can be read only if the echoes keep the times of its packets.
             && known.path.timing == EchoTiming::Own;
-        // What a slow source delivered is no pace for its bursts: each packet would be held back for
-        // as long as the guard lets it.
+        // What a slow source delivered is no pace for its bursts: each packet would be held back
+        // for as long as the guard lets it.
         let Some(capacity) = known.path.shown_capacity().filter(|_| wanted) else {
             return PacingPlan::EVEN;
         };
