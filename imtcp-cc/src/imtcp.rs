@@ -293,7 +293,9 @@ impl ImTcp {
             None => self.mode.on_ack(acked, path, &findings, window, enough),
         };
         let is_limited = self.window.on_ack(acked, &self.steering, enough);
-        self.measuring.set_application_limited(is_limited);
+        let is_bunched = self.scheduler.leaves_in_bunches(path);
+        self.measuring
+            .set_application_limited(is_limited, is_bunched);
         self.measuring
             .set_growing(self.window.is_growing() && !is_limited);
         let is_settled = || self.measuring.is_settled();

@@ -278,9 +278,11 @@ impl Measuring {
         let _ = self.take_arrival(number, arrival);
     }
 
-    /// Sets whether the sender sends less than its window allows.
-    pub(crate) fn set_application_limited(&mut self, limited: bool) {
+    /// Sets whether the sender sends less than its window allows, and whether its packets then
+    /// leave in bunches because timers cannot space them.
+    pub(crate) fn set_application_limited(&mut self, limited: bool, bunched: bool) {
         self.statistical.set_application_limited(limited);
+        self.statistical.set_bunched(limited && bunched);
     }
 
     /// Sets whether the window grows in its first slow start.

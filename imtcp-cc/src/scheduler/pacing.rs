@@ -71,10 +71,9 @@ impl Scheduler {
         // available.
         let longest = self.probing.store_limit();
         let tail_gap = tail_rate(known).time_for(packet).min(longest);
-        if head_gap <= self.guard.usual_lateness() * 2 {
-            // Timers of this host would change such a gap by half of its length. Packets that
-            // leave together are a train at the pace of the host's own link, and its dispersion
-            // tells as much.
+        if self.is_too_short(head_gap) {
+            // Packets that leave together are a train at the pace of the host's own link, and its
+            // dispersion tells as much.
             return PacingPlan {
                 train_packets: train_packets.min(LARGEST_BURST),
                 ..PacingPlan::EVEN
@@ -88,6 +87,18 @@ impl Scheduler {
             tail_gap: head_gap.max(tail_gap),
             longest_wait: if waits { longest } else { Duration::ZERO },
         }
+    }
+
+    /// Whether timers of this host would change such a gap by half of its length.
+    fn is_too_short(&self, gap: Duration) -> bool {
+        gap <= self.guard.usual_lateness() * 2
+    }
+
+    /// Whether packets leave in bunches, because timers cannot space them at the link's own pace.
+    pub(crate) fn leaves_in_bunches(&self, path: &PathView) -> bool {
+        let own_pace = |capacity: Bandwidth| capacity.time_for(path.packet());
+        let gap = path.shown_capacity().map(own_pace);
+        gap.is_some_and(|gap| self.is_too_short(gap))
     }
 
     /// What waits to leave, for the guard to judge.

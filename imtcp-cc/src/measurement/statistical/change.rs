@@ -117,6 +117,7 @@ mod tests {
                 rate: single(rate),
                 seen_s: 0.002,
                 covered: false,
+                doubt: 0.0,
                 scatter: 0.0,
                 freedom: 3,
             })

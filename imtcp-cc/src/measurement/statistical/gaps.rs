@@ -51,6 +51,8 @@ pub(super) struct GapView {
     /// The first slice of the present level, and whether the level began with a change.
     level_start: u64,
     changed: bool,
+    /// Whether packets leave in bunches, and those are read.
+    reads_bunches: bool,
     /// Whether the link is covered. It follows the complete slices, and changes with them alone.
     is_covered: bool,
 }
@@ -62,8 +64,14 @@ impl GapView {
             scratch: Vec::new(),
             level_start: 0,
             changed: false,
+            reads_bunches: false,
             is_covered: false,
         }
+    }
+
+    /// Tells whether packets leave in bunches.
+    pub(super) fn set_bunched(&mut self, bunched: bool) {
+        self.reads_bunches = bunched;
     }
 
     /// Whether the link was recently busy practically all the time.
@@ -196,7 +204,7 @@ impl GapView {
         self.scratch.reserve_exact(MOST_SLICES);
         self.scratch.extend(
             self.slices
-                .views(capacity)
+                .views(capacity, self.reads_bunches)
                 .filter(|view| view.index < present),
         );
     }

@@ -110,6 +110,11 @@ impl StatisticalEstimator {
         self.application_limited = limited;
     }
 
+    /// Tells whether packets leave in bunches because the host's timers cannot space them.
+    pub fn set_bunched(&mut self, bunched: bool) {
+        self.gaps.set_bunched(bunched);
+    }
+
     /// Whether the sender now sends less than it may.
     pub fn is_application_limited(&self) -> bool {
         self.application_limited

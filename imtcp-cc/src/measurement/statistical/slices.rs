@@ -18,6 +18,13 @@ const COVERED_SHARE: f64 = 0.9;
 /// other gaps. If they read more, they are left out.
 const DISBELIEF: f64 = 3.0;
 
+/// The fewest gaps of a slice that tell something where packets leave in bunches.
+const FEWEST_BUNCHED: u32 = 8;
+
+/// Bunches tell nothing if they left in less than this share of the time that the link takes for
+/// them.
+const LEAST_SPREAD: f64 = 0.25;
+
 /// The largest number of slices that a gap may span. A longer gap says nothing of the slices
 /// within it.
 const MOST_SPANNED: u64 = 10;
@@ -57,6 +64,9 @@ pub(super) struct SliceView {
     pub(super) freedom: u16,
     /// Whether the slice was seen from end to end.
     pub(super) covered: bool,
+    /// By how much the rate may be off, in bits per second, because nobody knows when packets
+    /// reached the link.
+    pub(super) doubt: f32,
 }
 
 impl SliceView {
@@ -129,6 +139,7 @@ impl Slice {
                 scatter: 0.0,
                 freedom: 0,
                 covered: true,
+                doubt: 0.0,
             });
         }
         // The slice was sampled: what others sent, per time at the queue, over the times that were
@@ -145,6 +156,29 @@ impl Slice {
             scatter: single(spaced.squares(capacity)),
             freedom: u16::try_from(spaced.sums.gaps - 1).unwrap_or(u16::MAX),
             covered: false,
+            doubt: 0.0,
+        })
+    }
+
+    /// What a slice says where packets leave in bunches, because the host's timers are coarse. They
+    /// reached the link at the times at which they left, or at the link's own pace if an earlier
+    /// link held them back, or at times between.
+    fn bunched_view(&self, capacity: f64) -> Option<SliceView> {
+        let busy = &self.busy;
+        let (sent_s, own_s) = (busy.sent_s(), f64::from(busy.own_bits) / capacity);
+        if busy.gaps < FEWEST_BUNCHED || sent_s < LEAST_SPREAD * own_s {
+            return None;
+        }
+        let foreign = busy.foreign_bits(capacity);
+        let (most, least) = (foreign / sent_s, foreign / own_s.max(sent_s));
+        Some(SliceView {
+            index: self.index,
+            rate: single((most + least) / 2.0),
+            seen_s: busy.sent_s,
+            scatter: 0.0,
+            freedom: 0,
+            covered: false,
+            doubt: single((most - least).abs() / 2.0),
         })
     }
 }
@@ -332,12 +366,21 @@ impl Slices {
     }
 
     /// What each slice says, given `capacity`. Slices that say nothing are left out.
-    pub(super) fn views(&self, capacity: Bandwidth) -> impl Iterator<Item = SliceView> {
+    /// Whether `bunches` are read.
+    pub(super) fn views(
+        &self,
+        capacity: Bandwidth,
+        bunches: bool,
+    ) -> impl Iterator<Item = SliceView> {
         let bits_per_second = capacity.as_bps_f64();
         let length = self.length.as_secs_f64();
         let waiting_counts = self.waiting_is_believed(bits_per_second, length);
-        self.iter()
-            .filter_map(move |slice| slice.view(bits_per_second, length, waiting_counts))
+        self.iter().filter_map(move |slice| {
+            let of_bunches = || slice.bunched_view(bits_per_second).filter(|_| bunches);
+            slice
+                .view(bits_per_second, length, waiting_counts)
+                .or_else(of_bunches)
+        })
     }
 
     /// Bounds on what others sent, given `capacity`, for slices before `end` of which nothing else

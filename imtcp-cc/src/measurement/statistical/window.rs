@@ -81,6 +81,7 @@ pub(super) fn mean(
     let mut bits = 0.0;
     let mut seen = 0.0;
     let mut variance = 0.0;
+    let mut doubt = 0.0;
     let mut blocks = Blocks::new(slice);
     for (place, view) in views.iter().enumerate() {
         let own = if view.covered { view.seen_s() } else { slice_s };
@@ -89,6 +90,7 @@ pub(super) fn mean(
         let rate = common.rate_of(view, &scatter);
         blocks.add(view.index, rate);
         time += weight;
+        doubt += f64::from(view.doubt) * weight;
         bits += rate * weight;
         seen += view.seen_s().min(own);
         let unseen = 1.0 - (view.seen_s() / own).min(1.0);
@@ -98,7 +100,6 @@ pub(super) fn mean(
         return None;
     }
     let mut place = 0;
-    let mut doubt = 0.0;
     for room in rooms {
         place += views[place..].partition_point(|view| view.index < room.index);
         let Some(nearest) = nearest(views, place, room.index) else {
@@ -307,6 +308,7 @@ mod tests {
             rate: single(RATE),
             seen_s: SLICE.as_secs_f32(),
             covered: true,
+            doubt: 0.0,
             scatter: 0.0,
             freedom: 0,
         }
