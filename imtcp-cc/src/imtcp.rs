@@ -293,7 +293,7 @@ impl ImTcp {
             None => self.mode.on_ack(acked, path, &findings, window, enough),
         };
         let is_limited = self.window.on_ack(acked, &self.steering, enough);
-        let is_bunched = self.scheduler.leaves_in_bunches(path);
+        let is_bunched = is_limited && self.scheduler.leaves_in_bunches(path);
         self.measuring
             .set_application_limited(is_limited, is_bunched);
         self.measuring

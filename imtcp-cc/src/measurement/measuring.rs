@@ -278,11 +278,11 @@ impl Measuring {
         let _ = self.take_arrival(number, arrival);
     }
 
-    /// Sets whether the sender sends less than its window allows, and whether its packets then
-    /// leave in bunches because timers cannot space them.
+    /// Sets whether the sender sends less than its window allows, and whether its packets leave in
+    /// bunches because timers cannot space them.
     pub(crate) fn set_application_limited(&mut self, limited: bool, bunched: bool) {
         self.statistical.set_application_limited(limited);
-        self.statistical.set_bunched(limited && bunched);
+        self.statistical.set_bunched(bunched);
     }
 
     /// Sets whether the window grows in its first slow start.
