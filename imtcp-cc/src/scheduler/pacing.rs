@@ -9,6 +9,10 @@ use crate::transport::{RoundTrip, SendRequest};
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::time::Duration;
 
+/// Timers that are usually late by less than this space packets. Those that count in milliseconds
+/// are late by half of one on average, and do not.
+const FINE_TIMERS: Duration = Duration::from_micros(250);
+
 /// The number of packets of the shortest train that has a gap.
 const PAIR: u32 = 2;
 
@@ -53,12 +57,19 @@ impl Scheduler {
             && !self.only_watches(known.steering)
             // A train can be read only if the echoes keep the times of its packets.
             && known.path.timing == EchoTiming::Own;
+        let packet = known.path.on_wire(known.path.datagram);
         // What a slow source delivered is no pace for its bursts: each packet would be held back
-        // for as long as the guard lets it.
-        let Some(capacity) = known.path.shown_capacity().filter(|_| wanted) else {
+        // for as long as the guard lets it. Where timers space no packets, what is held back
+        // leaves in bunches, and those show the capacity.
+        let is_spaced = self.guard.usual_lateness() < FINE_TIMERS;
+        let capacity = if is_spaced {
+            known.path.shown_capacity()
+        } else {
+            known.path.capacity
+        };
+        let Some(capacity) = capacity.filter(|_| wanted) else {
             return PacingPlan::EVEN;
         };
-        let packet = known.path.on_wire(known.path.datagram);
         let own_pace = capacity.time_for(packet);
         let rushed_gap = own_pace * RUSHED_GAP_PERCENT / 100;
         // If the link is always busy, its queue is never empty, and no head has to build one.
