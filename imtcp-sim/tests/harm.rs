@@ -107,6 +107,14 @@ fn burst_delays_ms(name: &str, keys: &[(&str, &str)]) -> [f64; 2] {
     })
 }
 
+fn over_200_mbps(application: &str) -> [(&str, &str); 3] {
+    [
+        ("duration", "30 s"),
+        ("link.bottleneck.rate", "200 Mbit/s"),
+        ("flow.main.application", application),
+    ]
+}
+
 /// The last packets of a burst once waited up to 6 ms for more that would not come.
 #[test]
 fn a_burst_is_complete_as_early_as_without_measuring() {
@@ -130,14 +138,7 @@ fn a_burst_is_complete_as_early_as_without_measuring() {
 /// packet of a burst then left 10 ms later.
 #[test]
 fn a_burst_over_a_link_of_unknown_capacity_is_not_held_back() {
-    let keys = [
-        ("duration", "30 s"),
-        ("link.bottleneck.rate", "200 Mbit/s"),
-        (
-            "flow.main.application",
-            r#"{ kind = "chunks", rate = "940 kbit/s", period = "400 ms" }"#,
-        ),
-    ];
+    let keys = over_200_mbps(r#"{ kind = "chunks", rate = "940 kbit/s", period = "400 ms" }"#);
     let [measuring, not_measuring] = burst_delays_ms("m0-none-rtt100", &keys);
     assert!(
         measuring < not_measuring + 1.0,
@@ -148,14 +149,7 @@ fn a_burst_over_a_link_of_unknown_capacity_is_not_held_back() {
 /// Such a stream is slower than the link, and so is the burst that it is a part of.
 #[test]
 fn streams_that_timers_are_too_late_for_are_not_sent() {
-    let keys = [
-        ("duration", "30 s"),
-        ("link.bottleneck.rate", "200 Mbit/s"),
-        (
-            "flow.main.application",
-            r#"{ kind = "chunks", rate = "2 Mbit/s", period = "400 ms" }"#,
-        ),
-    ];
+    let keys = over_200_mbps(r#"{ kind = "chunks", rate = "2 Mbit/s", period = "400 ms" }"#);
     let streams = |more: &[(&str, &str)]| {
         let keys: Vec<_> = keys.iter().chain(more).copied().collect();
         let measuring = flow("m0-none", &keys, 1).measuring;

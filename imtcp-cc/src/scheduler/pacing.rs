@@ -57,7 +57,6 @@ impl Scheduler {
             && !self.only_watches(known.steering)
             // A train can be read only if the echoes keep the times of its packets.
             && known.path.timing == EchoTiming::Own;
-        let packet = known.path.on_wire(known.path.datagram);
         // What a slow source delivered is no pace for its bursts: each packet would be held back
         // for as long as the guard lets it. Where timers space no packets, what is held back
         // leaves in bunches, and those show the capacity.
@@ -70,6 +69,7 @@ impl Scheduler {
         let Some(capacity) = capacity.filter(|_| wanted) else {
             return PacingPlan::EVEN;
         };
+        let packet = known.path.on_wire(known.path.datagram);
         let own_pace = capacity.time_for(packet);
         let rushed_gap = own_pace * RUSHED_GAP_PERCENT / 100;
         // If the link is always busy, its queue is never empty, and no head has to build one.
