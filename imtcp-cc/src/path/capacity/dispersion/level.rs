@@ -29,14 +29,18 @@ const _: () = assert!(
     "`Memory::newest` has no more room"
 );
 
-/// The probability that a pile stays away by chance for as long as shows a slower link.
+/// The probability that a pile stays away by chance for as long as shows a slower link, and that as
+/// many rushed dispersions are shorter by chance as show a faster one.
 const CHANCE: f64 = 1e-4;
 
 /// So many dispersions shorter than the pile's call for a look at once.
 const SHORTER: usize = 4;
 
-/// So many more rushed dispersions shorter than the pile's than others are a faster link.
+/// So many more rushed dispersions shorter than the pile's than others are a faster link, if they
+/// are seldom shorter by chance, and the most that are needed where they often are. Echoes of a host
+/// that wakes late come a little later, or a little sooner after the last.
 const RUSHED: usize = 4;
+const MOST_RUSHED: usize = 16;
 
 /// A capacity counts as known, and not as learnt better, if so many dispersions were in its pile.
 const KNOWN: u32 = 32;
@@ -100,9 +104,13 @@ pub(super) struct Level {
     /// How many were shorter since the last look, and when the first of them left.
     shorter: usize,
     shorter_since: Timestamp,
-    /// How many more rushed dispersions were shorter than were not, the latest of those in
-    /// nanoseconds per byte, and when the first of them left.
+    /// The rushed dispersions since the capacity is known, and those of them that were shorter.
+    rushed_seen: u32,
+    rushed_short: u32,
+    /// How many more rushed dispersions were shorter than were not, how many would be a faster
+    /// link, the latest of those in nanoseconds per byte, and when the first of them left.
     rushed: usize,
+    rushed_needed: usize,
     shorter_rushed: [f32; RUSHED],
     rushed_since: Timestamp,
 }
@@ -144,17 +152,33 @@ impl Level {
     /// Packets were sent faster than the link has served them before. While it has its capacity,
     /// they come as far apart as ever. True if it is faster.
     fn on_rushed(&mut self, is_shorter: bool, nanos_per_byte: f64, sent: Timestamp) -> bool {
+        if is_shorter && self.rushed == 0 {
+            self.rushed_since = sent;
+            self.rushed_needed = self.needed_rushed();
+        }
+        self.rushed_seen += 1;
+        self.rushed_short += u32::from(is_shorter);
+        if self.rushed_seen >= MOST {
+            (self.rushed_seen, self.rushed_short) = (self.rushed_seen / 2, self.rushed_short / 2);
+        }
         if !is_shorter {
             self.rushed = self.rushed.saturating_sub(1);
             return false;
         }
-        if self.rushed == 0 {
-            self.rushed_since = sent;
-        }
         self.shorter_rushed.rotate_left(1);
         self.shorter_rushed[RUSHED - 1] = single(nanos_per_byte);
-        self.rushed = (self.rushed + 1) % RUSHED;
+        self.rushed = (self.rushed + 1) % self.rushed_needed;
         self.rushed == 0
+    }
+
+    /// How many more have to be shorter than are not. If a share p is shorter by chance, a walk of
+    /// steps up with this share, and down with the rest, gets n steps up with the probability
+    /// (p / (1 - p))^n.
+    fn needed_rushed(&self) -> usize {
+        let others = self.rushed_seen - self.rushed_short;
+        let odds = f64::from(self.rushed_short) / f64::from(others.max(1));
+        let needed = libm::log(CHANCE) / libm::log(odds.min(0.99));
+        (needed as usize + 1).clamp(RUSHED, MOST_RUSHED)
     }
 
     fn see(&mut self, new: u32) {
