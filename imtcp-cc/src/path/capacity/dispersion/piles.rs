@@ -33,6 +33,15 @@ const RULING_RATIO: usize = 20;
 const SPREAD_RATIO: usize = 3;
 const FEWEST_SPREAD: usize = 2 * FEWEST;
 
+/// The dispersions around a pile lie within this factor of it. Of dispersions that are spread evenly
+/// between, on a logarithmic scale, one in [`SPREAD_OUT`] is in a pile: ln 1.02 of 2 ln 1.4.
+pub(super) const NEAR: f64 = 1.4;
+const SPREAD_OUT: f64 = 34.0;
+
+/// A pile stands out if it holds more dispersions than chance gathers there, by this many standard
+/// deviations.
+const SIGNIFICANT: f64 = 3.0;
+
 /// The pile of the present capacity stays valid while it has this part of what makes a pile.
 const OUTLIVED_DIVISOR: f64 = 4.0;
 
@@ -43,6 +52,7 @@ pub(super) fn capacity(sorted: &[f32], present: Option<Bandwidth>) -> Option<Ban
     let fewest = (1..=sorted.len()).find(|count| *count as f64 >= needed)?;
     let start = first_of(fewest, sorted)?;
     let pile = ruling(sorted, lit(sorted, start..start + length(&sorted[start..])));
+    let pile = outstanding(sorted, pile, fewest);
     let found = Bandwidth::from_bps_f64(8.0e9 / median(&sorted[pile]));
     let stays = |present: &Bandwidth| {
         *present > found && is_left(sorted, *present, needed) && !is_shadow(sorted, *present, found)
@@ -112,6 +122,38 @@ fn lit(sorted: &[f32], pile: Range<usize>) -> Range<usize> {
     }
 }
 
+/// The pile that counts for `pile` if that one does not stand out: the largest one near the least
+/// that does. Echoes of a host that wakes late scatter around the link's own pace, and the least
+/// pile is then somewhere on the slope before it.
+fn outstanding(sorted: &[f32], pile: Range<usize>, fewest: usize) -> Range<usize> {
+    if stands_out(sorted, &pile) {
+        return pile;
+    }
+    let further = (pile.start..sorted.len()).map(|start| start..start + length(&sorted[start..]));
+    let mut piles = further
+        .filter(|pile| pile.len() >= fewest)
+        .skip_while(|pile| !stands_out(sorted, pile));
+    let Some(least) = piles.next() else {
+        return pile;
+    };
+    let reach = f64::from(sorted[least.start]) * NEAR;
+    piles
+        .take_while(|pile| f64::from(sorted[pile.start]) <= reach)
+        .fold(
+            least,
+            |most, pile| if pile.len() > most.len() { pile } else { most },
+        )
+}
+
+/// Whether more dispersions are in a pile than chance gathers in one place.
+fn stands_out(sorted: &[f32], pile: &Range<usize>) -> bool {
+    let middle = median(&sorted[pile.clone()]);
+    let below = sorted.partition_point(|other| f64::from(*other) * NEAR < middle);
+    let near = sorted[below..].partition_point(|other| f64::from(*other) <= middle * NEAR);
+    let by_chance = near as f64 / SPREAD_OUT;
+    pile.len() as f64 > by_chance + SIGNIFICANT * libm::sqrt(by_chance)
+}
+
 /// Whether the pile of `present` is the shadow of that of `found`, which is slower.
 fn is_shadow(sorted: &[f32], present: Bandwidth, found: Bandwidth) -> bool {
     let size = |capacity| pile_of(capacity, sorted).len();
@@ -155,6 +197,7 @@ fn median(pile: &[f32]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::single;
     use proptest::prelude::*;
 
     proptest! {
@@ -224,6 +267,30 @@ mod tests {
         };
         assert!(!is_hidden(0) && !is_hidden(120) && is_hidden(121));
         assert!(!is_spread(&[1.0, 2.0, 3.0, 4.0, 800.0], capacity));
+    }
+
+    /// What `count` dispersions show of a link of 10 Mbit/s, in Mbit/s, if each echo is late by up to
+    /// this share of the time that a packet takes.
+    fn found_of_late_echoes(count: u32, most: f64) -> f64 {
+        // Spread evenly, and neighbours have nothing to do with each other.
+        let late = |at: u32| most * (f64::from(at) * f64::from(at) * 0.618_034).fract();
+        let dispersion = |at: u32| single(800.0 * (1.0 + late(at + 1) - late(at)));
+        let mut sorted: Vec<f32> = (0..count).map(dispersion).collect();
+        sorted.sort_by(f32::total_cmp);
+        let found = capacity(&sorted, None).expect("there are many");
+        found.as_bps_f64() / 1e6
+    }
+
+    #[test]
+    fn echoes_that_are_late_by_chance_do_not_make_the_link_faster() {
+        // The least pile of 50 would be 10.9 to 12.0 Mbit/s.
+        for (count, most) in [(50, 0.1), (50, 0.15), (50, 0.2), (500, 0.2), (500, 0.4)] {
+            let found = found_of_late_echoes(count, most);
+            assert!(
+                (found - 10.0).abs() < 0.1,
+                "{count}, {most}: {found} Mbit/s"
+            );
+        }
     }
 
     #[test]

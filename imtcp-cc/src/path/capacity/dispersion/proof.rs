@@ -6,7 +6,7 @@
 //! capacity was refuted, the next one is followed as before, but it is not told until its pile
 //! stands out.
 
-use super::piles::WIDTH;
+use super::piles::{NEAR, WIDTH};
 
 /// So many dispersions in the pile are enough. Among a dozen that are spread over a factor of ten,
 /// two lie within [`WIDTH`] more often than not, and six about once in a hundred thousand cases.
@@ -15,7 +15,6 @@ const ENOUGH: u32 = 6;
 /// At least one of so many dispersions within [`NEAR`] of the capacity is in its pile. Of
 /// dispersions that are spread evenly, one in seventeen is.
 const STANDS_OUT: u32 = 5;
-const NEAR: f64 = 1.4;
 
 /// What speaks for the present capacity.
 #[derive(Clone, Copy, Debug, Default)]
