@@ -219,7 +219,7 @@ fn a_limited_source_costs_no_memory_under_the_classic_estimator() {
 #[test]
 fn lost_packets_and_acknowledgements_cost_no_memory() {
     for (source, cross_mbps, expected) in [
-        (Source::Periodic, 36, "measurements abandoned"),
+        (Source::Periodic, 20, "measurements abandoned"),
         (Source::Bulk, 20, "statistical estimates"),
     ] {
         let path = Path {

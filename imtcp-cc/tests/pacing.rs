@@ -2,7 +2,7 @@
 
 mod support;
 
-use imtcp_cc::units::{Bandwidth, Bytes};
+use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use imtcp_cc::{Config, ImTcp};
 use std::time::Duration;
 use support::{DATAGRAM, Path, Run};
@@ -42,4 +42,43 @@ fn unpaced_packets_leave_as_soon_as_the_window_has_room() {
     assert!(paced > Duration::from_millis(4), "{paced:?}");
     assert!(tells_a_rate);
     assert_eq!(burst(config(false)), (Duration::ZERO, false));
+}
+
+/// When the last packet of each burst leaves, from the first second on. A few bytes come ahead of
+/// each, as HTTP/3 writes headers before a body.
+fn ends_of_bursts(measurement: bool) -> Vec<Duration> {
+    const PERIOD: Duration = Duration::from_millis(300);
+    const AHEAD: Duration = Duration::from_micros(50);
+    // No capacity is seen through so few acknowledgements.
+    let path = Path {
+        capacity: Bandwidth::from_mbps(400),
+        ack_every: 20,
+        ..PATH
+    };
+    let config = Config::builder().measurement(measurement);
+    let config = config.build().expect("it is a plain choice");
+    let mut run = Run::new(ImTcp::new(config, Bytes::new(DATAGRAM), None), path, 1);
+    let bursts = 20;
+    for burst in 0..bursts {
+        run.write_at(PERIOD * burst, 40);
+        run.write_at(PERIOD * burst + AHEAD, 80 * DATAGRAM);
+    }
+    run.until(PERIOD * bursts);
+    let end_of = |burst: u32| {
+        let next = (PERIOD * (burst + 1)).as_secs_f64();
+        let before = |at: &&Timestamp| at.as_secs_f64() < next;
+        let last = run.tally.releases.iter().rev().find(before);
+        last.expect("it began").saturating_since(Timestamp::ZERO) - PERIOD * burst
+    };
+    (4..bursts).map(end_of).collect()
+}
+
+#[test]
+fn a_burst_whose_first_bytes_come_ahead_does_not_wait_for_a_stream() {
+    for (with, without) in ends_of_bursts(true).iter().zip(&ends_of_bursts(false)) {
+        assert!(
+            *with < *without + Duration::from_millis(1),
+            "{with:?} and {without:?}"
+        );
+    }
 }

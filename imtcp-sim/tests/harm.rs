@@ -146,6 +146,32 @@ fn a_burst_over_a_link_of_unknown_capacity_is_not_held_back() {
     );
 }
 
+/// Echoes of such hosts show no capacity of so fast a link. Streams and trains at the rates that a
+/// slow source delivers then held each burst back by as much as a packet may wait: 10 ms.
+#[test]
+fn a_burst_from_hosts_that_wake_late_is_not_held_back() {
+    const LATE: &str = r#"receive_late = "5 us to 60 us""#;
+    let receiver = format!("{{ host = {{ {LATE} }} }}");
+    for ticks in ["", r#"timer_tick = "1 ms", "#] {
+        let host = format!("{{ {ticks}{LATE} }}");
+        let keys = [
+            ("duration", "12 s"),
+            ("link.bottleneck.rate", "400 Mbit/s"),
+            ("flow.main.host", host.as_str()),
+            ("flow.main.receiver", receiver.as_str()),
+            (
+                "flow.main.application",
+                r#"{ kind = "chunks", rate = "2667 kbit/s", period = "300 ms" }"#,
+            ),
+        ];
+        let [measuring, not_measuring] = burst_delays_ms("m0-none", &keys);
+        assert!(
+            measuring < not_measuring + 0.3,
+            "{host}: {measuring} and {not_measuring} ms"
+        );
+    }
+}
+
 /// Such a stream is slower than the link, and so is the burst that it is a part of.
 #[test]
 fn streams_that_timers_are_too_late_for_are_not_sent() {

@@ -16,6 +16,8 @@ pub(crate) struct Conditions {
     /// The available bandwidth, in IP-layer bits per second (the paper's A). The store timer
     /// follows from it.
     pub(crate) available: Option<Bandwidth>,
+    /// The capacity that dispersions show, in IP-layer bits per second.
+    pub(crate) shown_capacity: Option<Bandwidth>,
     /// The window divided by the smoothed RTT: the highest rate at which packets become ready, in
     /// bits of UDP payload per second.
     pub(crate) window_rate: Option<Bandwidth>,

@@ -221,6 +221,7 @@ impl Scheduler {
         Conditions {
             range,
             available: known.available(),
+            shown_capacity: known.path.shown_capacity(),
             window_rate: Bandwidth::from_bytes_over(known.window.size, rtt.smoothed),
             rtt,
             packet: known.path.packet(),

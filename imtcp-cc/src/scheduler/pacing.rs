@@ -9,10 +9,6 @@ use crate::transport::{RoundTrip, SendRequest};
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::time::Duration;
 
-/// Timers that are usually late by less than this space packets. Those that count in milliseconds
-/// are late by half of one on average, and do not.
-const FINE_TIMERS: Duration = Duration::from_micros(250);
-
 /// The number of packets of the shortest train that has a gap.
 const PAIR: u32 = 2;
 
@@ -58,14 +54,8 @@ impl Scheduler {
             // A train can be read only if the echoes keep the times of its packets.
             && known.path.timing == EchoTiming::Own;
         // What a slow source delivered is no pace for its bursts: each packet would be held back
-        // for as long as the guard lets it. Where timers space no packets, what is held back
-        // leaves in bunches, and those show the capacity.
-        let is_spaced = self.guard.usual_lateness() < FINE_TIMERS;
-        let capacity = if is_spaced {
-            known.path.shown_capacity()
-        } else {
-            known.path.capacity
-        };
+        // for as long as the guard lets it.
+        let capacity = known.path.shown_capacity();
         let Some(capacity) = capacity.filter(|_| wanted) else {
             return PacingPlan::EVEN;
         };

@@ -42,6 +42,10 @@ const MOST_DOUBLINGS: u32 = 5;
 /// packets' age stays the same.
 const PACKETS_AFTER_VAIN: u32 = 32;
 
+/// A stream is slow if its slowest rate is below the capacity by more than this factor. While no
+/// capacity is shown, each is.
+const SLOW: u64 = 4;
+
 /// Room for the steps of one question.
 const MOST_STEPS: usize = 8;
 
@@ -93,6 +97,8 @@ pub(crate) struct Probing {
     packets_to_pass: u32,
     /// The number of probes of the present measurement that have left.
     probes: u32,
+    /// The number of packets that have left since there was nothing to send.
+    of_burst: u32,
 }
 
 impl Probing {
@@ -118,6 +124,7 @@ impl Probing {
             vain: 0,
             packets_to_pass: 0,
             probes: 0,
+            of_burst: 0,
         }
     }
 
@@ -177,6 +184,11 @@ impl Probing {
         conditions: &Conditions,
     ) -> Verdict {
         self.begin_if_due(now, ready, conditions);
+        let is_sending = matches!(self.progress, Progress::Sending { .. });
+        if is_sending && self.slows_a_burst(ready, &self.range, self.stream_packets, conditions) {
+            // The rest of the burst came after its first packets.
+            self.abandon(now, conditions.rtt);
+        }
         let verdict = self.unit.next(now, ready);
         self.follow(now, conditions.rtt);
         verdict
@@ -202,6 +214,9 @@ impl Probing {
             self.progress = Progress::Idle { due };
             return;
         }
+        if self.slows_a_burst(ready, &range, stream_packets, conditions) {
+            return;
+        }
         self.stream_packets = stream_packets;
         self.range = range;
         self.count += 1;
@@ -224,6 +239,20 @@ impl Probing {
             stream_packets,
             cadence: conditions.cadence,
         });
+    }
+
+    /// Whether a burst would wait for a stream at a rate far below the link's own. Trains of the burst
+    /// tell as much, and leave at that pace.
+    fn slows_a_burst(
+        &self,
+        ready: Ready,
+        range: &SearchRange,
+        stream_packets: u32,
+        conditions: &Conditions,
+    ) -> bool {
+        let is_burst = self.of_burst.saturating_add(ready.packets) > stream_packets;
+        let is_slow = |capacity: Bandwidth| range.low().as_bps() < capacity.as_bps() / SLOW;
+        self.reads_all_packets && is_burst && conditions.shown_capacity.is_none_or(is_slow)
     }
 
     fn plan(&self, stream: u32) -> StreamPlan {
@@ -293,11 +322,13 @@ impl Probing {
     #[inline]
     pub(crate) fn on_drained(&mut self) {
         self.unit.on_drained();
+        self.of_burst = 0;
     }
 
     /// A packet with application data left.
     pub(crate) fn on_sent(&mut self, now: Timestamp, number: u64, size: Bytes, rtt: RoundTrip) {
         self.packets_to_pass = self.packets_to_pass.saturating_sub(1);
+        self.of_burst = self.of_burst.saturating_add(1);
         let stream = self.current_stream();
         if self.unit.on_sent()
             && let Some(stream) = stream
