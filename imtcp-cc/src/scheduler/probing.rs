@@ -241,8 +241,8 @@ impl Probing {
         });
     }
 
-    /// Whether a burst would wait for a stream at a rate far below the link's own. Trains of the burst
-    /// tell as much, and leave at that pace.
+    /// Whether a burst would wait for a stream at a rate far below the link's own. Trains of the
+    /// burst tell as much, and leave at that pace.
     fn slows_a_burst(
         &self,
         ready: Ready,

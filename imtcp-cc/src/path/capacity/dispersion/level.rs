@@ -37,8 +37,8 @@ const CHANCE: f64 = 1e-4;
 const SHORTER: usize = 4;
 
 /// So many more rushed dispersions shorter than the pile's than others are a faster link, if they
-/// are seldom shorter by chance, and the most that are needed where they often are. Echoes of a host
-/// that wakes late come a little later, or a little sooner after the last.
+/// are seldom shorter by chance, and the most that are needed where they often are. Echoes of a
+/// host that wakes late scatter.
 const RUSHED: usize = 4;
 const MOST_RUSHED: usize = 16;
 
@@ -177,8 +177,10 @@ impl Level {
     fn needed_rushed(&self) -> usize {
         let others = self.rushed_seen - self.rushed_short;
         let odds = f64::from(self.rushed_short) / f64::from(others.max(1));
-        let needed = libm::log(CHANCE) / libm::log(odds.min(0.99));
-        (needed as usize + 1).clamp(RUSHED, MOST_RUSHED)
+        let step = libm::log(odds);
+        (RUSHED..MOST_RUSHED)
+            .find(|count| *count as f64 * step < libm::log(CHANCE))
+            .unwrap_or(MOST_RUSHED)
     }
 
     fn see(&mut self, new: u32) {
@@ -253,6 +255,19 @@ mod tests {
             let call = level.on_dispersion(&rushed);
             (call == Call::Exceeded).then_some((ms, level))
         })
+    }
+
+    #[test]
+    fn where_echoes_scatter_more_of_them_are_needed() {
+        // Three in ten come a little sooner, by chance four or five of them together.
+        let scattered = [0.97, 1.0, 1.02, 0.97, 1.03, 1.0, 0.97, 1.0, 1.01, 1.02];
+        let by_chance = || scattered.repeat(20).into_iter().chain([0.97; 5]);
+        assert_eq!(exceeded_by(by_chance()), None);
+        let (ms, _) = exceeded_by(by_chance().chain([0.8; 20])).unwrap();
+        assert!((206..216).contains(&ms), "{ms}");
+        // Where they do not, four are.
+        let (ms, _) = exceeded_by([1.0; 200].into_iter().chain([0.97; 5])).unwrap();
+        assert_eq!(ms, 203);
     }
 
     #[test]

@@ -33,8 +33,8 @@ const RULING_RATIO: usize = 20;
 const SPREAD_RATIO: usize = 3;
 const FEWEST_SPREAD: usize = 2 * FEWEST;
 
-/// The dispersions around a pile lie within this factor of it. Of dispersions that are spread evenly
-/// between, on a logarithmic scale, one in [`SPREAD_OUT`] is in a pile: ln 1.02 of 2 ln 1.4.
+/// The dispersions around a pile lie within this factor of it. Of dispersions that are spread
+/// evenly between, on a logarithmic scale, one in [`SPREAD_OUT`] is in a pile: ln 1.02 of 2 ln 1.4.
 pub(super) const NEAR: f64 = 1.4;
 const SPREAD_OUT: f64 = 34.0;
 
@@ -269,8 +269,8 @@ mod tests {
         assert!(!is_spread(&[1.0, 2.0, 3.0, 4.0, 800.0], capacity));
     }
 
-    /// What `count` dispersions show of a link of 10 Mbit/s, in Mbit/s, if each echo is late by up to
-    /// this share of the time that a packet takes.
+    /// What `count` dispersions show of a link of 10 Mbit/s, in Mbit/s, if each echo is late by up
+    /// to this share of the time that a packet takes.
     fn found_of_late_echoes(count: u32, most: f64) -> f64 {
         // Spread evenly, and neighbours have nothing to do with each other.
         let late = |at: u32| most * (f64::from(at) * f64::from(at) * 0.618_034).fract();
