@@ -82,3 +82,41 @@ fn a_burst_whose_first_bytes_come_ahead_does_not_wait_for_a_stream() {
         );
     }
 }
+
+/// How long frames of 60 packets take until they are acknowledged, in the mean. Others take most
+/// of the link.
+fn frames_beside_others(measurement: bool) -> Duration {
+    const PERIOD: Duration = Duration::from_millis(100);
+    const STEP: Duration = Duration::from_micros(250);
+    let path = Path {
+        capacity: Bandwidth::from_mbps(50),
+        cross: Bandwidth::from_mbps(40),
+        queue: Duration::from_millis(100),
+        ..PATH
+    };
+    let config = Config::builder().measurement(measurement);
+    let config = config.build().expect("it is a plain choice");
+    let mut run = Run::new(ImTcp::new(config, Bytes::new(DATAGRAM), None), path, 1);
+    let (warm_up, frames) = (10, 110);
+    let mut spent = Duration::ZERO;
+    for frame in 0..frames {
+        let begun = PERIOD * frame;
+        run.write_at(begun, 60 * DATAGRAM);
+        let mut now = begun + STEP;
+        run.until(now);
+        while !run.is_idle() {
+            now += STEP;
+            run.until(now);
+        }
+        if frame >= warm_up {
+            spent += now.saturating_sub(begun);
+        }
+    }
+    spent / (frames - warm_up)
+}
+
+#[test]
+fn frames_beside_others_are_complete_as_early_as_without_measuring() {
+    let (with, without) = (frames_beside_others(true), frames_beside_others(false));
+    assert!(with < without + without / 50, "{with:?} and {without:?}");
+}

@@ -9,9 +9,8 @@ use super::rush::Rush;
 use crate::units::Timestamp;
 use std::time::Duration;
 
-/// The number of packets at the head of a train. They leave at the pace of the tight link, so the
-/// packets that others send meanwhile form a queue there. At a load of one half the queue is half
-/// as long as the head. This queue keeps the link busy while the tail of the train is sent.
+/// The number of packets at the head of a train. They alone are rushed in some trains: a whole train
+/// would leave a queue at the tight link.
 const HEAD: u32 = 8;
 
 /// If a packet waited for a second one and none came, the next packets do not wait; this is their
@@ -33,14 +32,11 @@ pub enum Pace {
 pub struct PacingPlan {
     /// The largest number of packets of a train; with 1 all packets are spaced evenly.
     pub train_packets: u32,
-    /// The gap between two packets at the head of a train. The head builds a short queue at the
-    /// tight link.
-    pub head_gap: Duration,
-    /// The gap between two packets after the head. It is long enough to watch the link for some
-    /// time, and short enough to keep the queue.
-    pub tail_gap: Duration,
-    /// The gap that replaces `head_gap` in rushed trains ([`super::rush`]). It is shorter than the
-    /// known capacity allows, so a higher capacity becomes visible.
+    /// The gap between two packets of a train. It is as long as the tight link needs for one, so a
+    /// burst is over as early as without trains.
+    pub gap: Duration,
+    /// The gap that replaces `gap` at the head of rushed trains ([`super::rush`]). It is shorter
+    /// than the known capacity allows, so a higher capacity becomes visible.
     pub rushed_gap: Duration,
     /// The longest time that a packet waits for a second one.
     pub longest_wait: Duration,
@@ -50,8 +46,7 @@ impl PacingPlan {
     /// All packets are spaced evenly, without trains.
     pub const EVEN: Self = Self {
         train_packets: 1,
-        head_gap: Duration::ZERO,
-        tail_gap: Duration::ZERO,
+        gap: Duration::ZERO,
         rushed_gap: Duration::ZERO,
         longest_wait: Duration::ZERO,
     };
@@ -138,7 +133,7 @@ impl Pacer {
         // The window has room, so the mean rate does not bound a burst. If trains followed each
         // other at once, the burst would be faster than each train: pairs would leave at twice the
         // pace of the tight link.
-        let due = self.paced_at + plan.head_gap;
+        let due = self.paced_at + plan.gap;
         if self.has_begun && now < due {
             return Pace::At(due);
         }
@@ -147,7 +142,7 @@ impl Pacer {
 
     fn gap(&self, plan: &PacingPlan) -> Duration {
         if self.train_sent >= HEAD {
-            return plan.tail_gap;
+            return plan.gap;
         }
         self.rush.gap(plan)
     }
@@ -166,11 +161,11 @@ impl Pacer {
         self.filling_since = None;
         self.train_left = plan.train_packets.min(ready.max(1));
         self.train_sent = 0;
-        self.is_spaced = !plan.head_gap.is_zero();
+        self.is_spaced = !plan.gap.is_zero();
         self.has_begun = true;
         // A single packet has no gap.
         if self.train_left > 1 {
-            self.rush.on_train(now, plan.head_gap);
+            self.rush.on_train(now, plan.gap);
         }
         Pace::Now
     }
@@ -256,8 +251,7 @@ mod tests {
     fn plan(train_packets: u32) -> PacingPlan {
         PacingPlan {
             train_packets,
-            head_gap: Duration::from_micros(100),
-            tail_gap: Duration::from_micros(200),
+            gap: Duration::from_micros(100),
             rushed_gap: Duration::from_micros(85),
             longest_wait: Duration::from_micros(500),
         }
@@ -312,7 +306,7 @@ mod tests {
     #[test]
     fn a_burst_that_the_window_has_room_for_is_sent_at_the_pace_of_its_trains() {
         let fast = PacingPlan {
-            rushed_gap: plan(2).head_gap,
+            rushed_gap: plan(2).gap,
             ..plan(2)
         };
         let mut pacer = Pacer::new();
@@ -333,7 +327,7 @@ mod tests {
     fn a_train_keeps_its_gap_to_the_stream_before_it() {
         let (mut pacer, begun) = (Pacer::new(), at_micros(10_000));
         for packet in 0..4 {
-            let now = begun + plan(4).head_gap * packet;
+            let now = begun + plan(4).gap * packet;
             assert_eq!(pacer.next(now, now, || plan(4), PLENTY), Pace::Now);
             pacer.on_sent(now, CREDIT);
         }
@@ -342,14 +336,14 @@ mod tests {
             pacer.on_sent(last - Duration::from_micros(before_us), CREDIT);
         }
         pacer.on_sent(last, CREDIT);
-        let first = Pace::At(last + plan(4).head_gap);
+        let first = Pace::At(last + plan(4).gap);
         assert_eq!(pacer.next(last, last, || plan(4), PLENTY), first);
     }
 
     #[test]
-    fn a_long_train_slows_down_after_its_head() {
+    fn a_long_train_keeps_its_pace_to_the_end() {
         let times = departures(10, 10, PLENTY);
-        assert_eq!(times, [0, 100, 200, 300, 400, 500, 600, 700, 900, 1100]);
+        assert_eq!(times, [0, 100, 200, 300, 400, 500, 600, 700, 800, 900]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Plans trains, and says for how long a packet may be held back.
 
-use super::known::{GAIN, LARGEST_BURST};
+use super::known::LARGEST_BURST;
 use super::{Held, Known, PacingPlan, Ready, Scheduler, gather};
 use crate::control::{Phase, Reduction};
 use crate::path::PathView;
@@ -62,17 +62,13 @@ impl Scheduler {
         let packet = known.path.on_wire(known.path.datagram);
         let own_pace = capacity.time_for(packet);
         let rushed_gap = own_pace * RUSHED_GAP_PERCENT / 100;
-        // If the link is always busy, its queue is never empty, and no head has to build one.
-        let (train_packets, head_gap) = if known.findings.is_link_covered {
+        // If the link is always busy, its queue is never empty, and each pair may be rushed.
+        let (train_packets, gap) = if known.findings.is_link_covered {
             (PAIR, rushed_gap)
         } else {
             (longest_train(known), own_pace)
         };
-        // The store timer T is several such gaps long. It bounds the gap if hardly any bandwidth is
-        // available.
-        let longest = self.probing.store_limit();
-        let tail_gap = tail_rate(known).time_for(packet).min(longest);
-        if self.is_too_short(head_gap) {
+        if self.is_too_short(gap) {
             // Packets that leave together are a train at the pace of the host's own link, and its
             // dispersion tells as much.
             return PacingPlan {
@@ -81,12 +77,15 @@ impl Scheduler {
             };
         }
         let waits = known.findings.is_link_covered || known.window_packets() >= WINDOW_FOR_PAIRS;
+        let longest_wait = match waits {
+            true => self.probing.store_limit(),
+            false => Duration::ZERO,
+        };
         PacingPlan {
             train_packets,
-            head_gap,
+            gap,
             rushed_gap,
-            tail_gap: head_gap.max(tail_gap),
-            longest_wait: if waits { longest } else { Duration::ZERO },
+            longest_wait,
         }
     }
 
@@ -145,13 +144,6 @@ fn under_way(request: &SendRequest, known: &Known<'_>, is_window_limited: bool) 
         return window;
     }
     window.saturating_sub(request.window_left) + request.queued
-}
-
-/// The rate of a train's tail. It is faster than the available bandwidth, so the queue at the tight
-/// link does not drain. A burst of data loses no time: if it left faster, it would wait at the
-/// tight link instead.
-fn tail_rate(known: &Known<'_>) -> Bandwidth {
-    known.available().unwrap_or(Bandwidth::MAX).scaled(GAIN)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "saturates, and is clamped")]

@@ -69,9 +69,9 @@ impl Rush {
     /// The gap between two packets at the head of the present train.
     pub(super) fn gap(&self, plan: &PacingPlan) -> Duration {
         match self.haste {
-            Haste::None => plan.head_gap,
+            Haste::None => plan.gap,
             Haste::Usual => plan.rushed_gap,
-            Haste::Twice => plan.rushed_gap.min(plan.head_gap / 2),
+            Haste::Twice => plan.rushed_gap.min(plan.gap / 2),
         }
     }
 }
@@ -88,7 +88,7 @@ mod tests {
             let head_gap = Duration::from_micros(head_us(train));
             let plan = PacingPlan {
                 train_packets: 8,
-                head_gap,
+                gap: head_gap,
                 rushed_gap: head_gap * 85 / 100,
                 ..PacingPlan::EVEN
             };

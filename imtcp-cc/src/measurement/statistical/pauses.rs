@@ -6,7 +6,7 @@
 //! busy without us. One packet is one sample, and a second holds none of them or one. So pauses
 //! are remembered.
 
-use super::stretches::wilson;
+use super::stretches::{WAKING_S, wilson};
 use crate::units::Bandwidth;
 
 /// A stretch without packets of ours that is at least this long is a pause, in seconds. Shorter
@@ -17,7 +17,7 @@ const PAUSE_S: f64 = 0.2;
 const MOST: u32 = 8;
 
 /// A packet that waited for less than what the link needs for so many full packets found the link
-/// idle, or a single packet of others.
+/// idle, or a single packet of others. So did one that waited for somebody to wake up.
 const IDLE_PACKETS: f64 = 1.0;
 
 /// The latest pauses.
@@ -38,7 +38,8 @@ impl Pauses {
     /// A packet ended a pause, after it had waited for so long. The link needs `packet_s` for a
     /// full one.
     pub(super) fn end(&mut self, waited_s: f64, packet_s: f64) {
-        self.idle = self.idle << 1 | u8::from(waited_s <= IDLE_PACKETS * packet_s);
+        let most_s = WAKING_S.max(IDLE_PACKETS * packet_s);
+        self.idle = self.idle << 1 | u8::from(waited_s <= most_s);
         self.count = (self.count + 1).min(MOST);
     }
 
@@ -78,6 +79,15 @@ mod tests {
         assert_eq!(Pauses::default().least(CAPACITY), None);
         // A packet of others may be on the link.
         assert_eq!(after([0.0, 0.7, 0.0, 1.0]).least(CAPACITY), None);
+    }
+
+    #[test]
+    fn a_pause_that_ended_with_waking_up_ended_on_an_idle_link() {
+        let mut pauses = Pauses::default();
+        pauses.end(140e-6, 12e-6);
+        assert_eq!(pauses.least(Bandwidth::from_mbps(1000)), None);
+        pauses.end(300e-6, 12e-6);
+        assert!(pauses.least(Bandwidth::from_mbps(1000)).is_some());
     }
 
     #[test]

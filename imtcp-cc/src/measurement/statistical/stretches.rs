@@ -16,7 +16,13 @@ use crate::units::Bytes;
 /// With a quarter, short waits at other links count as waits at the tight one (docs/ALGORITHM.md).
 const IDLE_PACKETS: f64 = 0.5;
 
-/// The same beside even traffic.
+/// Hosts and links that sleep while nothing comes take time to wake up, up to so many seconds as a
+/// rule. If at least this share of the packets that waited did not wait for longer, they waited for
+/// nobody. Others with a window of several packets make longer waits (docs/ALGORITHM.md).
+pub(super) const WAKING_S: f64 = 150e-6;
+const WOKEN: f64 = 0.5;
+
+/// The same as [`IDLE_PACKETS`] beside even traffic.
 const STILL_PACKETS: f64 = 1.0 / 16.0;
 
 /// The largest packet of others, which is that of Ethernet, with a twentieth of tolerance, and most
@@ -46,6 +52,8 @@ pub(super) struct Stretches {
     squares: f64,
     /// Those ended by a packet that found the link idle.
     idle: f64,
+    /// Those, and those ended by a packet that may have waited for somebody to wake up.
+    woken: f64,
     /// The same beside even traffic, and with twice that tolerance.
     still: f64,
     nearly: f64,
@@ -62,6 +70,7 @@ impl Stretches {
         self.all += away_s;
         self.squares += away_s * away_s;
         self.idle += up_to(IDLE_PACKETS * link.packet_s);
+        self.woken += up_to((IDLE_PACKETS * link.packet_s).max(WAKING_S));
         self.still += up_to(STILL_PACKETS * link.packet_s);
         self.nearly += up_to(2.0 * STILL_PACKETS * link.packet_s);
         self.most += up_to(MOST_OF_LARGEST * link.largest_s);
@@ -72,6 +81,7 @@ impl Stretches {
         self.all += other.all;
         self.squares += other.squares;
         self.idle += other.idle;
+        self.woken += other.woken;
         self.still += other.still;
         self.nearly += other.nearly;
         self.most += other.most;
@@ -85,7 +95,14 @@ impl Stretches {
 
     /// The share that was idle, between the ends of its 95 % interval.
     pub(super) fn idle(&self) -> Option<[f64; 3]> {
-        (self.all > 0.0).then(|| wilson(self.idle / self.all, self.count()))
+        let short = self.woken - self.idle;
+        let waited = self.all - self.idle;
+        let idle = if short >= WOKEN * waited {
+            self.woken
+        } else {
+            self.idle
+        };
+        (self.all > 0.0).then(|| wilson(idle / self.all, self.count()))
     }
 
     /// Whether packets waited as even traffic of others makes them wait.
@@ -168,6 +185,24 @@ mod tests {
         ] {
             assert!(!waits.are_beside_even(), "{why}");
         }
+    }
+
+    #[test]
+    fn short_waits_on_a_fast_link_are_those_of_hosts_that_wake_up() {
+        // A full packet takes a tenth of a millisecond.
+        let link = Link::new(Bandwidth::from_mbps(126), LARGEST);
+        let idle = |waits_us: &[f64]| {
+            let mut stretches = Stretches::default();
+            for waited_us in waits_us {
+                stretches.take(5e-3, waited_us * 1e-6, &link);
+            }
+            let [_, share, _] = stretches.idle().expect("there are some");
+            (share * 100.0).round()
+        };
+        assert_eq!(idle(&[0.0, 20.0, 90.0, 140.0]), 100.0);
+        assert_eq!(idle(&[0.0, 20.0, 140.0, 140.0, 300.0]), 80.0);
+        // Most of those that waited did so for longer than anybody sleeps.
+        assert_eq!(idle(&[0.0, 140.0, 300.0, 300.0]), 25.0);
     }
 
     #[test]
