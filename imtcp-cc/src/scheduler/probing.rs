@@ -214,7 +214,9 @@ impl Probing {
             self.progress = Progress::Idle { due };
             return;
         }
-        if self.slows_a_burst(ready, &range, stream_packets, conditions) {
+        if self.slows_a_burst(ready, &range, stream_packets, conditions)
+            || self.ends_a_burst(ready, stream_packets)
+        {
             return;
         }
         self.stream_packets = stream_packets;
@@ -253,6 +255,12 @@ impl Probing {
         let is_burst = self.of_burst.saturating_add(ready.packets) > stream_packets;
         let is_slow = |capacity: Bandwidth| range.low().as_bps() < capacity.as_bps() / SLOW;
         self.reads_all_packets && is_burst && conditions.shown_capacity.is_none_or(is_slow)
+    }
+
+    /// Whether the end of a burst would wait for more packets to fill a stream. Whoever waits for the
+    /// burst would wait for nothing.
+    fn ends_a_burst(&self, ready: Ready, stream_packets: u32) -> bool {
+        self.reads_all_packets && self.of_burst > 0 && ready.packets < stream_packets
     }
 
     fn plan(&self, stream: u32) -> StreamPlan {
@@ -402,9 +410,10 @@ impl Probing {
             Duration::ZERO
         };
         if self.reads_all_packets {
-            // Trains are read as well. Where a stream takes all of a frame, there are none, and
-            // trains alone show that a link has become faster.
-            self.packets_to_pass = self.probes;
+            // A source of frames fills no window, so `pause` alone would let streams take most of
+            // its packets. They hold a frame back a little, and where they take all of it, there
+            // are no trains, which alone show that a link has become faster.
+            self.packets_to_pass = self.probes * (self.packets_per_probe - 1);
         }
         self.probes = 0;
         let due = started + pause.max(rtt.smoothed.saturating_mul(self.interval_rtts));

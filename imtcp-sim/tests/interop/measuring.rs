@@ -89,7 +89,12 @@ fn overheard_probes(stack: &str, ack_frequency: bool) -> Probes {
 fn each_probe_is_acknowledged_by_itself() {
     for stack in STACKS {
         let probes = overheard_probes(stack, true);
-        assert!(probes.sent > 300, "{stack}: {}", probes.sent);
+        // One packet in 32 is a probe, because each of them costs an acknowledgement.
+        assert!(
+            (100..200).contains(&probes.sent),
+            "{stack}: {}",
+            probes.sent
+        );
         assert_eq!(probes.held, 0, "{stack}");
         assert_eq!(probes.own, probes.sent, "{stack}");
         // Without being asked the same client acknowledges pairs.
