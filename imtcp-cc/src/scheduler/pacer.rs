@@ -9,8 +9,8 @@ use super::rush::Rush;
 use crate::units::Timestamp;
 use std::time::Duration;
 
-/// The number of packets at the head of a train. They alone are rushed in some trains: a whole train
-/// would leave a queue at the tight link.
+/// The number of packets at the head of a train. They alone are rushed in some trains: a whole
+/// train would leave a queue at the tight link.
 const HEAD: u32 = 8;
 
 /// If a packet waited for a second one and none came, the next packets do not wait; this is their

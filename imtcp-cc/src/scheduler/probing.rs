@@ -257,8 +257,8 @@ impl Probing {
         self.reads_all_packets && is_burst && conditions.shown_capacity.is_none_or(is_slow)
     }
 
-    /// Whether the end of a burst would wait for more packets to fill a stream. Whoever waits for the
-    /// burst would wait for nothing.
+    /// Whether the end of a burst would wait for more packets to fill a stream. Whoever waits for
+    /// the burst would wait for nothing.
     fn ends_a_burst(&self, ready: Ready, stream_packets: u32) -> bool {
         self.reads_all_packets && self.of_burst > 0 && ready.packets < stream_packets
     }
