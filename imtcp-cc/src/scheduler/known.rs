@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// The ratio of the pacing rate to the window's own rate, cwnd / smoothed_rtt (RFC 9002,
 /// section 7.7, its N). It is above 1, so that the window stays the limit.
-pub(super) const GAIN: f64 = 1.25;
+const GAIN: f64 = 1.25;
 
 /// The same ratio in slow start, where the window doubles per round trip.
 const SLOW_START_GAIN: f64 = 2.0;
