@@ -70,6 +70,14 @@ pub struct Results {
     rows: Vec<Row>,
 }
 
+/// The whole line may be megabytes of another program's file.
+fn not_a_result(path: &Path, line: usize) -> String {
+    format!(
+        "{}, line {line}: not the result of a transfer; name another file with --results",
+        path.display()
+    )
+}
+
 impl Results {
     /// Opens the file and reads what is there from an earlier time.
     pub fn open(path: &Path) -> Result<Self> {
@@ -81,10 +89,9 @@ impl Results {
             .open(path)
             .with_context(failed)?;
         let mut rows = Vec::new();
-        for line in BufReader::new(&file).lines() {
-            let line = line.with_context(failed)?;
-            let row = serde_json::from_str(&line);
-            rows.push(row.with_context(|| format!("{}: not a result: `{line}`", path.display()))?);
+        for (number, line) in (1..).zip(BufReader::new(&file).lines()) {
+            let line: String = line.with_context(failed)?;
+            rows.push(serde_json::from_str(&line).with_context(|| not_a_result(path, number))?);
         }
         Ok(Self { file, rows })
     }

@@ -237,10 +237,12 @@ impl StatisticalEstimator {
         }
         match (estimate, idle) {
             (Some(estimate), Some(view)) if view.is_even => Some(view.estimate(estimate.flags)),
-            (Some(estimate), Some(view)) if view.refutes(&estimate) => Some(view.estimate(Flags {
-                elastic: view.excess(&estimate) > capacity.scaled(GIVEN_WAY),
-                ..estimate.flags
-            })),
+            (Some(estimate), Some(view)) if view.replaces(&estimate) => {
+                Some(view.estimate(Flags {
+                    elastic: view.excess(&estimate) > capacity.scaled(GIVEN_WAY),
+                    ..estimate.flags
+                }))
+            }
             (Some(estimate), Some(view)) => Some(view.widened(estimate)),
             (Some(estimate), None) => Some(estimate),
             (None, Some(view)) if view.is_even || self.has_just_changed(now) => {

@@ -57,7 +57,8 @@ pub(super) struct Stretches {
     /// The same beside even traffic, and with twice that tolerance.
     still: f64,
     nearly: f64,
-    /// Those ended by a packet that waited for most of a packet of others at most, and for one.
+    /// Those ended by a packet that waited for most of a packet of others at most, or maybe for
+    /// somebody to wake up, and for one.
     most: f64,
     single: f64,
 }
@@ -73,7 +74,7 @@ impl Stretches {
         self.woken += up_to((IDLE_PACKETS * link.packet_s).max(WAKING_S));
         self.still += up_to(STILL_PACKETS * link.packet_s);
         self.nearly += up_to(2.0 * STILL_PACKETS * link.packet_s);
-        self.most += up_to(MOST_OF_LARGEST * link.largest_s);
+        self.most += up_to((MOST_OF_LARGEST * link.largest_s).max(WAKING_S));
         self.single += up_to(link.largest_s);
     }
 
@@ -105,12 +106,18 @@ impl Stretches {
         (self.all > 0.0).then(|| wilson(idle / self.all, self.count()))
     }
 
+    /// Whether hardly anybody waited for more than one packet of others.
+    pub(super) fn are_beside_single(&self) -> bool {
+        let waited = self.all - self.still;
+        self.all - self.single <= MOST_LONGER * waited
+    }
+
     /// Whether packets waited as even traffic of others makes them wait.
     pub(super) fn are_beside_even(&self) -> bool {
         let waited = self.all - self.still;
         waited > 0.0
             && waited * self.all >= FEWEST_WAITED * self.squares
-            && self.all - self.single <= MOST_LONGER * waited
+            && self.are_beside_single()
             && self.single - self.most >= LEAST_WHOLE * waited
             && self.still >= LEAST_STILL * self.all
             && self.nearly - self.still <= MOST_NEARLY * waited

@@ -22,9 +22,12 @@ const SHARE: f64 = 0.02;
 const SHADOW_WIDTH: f64 = 1.40;
 const SHADOW_RATIO: usize = 4;
 
-/// A pile with most of all dispersions rules over one that is smaller by more than this. Traffic of
-/// others spreads dispersions and does not gather most of them in one place. Acknowledgements of
-/// one size that queue on their way back make small piles, at what that way needs for each.
+/// Most of all dispersions within this factor rule over a pile that is smaller by more than this
+/// ratio. Traffic of others spreads dispersions and does not gather most of them in one place.
+/// Acknowledgements of one size that queue on their way back make small piles, at what that way
+/// needs for each. The factor is larger than that of a pile, because hosts spread the times of
+/// packets.
+const RULING_WIDTH: f64 = 1.08;
 const RULING_RATIO: usize = 20;
 
 /// A pile does not stand out if this many times as many dispersions are shorter than are in it. The
@@ -81,18 +84,20 @@ pub(super) fn fullest(sorted: &[f32], share: f64) -> Option<Bandwidth> {
     (length as f64 >= enough).then(|| Bandwidth::from_bps_f64(8.0e9 / median(pile)))
 }
 
-/// The pile that counts in place of `pile` if another one rules: it holds most of the dispersions,
-/// and far more than this one.
+/// The pile that counts in place of `pile` if others rule: the largest one among most of all
+/// dispersions, if these are close together and far more than there are in `pile`.
 fn ruling(sorted: &[f32], pile: Range<usize>) -> Range<usize> {
-    let Some(start) = first_of(sorted.len() / 2 + 1, sorted) else {
+    let most = sorted.len() / 2 + 1;
+    let Some(start) = first_within(RULING_WIDTH, most, sorted) else {
         return pile;
     };
-    let rules = start..start + length(&sorted[start..]);
-    if pile.len() * RULING_RATIO < rules.len() {
-        rules
-    } else {
-        pile
+    let reach = f64::from(sorted[start]) * RULING_WIDTH;
+    let end = sorted.partition_point(|other| f64::from(*other) <= reach);
+    if pile.len() * RULING_RATIO >= end - start {
+        return pile;
     }
+    let piles = (start..end).map(|start| start..start + length(&sorted[start..]));
+    piles.max_by_key(Range::len).unwrap_or(pile)
 }
 
 /// The pile that counts for `pile`: the largest one within reach if this one is its shadow.
@@ -169,8 +174,13 @@ fn is_left(sorted: &[f32], present: Bandwidth, needed: f64) -> bool {
 
 /// Where `count` dispersions that follow each other in order make a pile for the first time.
 fn first_of(count: usize, sorted: &[f32]) -> Option<usize> {
-    let is_pile = |ends: &[f32]| f64::from(ends[count - 1]) <= f64::from(ends[0]) * WIDTH;
-    sorted.windows(count).position(is_pile)
+    first_within(WIDTH, count, sorted)
+}
+
+/// Where `count` of them lie within a factor of `width` for the first time.
+fn first_within(width: f64, count: usize, sorted: &[f32]) -> Option<usize> {
+    let are_close = |ends: &[f32]| f64::from(ends[count - 1]) <= f64::from(ends[0]) * width;
+    sorted.windows(count).position(are_close)
 }
 
 /// How many of these dispersions, in ascending order, make a pile with the first.
@@ -248,12 +258,25 @@ mod tests {
         let spread = (0..50).map(|place| 300.0 + 20.0 * place as f32);
         let mut sorted: Vec<f32> = [38.0; 2]
             .into_iter()
-            .chain([886.0; 48])
+            .chain([886.0; 44])
             .chain(spread)
             .collect();
         sorted.sort_by(f32::total_cmp);
         let found = capacity(&sorted, None).expect("two are enough");
         assert!(found > Bandwidth::from_mbps(200), "{found}");
+    }
+
+    #[test]
+    fn most_rule_over_a_few_even_if_a_host_spread_them() {
+        // 42 between 970 and 1030 ns per byte, and two at half of that.
+        let spread = (0..42u8).map(|at| 970.0 + 60.0 * f32::from(at) / 41.0);
+        let sorted: Vec<f32> = [500.0; 2].into_iter().chain(spread).collect();
+        let found = capacity(&sorted, None).expect("there are many");
+        assert!(found < Bandwidth::from_bps(8_300_000), "{found}");
+        // A third more of them is spread wider: traffic of others may have done it.
+        let spread = (0..42u8).map(|at| 970.0 + 200.0 * f32::from(at) / 41.0);
+        let sorted: Vec<f32> = [500.0; 2].into_iter().chain(spread).collect();
+        assert_eq!(capacity(&sorted, None), Some(Bandwidth::from_mbps(16)));
     }
 
     #[test]
