@@ -57,8 +57,7 @@ pub(super) struct Stretches {
     /// The same beside even traffic, and with twice that tolerance.
     still: f64,
     nearly: f64,
-    /// Those ended by a packet that waited for most of a packet of others at most, or maybe for
-    /// somebody to wake up, and for one.
+    /// Those ended by a packet that waited for most of a packet of others at most, and for one.
     most: f64,
     single: f64,
 }
@@ -74,7 +73,7 @@ impl Stretches {
         self.woken += up_to((IDLE_PACKETS * link.packet_s).max(WAKING_S));
         self.still += up_to(STILL_PACKETS * link.packet_s);
         self.nearly += up_to(2.0 * STILL_PACKETS * link.packet_s);
-        self.most += up_to((MOST_OF_LARGEST * link.largest_s).max(WAKING_S));
+        self.most += up_to(MOST_OF_LARGEST * link.largest_s);
         self.single += up_to(link.largest_s);
     }
 
@@ -179,6 +178,16 @@ mod tests {
         assert!((0.3..0.45).contains(&low) && (0.55..0.65).contains(&high));
         let [_, share, _] = even.idle().expect("there are some");
         assert!((share - 0.75).abs() < 0.02, "{share}");
+    }
+
+    #[test]
+    fn even_traffic_shows_itself_where_a_packet_takes_no_longer_than_a_host_to_wake_up() {
+        let link = Link::new(Bandwidth::from_mbps(126), LARGEST);
+        let mut stretches = Stretches::default();
+        for share in spread(2, 1.0) {
+            stretches.take(5e-3, share * link.largest_s, &link);
+        }
+        assert!(link.largest_s < WAKING_S && stretches.are_beside_even());
     }
 
     #[test]
