@@ -3,14 +3,14 @@ use super::*;
 use crate::path::ack::{EchoPoint, LinkState};
 
 /// A link of 10 Mbit/s, which serves a packet in a millisecond.
-const CAPACITY: Bandwidth = Bandwidth::from_mbps(10);
-const PACKET: Bytes = Bytes::new(1250);
+pub(super) const CAPACITY: Bandwidth = Bandwidth::from_mbps(10);
+pub(super) const PACKET: Bytes = Bytes::new(1250);
 
-fn at_us(us: u64) -> Timestamp {
+pub(super) fn at_us(us: u64) -> Timestamp {
     Timestamp::from_nanos(us * 1000)
 }
 
-fn point(number: u64, sent_us: u64, arrived_us: u64) -> EchoPoint {
+pub(super) fn point(number: u64, sent_us: u64, arrived_us: u64) -> EchoPoint {
     EchoPoint {
         number,
         size: PACKET,
@@ -20,7 +20,7 @@ fn point(number: u64, sent_us: u64, arrived_us: u64) -> EchoPoint {
     }
 }
 
-fn gap(from: EchoPoint, to: EchoPoint, waited: Nanos, link: LinkState) -> EchoGap {
+pub(super) fn gap(from: EchoPoint, to: EchoPoint, waited: Nanos, link: LinkState) -> EchoGap {
     EchoGap {
         from,
         to,

@@ -1,16 +1,10 @@
 use super::super::arrivals::Link;
+use super::super::tests::{CAPACITY, PACKET, gap, point};
 use super::*;
 use crate::path::ack::{EchoGap, EchoPoint, LinkState};
-use crate::units::Bytes;
+use crate::units::Nanos;
 
-/// Packets of 1250 bytes, of which a link of 10 Mbit/s serves one in a millisecond.
-const PACKET: Bytes = Bytes::new(1250);
-const CAPACITY: Bandwidth = Bandwidth::from_mbps(10);
 const NOW: Timestamp = Timestamp::from_nanos(10_000_000_000);
-
-fn at_us(us: u64) -> Timestamp {
-    Timestamp::from_nanos(us * 1000)
-}
 
 /// Four seconds of bursts of five packets, one each 20 ms. The link serves a burst without a
 /// pause. The first packet of burst `n` waited for `wait_us(n)`. Echoes within a burst are
@@ -22,25 +16,11 @@ fn bursts(wait_us: impl Fn(u64) -> u64, apart_us: u64) -> Arrivals {
     for number in 0..1000 {
         let (burst, place) = (number / 5, number % 5);
         let waited = wait_us(burst) + place * 1000;
-        let arrived = at_us(burst * 20_000 + wait_us(burst) + 1000 + place * apart_us);
-        let point = EchoPoint {
-            number,
-            size: PACKET,
-            sent: at_us(burst * 20_000),
-            arrived,
-            came: arrived,
-        };
-        if let Some(from) = last.replace(point) {
-            let gap = EchoGap {
-                from,
-                to: point,
-                bytes: PACKET,
-                packets: 1,
-                waited: Duration::from_micros(waited).into(),
-                is_alone: false,
-                link: LinkState::Unknown,
-            };
-            arrivals.on_gap(&gap, Some(&link));
+        let arrived = burst * 20_000 + wait_us(burst) + 1000 + place * apart_us;
+        let to = point(number, burst * 20_000, arrived);
+        if let Some(from) = last.replace(to) {
+            let waited = Nanos::new(waited * 1000);
+            arrivals.on_gap(&gap(from, to, waited, LinkState::Unknown), Some(&link));
         }
     }
     arrivals
@@ -104,28 +84,17 @@ fn who_waits_for_part_of_a_packet_found_the_link_busy() {
 #[test]
 fn short_waits_are_waits_beside_even_traffic() {
     let (mut arrivals, link) = (Arrivals::new(), Link::new(CAPACITY, PACKET));
-    let point = |number: u64| {
+    let lone = |number: u64| {
         let waited_us = number * 7919 % 1200 * (number % 2);
-        let arrived = at_us(number * 5000 + waited_us + 1000);
-        let point = EchoPoint {
-            number,
-            size: PACKET,
-            sent: at_us(number * 5000),
-            arrived,
-            came: arrived,
-        };
-        (point, Duration::from_micros(waited_us))
+        let sent_us = number * 5000;
+        let echo = point(number, sent_us, sent_us + waited_us + 1000);
+        (echo, Nanos::new(waited_us * 1000))
     };
     for number in 1..800 {
-        let ((from, _), (to, waited)) = (point(number - 1), point(number));
+        let ((from, _), (to, waited)) = (lone(number - 1), lone(number));
         let gap = EchoGap {
-            from,
-            to,
-            bytes: PACKET,
-            packets: 1,
-            waited: waited.into(),
             is_alone: true,
-            link: LinkState::Unknown,
+            ..gap(from, to, waited, LinkState::Unknown)
         };
         arrivals.on_gap(&gap, Some(&link));
     }
@@ -144,22 +113,18 @@ fn short_waits_are_waits_beside_even_traffic() {
 fn the_last_of_two_packets_tells_if_it_met_none_of_ours() {
     let view = |is_alone| {
         let (mut arrivals, link) = (Arrivals::new(), Link::new(CAPACITY, PACKET));
-        let point = |number: u64| EchoPoint {
-            number: number * 2,
-            size: PACKET,
-            sent: at_us(number * 20_000),
-            arrived: at_us(number * 20_000 + 1000),
-            came: at_us(number * 20_000 + 1000),
-        };
+        let second = |number: u64| point(number * 2, number * 20_000, number * 20_000 + 1000);
         for number in 1..200 {
             let gap = EchoGap {
-                from: point(number - 1),
-                to: point(number),
                 bytes: PACKET + PACKET,
                 packets: 2,
-                waited: Duration::ZERO.into(),
                 is_alone,
-                link: LinkState::Unknown,
+                ..gap(
+                    second(number - 1),
+                    second(number),
+                    Nanos::ZERO,
+                    LinkState::Unknown,
+                )
             };
             arrivals.on_gap(&gap, Some(&link));
         }

@@ -273,7 +273,7 @@ mod tests {
         let sorted: Vec<f32> = [500.0; 2].into_iter().chain(spread).collect();
         let found = capacity(&sorted, None).expect("there are many");
         assert!(found < Bandwidth::from_bps(8_300_000), "{found}");
-        // A third more of them is spread wider: traffic of others may have done it.
+        // As many over a fifth: traffic of others may have spread them.
         let spread = (0..42u8).map(|at| 970.0 + 200.0 * f32::from(at) / 41.0);
         let sorted: Vec<f32> = [500.0; 2].into_iter().chain(spread).collect();
         assert_eq!(capacity(&sorted, None), Some(Bandwidth::from_mbps(16)));
