@@ -4,6 +4,8 @@
 #![allow(dead_code, reason = "each program that has it uses a part")]
 
 pub mod promised;
+mod random;
+mod record;
 
 use imtcp_cc::transport::{
     AckInfo, Acked, AckedPacket, LossInfo, Release, RoundTrip, SendRequest, SentPacket,
@@ -14,34 +16,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
+pub use random::Random;
+pub use record::{Climb, Tally};
+
 pub const DATAGRAM: u64 = 1200;
 pub const HEADERS: u64 = 28;
 
 /// The longest time for which the receiver delays an acknowledgement.
 const ACK_DELAY: Duration = Duration::from_millis(25);
-
-/// A generator of pseudo-random numbers (SplitMix64).
-#[derive(Clone)]
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// A number in [0, 1).
-    pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    pub fn chance(&mut self, probability: f64) -> bool {
-        self.unit() < probability
-    }
-}
 
 /// The link and the receiver.
 #[derive(Clone, Debug)]
@@ -68,37 +50,6 @@ enum Happening {
     Acknowledgement { number: u64 },
     Wake,
     ProbeTimer(u64),
-}
-
-/// The record of a run.
-#[derive(Default)]
-pub struct Tally {
-    pub sent: u64,
-    pub delivered: u64,
-    pub lost: u64,
-    pub releases: Vec<Timestamp>,
-    /// The longest time for which the core held back data that the window allowed.
-    pub longest_hold: Duration,
-    pub longest_rtt: Duration,
-    /// By how much the core moved the counter of [`Run::allocations`].
-    pub allocations: i64,
-    /// The number of calls of the core meanwhile.
-    pub calls: u64,
-}
-
-/// The change of the window by an acknowledgement outside slow start.
-#[derive(Clone, Copy, Debug)]
-pub struct Climb {
-    pub before: Bytes,
-    pub after: Bytes,
-    pub acked: Bytes,
-    pub smoothed: Duration,
-    /// The core's estimate of the available bandwidth.
-    pub available: Bandwidth,
-    /// The capacity that the core knows.
-    pub capacity: Bandwidth,
-    /// Whether the core has measured both lately, and has no lower bound in their place.
-    pub is_measured: bool,
 }
 
 pub struct Run {

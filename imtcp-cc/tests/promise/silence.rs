@@ -1,0 +1,76 @@
+//! A path that falls silent, and one on which nobody has anything to say.
+
+use super::*;
+
+#[test]
+fn a_path_that_falls_silent_is_told_by_the_probes_that_nobody_answers() {
+    let required = Requirement::from_f64(8e6, 0.2).expect("valid");
+    let config = Config::builder().promise(Some(required));
+    let core = ImTcp::new(config.build().expect("valid"), Bytes::new(DATAGRAM), None);
+    let handle = core.promise();
+    let mut reports = handle.reports();
+    let mut run = Run::new(core, path(20), 1);
+    run.write_at(Duration::ZERO, 1 << 40);
+    run.until(Duration::from_secs(5));
+    assert_eq!(handle.status(), Status::Kept);
+    let kept = std::iter::from_fn(|| reports.take()).count();
+    assert!(kept > 20, "{kept}");
+    // Nothing comes back any more, the window is full, and the transport sends its probes.
+    for (number, ms) in [(1_000_000, 5_300), (1_000_001, 5_500), (1_000_002, 5_900)] {
+        let now = Timestamp::from_origin(Duration::from_millis(ms));
+        let probe = SentPacket {
+            number,
+            size: Bytes::new(DATAGRAM),
+            released: false,
+            bytes_in_flight: run.core.cwnd(),
+        };
+        run.core.on_packet_sent(now, &probe);
+        let silence = matches!(
+            handle.status(),
+            Status::AtRisk {
+                cause: Cause::Silence,
+                ..
+            }
+        );
+        assert!(silence, "after {ms} ms: {:?}", handle.status());
+    }
+    let missed: Vec<SlotReport> = std::iter::from_fn(|| reports.take()).collect();
+    assert!(missed.len() >= 3, "{missed:?}");
+    assert!(
+        missed
+            .iter()
+            .skip(1)
+            .all(|report| report.outcome == Outcome::Missed),
+        "{missed:?}"
+    );
+    let soon = handle.can_promise(required.rate(), required.per());
+    assert_eq!(soon, None, "nobody knows whether the path carries anything");
+}
+
+#[test]
+fn a_packet_of_the_transport_on_an_idle_connection_is_no_silence() {
+    let required = Requirement::from_f64(8e6, 0.2).expect("valid");
+    let config = Config::builder().promise(Some(required));
+    let core = ImTcp::new(config.build().expect("valid"), Bytes::new(DATAGRAM), None);
+    let handle = core.promise();
+    let mut run = Run::new(core, path(20), 1);
+    run.write_at(Duration::ZERO, 2_000_000);
+    run.until(Duration::from_secs(30));
+    assert!(run.is_idle());
+    let before = handle.can_promise(required.rate(), required.per());
+    assert!(before.is_some());
+    let keep_alive = SentPacket {
+        number: 1_000_000,
+        size: Bytes::new(50),
+        released: false,
+        bytes_in_flight: Bytes::new(50),
+    };
+    let now = Timestamp::from_origin(Duration::from_secs(40));
+    run.core.on_packet_sent(now, &keep_alive);
+    assert!(!handle.status().is_warning(), "{:?}", handle.status());
+    assert!(
+        handle
+            .can_promise(required.rate(), required.per())
+            .is_some()
+    );
+}
