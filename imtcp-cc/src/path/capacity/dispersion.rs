@@ -7,6 +7,7 @@
 //! Dovrolis et al., "What do packet dispersion techniques measure?"; but those assume that the
 //! pile at 1 / C is the biggest, which is false under heavy even traffic).
 
+mod blocks;
 mod doubt;
 mod level;
 mod looks;
@@ -18,6 +19,7 @@ mod reading;
 use crate::path::ack::EchoGap;
 use crate::path::line::Line;
 use crate::units::{Bandwidth, Nanos, Timestamp, single};
+use blocks::{Blocks, Late};
 use doubt::Doubt;
 use level::{Call, Gone, Level, Seen};
 use looks::Looks;
@@ -62,6 +64,7 @@ pub struct DispersionCapacity {
     doubt: Doubt,
     proof: Proof,
     reading: Reading,
+    blocks: Blocks,
 }
 
 /// A capacity that was just found.
@@ -93,6 +96,7 @@ impl DispersionCapacity {
             doubt: Doubt::default(),
             proof: Proof::default(),
             reading: Reading::default(),
+            blocks: Blocks::default(),
         }
     }
 
@@ -129,6 +133,7 @@ impl DispersionCapacity {
         self.doubt = Doubt::default();
         self.proof = self.proof.without_capacity();
         self.reading = reading;
+        self.blocks = Blocks::default();
     }
 
     /// Whether a link of the present capacity cannot have made these echoes. `None` until there are
@@ -154,6 +159,11 @@ impl DispersionCapacity {
         let times = Times::of(gap, arrival, self.line.time_for(gap.bytes));
         self.doubt.on_gap(gap.packets, &times);
         let dispersion = self.reading.read(gap, &times)?;
+        if let Some(capacity) = self.capacity
+            && let Some(late) = self.blocks.on_dispersion(&dispersion, capacity)
+        {
+            return self.corrected(&late);
+        }
         self.memory.push(single(dispersion.nanos_per_byte));
         let is_due = self.looks.on_dispersion();
         let call = self.call(&dispersion);
@@ -228,12 +238,29 @@ impl DispersionCapacity {
         })
     }
 
+    /// What was taken for the capacity was the time of something late. Blocks show the link, and
+    /// dispersions are read over the time of a block from now on.
+    fn corrected(&mut self, late: &Late) -> Option<NewCapacity> {
+        let capacity = piles::capacity(&late.blocks, None)?;
+        self.memory.clear();
+        for block in late.blocks {
+            self.memory.push(block);
+        }
+        self.start_anew(capacity, late.blocks.len());
+        self.reading = Reading::over(late.time);
+        self.told(NewCapacity {
+            capacity,
+            since: None,
+        })
+    }
+
     /// The link has another capacity than before. Only the newest dispersions are of it.
     fn start_anew(&mut self, capacity: Bandwidth, newest: usize) {
         self.memory.keep_newest(newest);
         self.looks = Looks::default();
         self.doubt = Doubt::default();
         self.level = Level::default();
+        self.blocks = Blocks::default();
         self.capacity = Some(capacity);
         self.proof.on_capacity(0);
     }

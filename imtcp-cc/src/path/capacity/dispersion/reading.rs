@@ -39,6 +39,11 @@ const PUSHED_PERCENT: u32 = 98;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dispersion {
     pub(super) nanos_per_byte: f64,
+    /// The packet before them, and the last of them.
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) bytes: Bytes,
+    pub(super) time: Nanos,
     /// When the packet before them left.
     pub(super) sent: Timestamp,
     /// Whether they left clearly faster than the link has served packets before. False where their
@@ -63,7 +68,8 @@ pub(super) struct Reading {
 struct Run {
     /// The number of the packet that ends the run.
     end: Option<u64>,
-    /// When the packet before the run left.
+    /// The packet before the run, and when it left.
+    first: u64,
     from: Timestamp,
     bytes: Bytes,
     sent: Nanos,
@@ -81,7 +87,8 @@ impl Default for Reading {
 }
 
 impl Reading {
-    fn over(least: Nanos) -> Self {
+    /// Reads dispersions over this time at least.
+    pub(super) fn over(least: Nanos) -> Self {
         Self {
             least,
             all: Nanos::ZERO,
@@ -105,7 +112,7 @@ impl Reading {
     /// Whether the peer's own delay, and not the link, made this gap.
     #[inline]
     pub(super) fn is_of_peer(&self, gap: &EchoGap) -> bool {
-        gap.is_held_by_peer(self.least)
+        gap.is_held_by_peer(self.least.min(LONGEST))
     }
 
     /// The dispersion that this gap completes.
@@ -150,6 +157,7 @@ impl Run {
     fn with(mut self, gap: &EchoGap, times: &Times) -> Self {
         if self.end != Some(gap.from.number) {
             self = Self {
+                first: gap.from.number,
                 from: gap.from.sent,
                 ..Self::default()
             };
@@ -166,6 +174,10 @@ impl Run {
     fn dispersion(&self) -> Dispersion {
         Dispersion {
             nanos_per_byte: self.arrived.get() as f64 / self.bytes.as_f64().max(1.0),
+            first: self.first,
+            last: self.end.unwrap_or_default(),
+            bytes: self.bytes,
+            time: self.arrived,
             sent: self.from,
             is_stretched: self.arrived.times(100) > self.sent.times(STRETCHED_PERCENT),
             is_rushed: self.sent.times(100) < self.served.times(RUSHED_PERCENT)

@@ -1,0 +1,289 @@
+//! Whether something late gave the echoes their times, and not the link.
+//!
+//! A host that reads packets at ticks, or a link that brings them so, makes some dispersions short
+//! and others long. What it adds to one it takes from the next. So eight dispersions in a row, a
+//! block, differ far less from one block to the next than chance would have it, and no block is as
+//! short as the shortest dispersions. Traffic of others may do one of these, but hardly both: what
+//! it adds to a dispersion it does not take back, unless it is very regular, and then it pauses now
+//! and then.
+
+use super::reading::Dispersion;
+use crate::units::{Bandwidth, Bytes, Nanos, single};
+
+/// The dispersions of a block, one after the other.
+const DISPERSIONS: usize = 8;
+
+/// The blocks that are looked at together. Of dispersions that are by chance, so many blocks spread
+/// less than [`MOST_SPREAD`] once in 100,000 times.
+const BLOCKS: usize = 64;
+
+/// The most that blocks spread, as a share of what the dispersions within them do, both as the mean
+/// distance from the middle. If each dispersion is by chance, the blocks' share is 0.38; if the
+/// next one takes back what was added to one, it is 0.13. This is the middle of the two on a
+/// logarithmic scale.
+const MOST_SPREAD: f64 = 0.22;
+
+/// Nine blocks in ten are slower than the capacity by this factor at least.
+const SLOWER: f64 = 1.15;
+
+/// A block came at the capacity's pace if it is within this factor of it. One in so many blocks is
+/// enough to show that the link has that capacity.
+const AT_ITS_PACE: f64 = 1.07;
+const FEW_DIVISOR: u32 = 16;
+
+/// What blocks say of the link, where something late gave the echoes their times.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Late {
+    /// The mean time of a block.
+    pub(super) time: Nanos,
+    /// The blocks in nanoseconds per byte, in ascending order.
+    pub(super) blocks: [f32; BLOCKS],
+}
+
+/// Collects dispersions that follow each other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocks {
+    row: Row,
+    blocks: [Block; BLOCKS],
+    count: usize,
+    /// The time of these blocks together.
+    time: Nanos,
+    pace: Pace,
+}
+
+/// Dispersions that follow each other.
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    /// The packet that ends the last one.
+    end: Option<u64>,
+    dispersions: [f32; DISPERSIONS],
+    count: usize,
+    bytes: Bytes,
+    time: Nanos,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    nanos_per_byte: f32,
+    /// How far its dispersions are from that in the mean, as a share of it.
+    distance: f32,
+}
+
+/// How many blocks there were, and how many of them came at the pace of the capacity.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    capacity: Bandwidth,
+    all: u32,
+    at_its_pace: u32,
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Self {
+            row: Row::default(),
+            blocks: [Block::default(); BLOCKS],
+            count: 0,
+            time: Nanos::ZERO,
+            pace: Pace::default(),
+        }
+    }
+}
+
+impl Blocks {
+    /// Takes a dispersion. Returns what the blocks say if `capacity` is none of the link.
+    #[inline]
+    pub(super) fn on_dispersion(
+        &mut self,
+        dispersion: &Dispersion,
+        capacity: Bandwidth,
+    ) -> Option<Late> {
+        let block = self.row.with(dispersion)?;
+        self.time = self.time + self.row.time;
+        self.row.begin(self.row.end);
+        self.pace.take(&block, capacity);
+        self.blocks[self.count] = block;
+        self.count = (self.count + 1) % BLOCKS;
+        if self.count > 0 {
+            return None;
+        }
+        let time = Nanos::new(self.time.get() / BLOCKS as u64);
+        self.time = Nanos::ZERO;
+        (self.are_alike() && self.are_slower(capacity)).then(|| Late {
+            time,
+            blocks: self.blocks.map(|block| block.nanos_per_byte),
+        })
+    }
+
+    /// Whether the blocks spread less than what their dispersions do explains. They are in
+    /// ascending order afterwards.
+    fn are_alike(&mut self) -> bool {
+        let blocks = &mut self.blocks;
+        blocks.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance));
+        let within = f64::from(blocks[BLOCKS / 2].distance);
+        blocks.sort_unstable_by(|a, b| a.nanos_per_byte.total_cmp(&b.nanos_per_byte));
+        let middle = f64::from(blocks[BLOCKS / 2].nanos_per_byte);
+        let blocks = blocks.map(|block| block.nanos_per_byte);
+        mean_distance(&blocks, middle) < MOST_SPREAD * within
+    }
+
+    /// Whether hardly any block, now or before, was as fast as a link of this capacity.
+    fn are_slower(&self, capacity: Bandwidth) -> bool {
+        let Pace {
+            all, at_its_pace, ..
+        } = self.pace;
+        let fast = self.blocks[BLOCKS / 10].nanos_per_byte.into();
+        ratio(fast, capacity) > SLOWER && at_its_pace <= all / FEW_DIVISOR
+    }
+}
+
+impl Row {
+    fn begin(&mut self, end: Option<u64>) {
+        *self = Self {
+            end,
+            ..Self::default()
+        };
+    }
+
+    /// Takes a dispersion. Returns the block that it completes.
+    #[inline]
+    fn with(&mut self, dispersion: &Dispersion) -> Option<Block> {
+        if self.end != Some(dispersion.first) {
+            self.begin(None);
+        }
+        self.end = Some(dispersion.last);
+        self.dispersions[self.count] = single(dispersion.nanos_per_byte);
+        self.count += 1;
+        self.bytes += dispersion.bytes;
+        self.time = self.time + dispersion.time;
+        (self.count == DISPERSIONS).then(|| self.block())
+    }
+
+    fn block(&self) -> Block {
+        let mean = self.time.get() as f64 / self.bytes.as_f64().max(1.0);
+        Block {
+            nanos_per_byte: single(mean),
+            distance: single(mean_distance(&self.dispersions, mean)),
+        }
+    }
+}
+
+impl Pace {
+    fn take(&mut self, block: &Block, capacity: Bandwidth) {
+        let is_above = |a: Bandwidth, b: Bandwidth| a > b.scaled(AT_ITS_PACE);
+        if is_above(capacity, self.capacity) || is_above(self.capacity, capacity) {
+            *self = Self {
+                capacity,
+                ..Self::default()
+            };
+        }
+        let ratio = ratio(block.nanos_per_byte.into(), capacity);
+        let is_at_its_pace = ratio < AT_ITS_PACE && ratio * AT_ITS_PACE > 1.0;
+        self.all = self.all.saturating_add(1);
+        self.at_its_pace += u32::from(is_at_its_pace && self.at_its_pace < self.all);
+    }
+}
+
+/// How far these are from `middle` in the mean, as a share of it.
+fn mean_distance(values: &[f32], middle: f64) -> f64 {
+    let distances = values.iter().map(|it| (f64::from(*it) - middle).abs());
+    distances.sum::<f64>() / values.len() as f64 / middle.max(f64::MIN_POSITIVE)
+}
+
+/// A dispersion as a multiple of the capacity's own.
+fn ratio(nanos_per_byte: f64, capacity: Bandwidth) -> f64 {
+    nanos_per_byte * capacity.as_bps_f64() / 8.0e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Timestamp;
+    use std::time::Duration;
+
+    const PACKET: Bytes = Bytes::new(1250);
+
+    /// Feeds echoes as they came, in microseconds, packet by packet, to a capacity in Mbit/s.
+    /// Dispersions are read over 50 us. Returns what the first blocks say that say something, in
+    /// Mbit/s at their median.
+    fn told(capacity_mbps: u64, arrivals_us: impl IntoIterator<Item = f64>) -> Option<f64> {
+        let mut blocks = Blocks::default();
+        let (mut first, mut from) = (0, 0.0);
+        for (number, at) in (0u64..).zip(arrivals_us) {
+            let apart = at - from;
+            if number == 0 || apart < 50.0 {
+                continue;
+            }
+            let bytes = PACKET.times(number - first);
+            let dispersion = Dispersion {
+                nanos_per_byte: apart * 1e3 / bytes.as_f64(),
+                first,
+                last: number,
+                bytes,
+                time: Nanos::of(Duration::from_secs_f64(apart / 1e6)),
+                sent: Timestamp::ZERO,
+                is_rushed: false,
+                is_stretched: true,
+            };
+            (first, from) = (number, at);
+            let late = blocks.on_dispersion(&dispersion, Bandwidth::from_mbps(capacity_mbps));
+            if let Some(late) = late {
+                return Some(8e3 / f64::from(late.blocks[BLOCKS / 2]));
+            }
+        }
+        None
+    }
+
+    /// Numbers between 0 and 1 by chance (SplitMix64).
+    fn by_chance() -> impl Iterator<Item = f64> {
+        (1..).map(|at: u64| {
+            let mut z = at.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+        })
+    }
+
+    #[test]
+    fn packets_that_come_at_ticks_show_the_link_and_not_the_ticks() {
+        // A packet takes 286 us, a link of 35 Mbit/s. Each way has ticks of 100 us, so that many
+        // packets come 200 us apart, as from a link of 50 Mbit/s.
+        let tick = |at: f64, phase: f64| ((at - phase) / 100.0).ceil() * 100.0 + phase;
+        let arrivals = (0..800).map(|at| tick(tick(f64::from(at) * 286.0, 0.0), 30.0));
+        let found = told(50, arrivals).expect("no block is as fast");
+        assert!((found - 35.0).abs() < 1.0, "{found} Mbit/s");
+    }
+
+    #[test]
+    fn hosts_that_are_late_by_chance_show_the_link() {
+        let late = |count: u32| {
+            let at = (0..count).map(|at| f64::from(at) * 100.0);
+            at.zip(by_chance()).map(|(at, chance)| at + 90.0 * chance)
+        };
+        let found = told(160, late(800)).expect("no block is as fast");
+        assert!((found - 100.0).abs() < 3.0, "{found} Mbit/s");
+        assert_eq!(told(100, late(8000)), None, "that is the link's own");
+    }
+
+    #[test]
+    fn traffic_of_others_does_not_take_back_what_it_adds() {
+        // Between two packets on a link of 100 Mbit/s are none to four of others.
+        let mut at_us = 0.0;
+        let arrivals = by_chance().take(200_000).map(|chance| {
+            at_us += 100.0 * (1.0 + (5.0 * chance).floor());
+            at_us
+        });
+        assert_eq!(told(100, arrivals), None);
+    }
+
+    #[test]
+    fn regular_traffic_that_pauses_leaves_the_link_its_capacity() {
+        // Every second packet on a link of 100 Mbit/s follows one of others, but not always.
+        let mut at_us = 0.0;
+        let arrivals = (0..20_000).map(|at| {
+            let is_on = at % 1000 >= 200;
+            at_us += if is_on && at % 2 == 0 { 200.0 } else { 100.0 };
+            at_us
+        });
+        assert_eq!(told(100, arrivals), None);
+    }
+}
