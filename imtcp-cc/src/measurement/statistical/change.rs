@@ -1,6 +1,6 @@
 //! Finds out whether the level of the others' traffic has changed within the window.
 
-use super::slices::SliceView;
+use super::slice::SliceView;
 use super::window::spread;
 
 /// How many standard errors apart two means must lie. About 10 splits are tried 20 times a second;

@@ -1,7 +1,8 @@
 //! What busy gaps tell. Their sums over short slices of time are averaged over the stretch in which
 //! the others' traffic stayed on one level.
 
-use super::slices::{SliceView, Slices};
+use super::slice::SliceView;
+use super::slices::Slices;
 use super::{CAPACITY_DOUBT, LONGEST_WINDOW, SYSTEMATIC_SHARE, change, is_variable, window};
 use crate::estimate::{Estimate, Flags};
 use crate::path::ack::{EchoGap, EchoTiming};

@@ -21,6 +21,7 @@ mod given;
 mod idle;
 mod noise;
 mod pauses;
+mod slice;
 mod slices;
 mod stretches;
 mod sums;

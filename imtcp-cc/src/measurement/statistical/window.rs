@@ -1,6 +1,6 @@
 //! The mean over the slices of a window, with a 95 % interval that counts all sources of error.
 
-use super::slices::{Room, SliceView};
+use super::slice::{Room, SliceView};
 use crate::deviation::Deviation;
 use std::time::Duration;
 
