@@ -125,6 +125,16 @@ impl DispersionCapacity {
         true
     }
 
+    /// Reads the blocks of dispersions that there are in place of a refuted capacity. Returns false,
+    /// and does nothing, if they do not show that something late made the dispersions.
+    pub fn read_blocks(&mut self) -> bool {
+        let late = self.blocks.on_refuted();
+        late.is_some_and(|late| {
+            self.corrected(&late);
+            true
+        })
+    }
+
     fn begin_anew(&mut self, reading: Reading) {
         self.memory.clear();
         self.looks = Looks::default();
@@ -241,12 +251,12 @@ impl DispersionCapacity {
     /// What was taken for the capacity was the time of something late. Blocks show the link, and
     /// dispersions are read over the time of a block from now on.
     fn corrected(&mut self, late: &Late) -> Option<NewCapacity> {
-        let capacity = piles::capacity(&late.blocks, None)?;
+        let capacity = piles::capacity(late.blocks(), None)?;
         self.memory.clear();
-        for block in late.blocks {
-            self.memory.push(block);
+        for block in late.blocks() {
+            self.memory.push(*block);
         }
-        self.start_anew(capacity, late.blocks.len());
+        self.start_anew(capacity, late.blocks().len());
         self.reading = Reading::over(late.time);
         self.told(NewCapacity {
             capacity,

@@ -105,7 +105,7 @@ impl Capacity {
             since = self.on_change(&new);
         }
         match self.dispersion.is_contradicted().filter(|_| !coarse) {
-            Some(true) if self.dispersion.read_longer() => {}
+            Some(true) if self.dispersion.read_blocks() || self.dispersion.read_longer() => {}
             Some(true) => {
                 self.dispersion.forget();
                 self.contradictions += 1;

@@ -17,6 +17,9 @@ const DISPERSIONS: usize = 8;
 /// less than [`MOST_SPREAD`] once in 100,000 times.
 const BLOCKS: usize = 64;
 
+/// So many are enough where something else has refuted the capacity, and there is none to lose.
+const FEWEST: usize = 4;
+
 /// The most that blocks spread, as a share of what the dispersions within them do, both as the mean
 /// distance from the middle. If each dispersion is by chance, the blocks' share is 0.38; if the
 /// next one takes back what was added to one, it is 0.13. This is the middle of the two on a
@@ -36,8 +39,16 @@ const FEW_DIVISOR: u32 = 16;
 pub(super) struct Late {
     /// The mean time of a block.
     pub(super) time: Nanos,
+    /// The blocks in nanoseconds per byte, in ascending order, and how many there are.
+    blocks: [f32; BLOCKS],
+    count: usize,
+}
+
+impl Late {
     /// The blocks in nanoseconds per byte, in ascending order.
-    pub(super) blocks: [f32; BLOCKS],
+    pub(super) fn blocks(&self) -> &[f32] {
+        &self.blocks[..self.count]
+    }
 }
 
 /// Collects dispersions that follow each other.
@@ -102,37 +113,33 @@ impl Blocks {
         self.row.begin(self.row.end);
         self.pace.take(&block, capacity);
         self.blocks[self.count] = block;
-        self.count = (self.count + 1) % BLOCKS;
-        if self.count > 0 {
+        self.count += 1;
+        if self.count < BLOCKS {
             return None;
         }
-        let time = Nanos::new(self.time.get() / BLOCKS as u64);
-        self.time = Nanos::ZERO;
-        (self.are_alike() && self.are_slower(capacity)).then(|| Late {
-            time,
-            blocks: self.blocks.map(|block| block.nanos_per_byte),
-        })
+        let late = self.alike();
+        (self.count, self.time) = (0, Nanos::ZERO);
+        late.filter(|late| self.pace.is_missed(late, capacity))
     }
 
-    /// Whether the blocks spread less than what their dispersions do explains. They are in
-    /// ascending order afterwards.
-    fn are_alike(&mut self) -> bool {
-        let blocks = &mut self.blocks;
+    /// What the blocks say that there are, if they are alike: a capacity was refuted.
+    pub(super) fn on_refuted(&mut self) -> Option<Late> {
+        (self.count >= FEWEST).then(|| self.alike()).flatten()
+    }
+
+    /// The blocks, if they spread less than what their dispersions do explains.
+    fn alike(&mut self) -> Option<Late> {
+        let (count, blocks) = (self.count, &mut self.blocks[..self.count]);
         blocks.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance));
-        let within = f64::from(blocks[BLOCKS / 2].distance);
+        let within = f64::from(blocks[count / 2].distance);
         blocks.sort_unstable_by(|a, b| a.nanos_per_byte.total_cmp(&b.nanos_per_byte));
-        let middle = f64::from(blocks[BLOCKS / 2].nanos_per_byte);
-        let blocks = blocks.map(|block| block.nanos_per_byte);
-        mean_distance(&blocks, middle) < MOST_SPREAD * within
-    }
-
-    /// Whether hardly any block, now or before, was as fast as a link of this capacity.
-    fn are_slower(&self, capacity: Bandwidth) -> bool {
-        let Pace {
-            all, at_its_pace, ..
-        } = self.pace;
-        let fast = self.blocks[BLOCKS / 10].nanos_per_byte.into();
-        ratio(fast, capacity) > SLOWER && at_its_pace <= all / FEW_DIVISOR
+        let late = Late {
+            time: Nanos::new(self.time.get() / count as u64),
+            blocks: self.blocks.map(|block| block.nanos_per_byte),
+            count,
+        };
+        let middle = f64::from(late.blocks[count / 2]);
+        (mean_distance(late.blocks(), middle) < MOST_SPREAD * within).then_some(late)
     }
 }
 
@@ -181,6 +188,12 @@ impl Pace {
         self.all = self.all.saturating_add(1);
         self.at_its_pace += u32::from(is_at_its_pace && self.at_its_pace < self.all);
     }
+
+    /// Whether hardly any block, now or before, was as fast as a link of this capacity.
+    fn is_missed(&self, late: &Late, capacity: Bandwidth) -> bool {
+        let fast = late.blocks[BLOCKS / 10].into();
+        ratio(fast, capacity) > SLOWER && self.at_its_pace <= self.all / FEW_DIVISOR
+    }
 }
 
 /// How far these are from `middle` in the mean, as a share of it.
@@ -202,35 +215,58 @@ mod tests {
 
     const PACKET: Bytes = Bytes::new(1250);
 
-    /// Feeds echoes as they came, in microseconds, packet by packet, to a capacity in Mbit/s.
-    /// Dispersions are read over 50 us. Returns what the first blocks say that say something, in
-    /// Mbit/s at their median.
-    fn told(capacity_mbps: u64, arrivals_us: impl IntoIterator<Item = f64>) -> Option<f64> {
-        let mut blocks = Blocks::default();
+    /// Dispersions of echoes as they came, in microseconds, packet by packet, read over 50 us.
+    fn dispersions(arrivals_us: impl IntoIterator<Item = f64>) -> impl Iterator<Item = Dispersion> {
         let (mut first, mut from) = (0, 0.0);
-        for (number, at) in (0u64..).zip(arrivals_us) {
+        let arrivals = (0u64..).zip(arrivals_us);
+        arrivals.filter_map(move |(last, at)| {
             let apart = at - from;
-            if number == 0 || apart < 50.0 {
-                continue;
+            if last == 0 || apart < 50.0 {
+                return None;
             }
-            let bytes = PACKET.times(number - first);
+            let bytes = PACKET.times(last - first);
             let dispersion = Dispersion {
                 nanos_per_byte: apart * 1e3 / bytes.as_f64(),
                 first,
-                last: number,
+                last,
                 bytes,
                 time: Nanos::of(Duration::from_secs_f64(apart / 1e6)),
                 sent: Timestamp::ZERO,
                 is_rushed: false,
                 is_stretched: true,
             };
-            (first, from) = (number, at);
-            let late = blocks.on_dispersion(&dispersion, Bandwidth::from_mbps(capacity_mbps));
-            if let Some(late) = late {
-                return Some(8e3 / f64::from(late.blocks[BLOCKS / 2]));
-            }
-        }
-        None
+            (first, from) = (last, at);
+            Some(dispersion)
+        })
+    }
+
+    /// What blocks say at their median, in Mbit/s.
+    fn megabits(late: &Late) -> f64 {
+        8e3 / f64::from(late.blocks()[late.count / 2])
+    }
+
+    /// What the first blocks say that say something of a capacity in Mbit/s.
+    fn told(capacity_mbps: u64, arrivals_us: impl IntoIterator<Item = f64>) -> Option<f64> {
+        let mut blocks = Blocks::default();
+        let capacity = Bandwidth::from_mbps(capacity_mbps);
+        dispersions(arrivals_us)
+            .find_map(|dispersion| blocks.on_dispersion(&dispersion, capacity))
+            .map(|late| megabits(&late))
+    }
+
+    /// Echoes of packets 100 us apart, each late by up to 90 us.
+    fn late_by_chance(count: u32) -> impl Iterator<Item = f64> {
+        let at = (0..count).map(|at| f64::from(at) * 100.0);
+        at.zip(by_chance()).map(|(at, chance)| at + 90.0 * chance)
+    }
+
+    /// Echoes of packets on a link of 100 Mbit/s, with none to four of others between two.
+    fn among_others(count: usize) -> impl Iterator<Item = f64> {
+        let mut at_us = 0.0;
+        by_chance().take(count).map(move |chance| {
+            at_us += 100.0 * (1.0 + (5.0 * chance).floor());
+            at_us
+        })
     }
 
     /// Numbers between 0 and 1 by chance (SplitMix64).
@@ -255,24 +291,33 @@ mod tests {
 
     #[test]
     fn hosts_that_are_late_by_chance_show_the_link() {
-        let late = |count: u32| {
-            let at = (0..count).map(|at| f64::from(at) * 100.0);
-            at.zip(by_chance()).map(|(at, chance)| at + 90.0 * chance)
-        };
-        let found = told(160, late(800)).expect("no block is as fast");
+        let found = told(160, late_by_chance(800)).expect("no block is as fast");
         assert!((found - 100.0).abs() < 3.0, "{found} Mbit/s");
-        assert_eq!(told(100, late(8000)), None, "that is the link's own");
+        assert_eq!(
+            told(100, late_by_chance(8000)),
+            None,
+            "that is the link's own"
+        );
+    }
+
+    #[test]
+    fn a_few_blocks_take_the_place_of_a_refuted_capacity() {
+        let refuted = |arrivals: &mut dyn Iterator<Item = f64>| {
+            let mut blocks = Blocks::default();
+            for dispersion in dispersions(arrivals) {
+                let _ = blocks.on_dispersion(&dispersion, Bandwidth::from_mbps(400));
+            }
+            blocks.on_refuted().map(|late| megabits(&late))
+        };
+        let found = refuted(&mut late_by_chance(60)).expect("there are four blocks");
+        assert!((found - 100.0).abs() < 5.0, "{found} Mbit/s");
+        assert_eq!(refuted(&mut late_by_chance(30)), None, "there are fewer");
+        assert_eq!(refuted(&mut among_others(60)), None);
     }
 
     #[test]
     fn traffic_of_others_does_not_take_back_what_it_adds() {
-        // Between two packets on a link of 100 Mbit/s are none to four of others.
-        let mut at_us = 0.0;
-        let arrivals = by_chance().take(200_000).map(|chance| {
-            at_us += 100.0 * (1.0 + (5.0 * chance).floor());
-            at_us
-        });
-        assert_eq!(told(100, arrivals), None);
+        assert_eq!(told(100, among_others(200_000)), None);
     }
 
     #[test]
