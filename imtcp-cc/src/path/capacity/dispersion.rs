@@ -125,8 +125,8 @@ impl DispersionCapacity {
         true
     }
 
-    /// Reads the blocks of dispersions that there are in place of a refuted capacity. Returns false,
-    /// and does nothing, if they do not show that something late made the dispersions.
+    /// Takes what blocks of dispersions show in place of a refuted capacity. Returns false, and
+    /// does nothing, if they do not show that something late made the dispersions.
     pub fn read_blocks(&mut self) -> bool {
         let late = self.blocks.on_refuted();
         late.is_some_and(|late| {
