@@ -18,7 +18,7 @@ mod reading;
 
 use crate::path::ack::EchoGap;
 use crate::path::line::Line;
-use crate::units::{Bandwidth, Nanos, Timestamp, single};
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp, single};
 use blocks::{Blocks, Late};
 use doubt::Doubt;
 use level::{Call, Gone, Level, Seen};
@@ -129,10 +129,7 @@ impl DispersionCapacity {
     /// does nothing, if they do not show that something late made the dispersions.
     pub fn read_blocks(&mut self) -> bool {
         let late = self.blocks.on_refuted();
-        late.is_some_and(|late| {
-            self.corrected(&late);
-            true
-        })
+        late.and_then(|late| self.correct(&late)).is_some()
     }
 
     fn begin_anew(&mut self, reading: Reading) {
@@ -172,7 +169,11 @@ impl DispersionCapacity {
         if let Some(capacity) = self.capacity
             && let Some(late) = self.blocks.on_dispersion(&dispersion, capacity)
         {
-            return self.corrected(&late);
+            let capacity = self.correct(&late)?;
+            return self.told(NewCapacity {
+                capacity,
+                since: None,
+            });
         }
         self.memory.push(single(dispersion.nanos_per_byte));
         let is_due = self.looks.on_dispersion();
@@ -199,7 +200,7 @@ impl DispersionCapacity {
         let Some(capacity) = self.capacity else {
             return Call::None;
         };
-        let ratio = dispersion.nanos_per_byte * capacity.as_bps_f64() / 8.0e9;
+        let ratio = ratio(dispersion.nanos_per_byte, capacity);
         if dispersion.is_stretched {
             self.proof.on_dispersion(ratio);
             self.proof.weigh(self.reading.is_longer());
@@ -249,8 +250,9 @@ impl DispersionCapacity {
     }
 
     /// What was taken for the capacity was the time of something late. Blocks show the link, and
-    /// dispersions are read over the time of a block from now on.
-    fn corrected(&mut self, late: &Late) -> Option<NewCapacity> {
+    /// dispersions are read over the time of a block from now on. `None`, and nothing is done, if
+    /// the blocks make no pile.
+    fn correct(&mut self, late: &Late) -> Option<Bandwidth> {
         let capacity = piles::capacity(late.blocks(), None)?;
         self.memory.clear();
         for block in late.blocks() {
@@ -258,10 +260,7 @@ impl DispersionCapacity {
         }
         self.start_anew(capacity, late.blocks().len());
         self.reading = Reading::over(late.time);
-        self.told(NewCapacity {
-            capacity,
-            since: None,
-        })
+        Some(capacity)
     }
 
     /// The link has another capacity than before. Only the newest dispersions are of it.
@@ -328,6 +327,16 @@ impl DispersionCapacity {
         self.too_long = self.too_long.saturating_add(1);
         self.too_long <= SPARSE_AFTER || packets > MOST_PACKETS_SPARSE
     }
+}
+
+/// How long the link took for each byte.
+fn nanos_per_byte(time: Nanos, bytes: Bytes) -> f64 {
+    time.get() as f64 / bytes.as_f64().max(1.0)
+}
+
+/// A dispersion as a multiple of the capacity's own.
+fn ratio(nanos_per_byte: f64, capacity: Bandwidth) -> f64 {
+    nanos_per_byte * capacity.as_bps_f64() / 8.0e9
 }
 
 /// What the times of a gap say.

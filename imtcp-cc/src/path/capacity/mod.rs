@@ -268,6 +268,42 @@ mod tests {
         assert_eq!(megabits(&capacity), Some(100.0));
     }
 
+    /// What is told of a link that takes 286 us for a packet, if packets that follow each other
+    /// arrive at these times.
+    fn told_of_286_us(arrivals_us: impl Iterator<Item = u64>) -> Capacity {
+        let mut capacity = Capacity::new();
+        let mut before = 0;
+        for (number, at) in (0..).zip(arrivals_us) {
+            let mut gap = gap(Duration::from_micros(at - before));
+            (gap.from.number, gap.to.number) = (number, number + 1);
+            before = at;
+            assert!(!capacity.on_gap(&gap, false).contradiction);
+        }
+        capacity
+    }
+
+    #[test]
+    fn a_link_is_told_from_the_ticks_of_its_echoes() {
+        // At ticks of 100 us one packet in seven comes 200 us after the one before: 55 Mbit/s.
+        let arrivals = (1..=1000u64).map(|number| (number * 286).next_multiple_of(100));
+        let capacity = told_of_286_us(arrivals);
+        assert!((38.0..=39.0).contains(&megabits(&capacity).expect("a capacity")));
+        assert!(!capacity.is_bound());
+    }
+
+    #[test]
+    fn a_refuted_capacity_gives_way_to_what_several_dispersions_show() {
+        // Echoes that are late by up to 240 us, by chance. Without the blocks the capacity is
+        // refuted once and again, and then the echoes are blamed: there are too few of them for
+        // what blocks show by themselves.
+        let mixed = |number: u64| number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let late = |number: u64| mixed(mixed(number) ^ number.rotate_left(17)) * 240 / (1 << 32);
+        let arrivals = (1..=400).map(|number| number * 286 + late(number));
+        let capacity = told_of_286_us(arrivals);
+        assert!((37.0..=40.0).contains(&megabits(&capacity).expect("a capacity")));
+        assert!(!capacity.is_bound());
+    }
+
     #[test]
     fn a_faster_link_shows_in_one_train_of_eight() {
         // A frame of four packets at a time, at the known capacity's pace, and rushed now and then.

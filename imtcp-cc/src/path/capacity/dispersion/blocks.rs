@@ -8,13 +8,14 @@
 //! and then.
 
 use super::reading::Dispersion;
+use super::{nanos_per_byte, ratio};
 use crate::units::{Bandwidth, Bytes, Nanos, single};
 
 /// The dispersions of a block, one after the other.
 const DISPERSIONS: usize = 8;
 
 /// The blocks that are looked at together. Of dispersions that are by chance, so many blocks spread
-/// less than [`MOST_SPREAD`] once in 100,000 times.
+/// less than [`MOST_SPREAD`] once in 25,000 times.
 const BLOCKS: usize = 64;
 
 /// So many are enough where something else has refuted the capacity, and there is none to lose.
@@ -166,7 +167,7 @@ impl Row {
     }
 
     fn block(&self) -> Block {
-        let mean = self.time.get() as f64 / self.bytes.as_f64().max(1.0);
+        let mean = nanos_per_byte(self.time, self.bytes);
         Block {
             nanos_per_byte: single(mean),
             distance: single(mean_distance(&self.dispersions, mean)),
@@ -200,11 +201,6 @@ impl Pace {
 fn mean_distance(values: &[f32], middle: f64) -> f64 {
     let distances = values.iter().map(|it| (f64::from(*it) - middle).abs());
     distances.sum::<f64>() / values.len() as f64 / middle.max(f64::MIN_POSITIVE)
-}
-
-/// A dispersion as a multiple of the capacity's own.
-fn ratio(nanos_per_byte: f64, capacity: Bandwidth) -> f64 {
-    nanos_per_byte * capacity.as_bps_f64() / 8.0e9
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! many gaps as that takes. Where dispersions turn out to be nothing that a link makes, that time
 //! is doubled: what a host adds stays the same, and becomes a smaller share.
 
-use super::Times;
+use super::{Times, nanos_per_byte};
 use crate::path::ack::EchoGap;
 use crate::units::{Bytes, Nanos, Timestamp};
 
@@ -173,7 +173,7 @@ impl Run {
 
     fn dispersion(&self) -> Dispersion {
         Dispersion {
-            nanos_per_byte: self.arrived.get() as f64 / self.bytes.as_f64().max(1.0),
+            nanos_per_byte: nanos_per_byte(self.arrived, self.bytes),
             first: self.first,
             last: self.end.unwrap_or_default(),
             bytes: self.bytes,
