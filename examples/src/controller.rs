@@ -7,7 +7,7 @@ use crate::timing::{ReleaseTiming, Timed};
 use anyhow::Result;
 use clap::ValueEnum;
 use imtcp_cc::event::{Event, Subscriber};
-use imtcp_cc::quiche::{Controller, Factory, RECEIVE_TIMESTAMPS_PER_ACK};
+use imtcp_cc::quiche::{Controller, Detail, Factory, RECEIVE_TIMESTAMPS_PER_ACK};
 use imtcp_cc::units::{Bytes, Timestamp};
 use quiche::cc::{CongestionController, PathContext};
 use std::any::Any;
@@ -63,6 +63,8 @@ pub(crate) struct Instruments {
     pub(crate) timing: Arc<Mutex<ReleaseTiming>>,
     /// Where acknowledgements are counted.
     pub(crate) acknowledgements: Arc<Mutex<Acknowledgements>>,
+    /// How much goes to the qlog, if the connection has one.
+    pub(crate) detail: Detail,
 }
 
 /// Makes `kind` the controller of the connections that `config` is for. Estimates count
@@ -120,7 +122,9 @@ impl quiche::cc::Factory for TimedFactory {
         if let Some(slots) = &slots {
             listeners.0.push(Arc::clone(slots) as _);
         }
-        let factory = Factory::new(self.config.clone()).with_subscriber(Arc::new(listeners));
+        let factory = Factory::new(self.config.clone())
+            .with_subscriber(Arc::new(listeners))
+            .with_qlog_detail(self.instruments.detail);
         let controller = factory.build(path);
         let inner: &dyn Any = &*controller;
         if let (Some(slots), Some(inner)) = (slots, inner.downcast_ref::<Controller>()) {

@@ -6,13 +6,15 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// Between two lines at least.
+/// Between two lines at least, unless nothing came after the first of them for as long.
 const INTERVAL: Duration = Duration::from_millis(2);
 
 /// Writes the file.
 pub(super) struct Arrivals {
     file: BufWriter<File>,
     next: Duration,
+    /// What came since the last line.
+    waiting: Option<(Duration, u64)>,
 }
 
 impl Arrivals {
@@ -24,13 +26,18 @@ impl Arrivals {
         Ok(Self {
             file,
             next: Duration::ZERO,
+            waiting: None,
         })
     }
 
     /// So long after the request so many bytes are there.
     pub(super) fn add(&mut self, at: Duration, bytes: u64) -> Result<()> {
         if at < self.next {
+            self.waiting = Some((at, bytes));
             return Ok(());
+        }
+        if let Some((before, bytes)) = self.waiting.take().filter(|(it, _)| *it + INTERVAL <= at) {
+            self.write(before, bytes)?;
         }
         self.next = at + INTERVAL;
         self.write(at, bytes)

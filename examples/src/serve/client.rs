@@ -1,10 +1,12 @@
 //! One connection of the server and what is asked on it.
 
 use super::files::Root;
+use super::frames::Frames;
 use super::responses::Responses;
 use super::undertaking::Undertaking;
 use crate::session::{Flushed, Session};
 use crate::socket::Socket;
+use std::time::Instant;
 
 /// A connection.
 pub(super) struct Client {
@@ -12,21 +14,46 @@ pub(super) struct Client {
     /// Something has happened that it has not acted on yet.
     pub(super) has_work: bool,
     responses: Option<Responses>,
+    frames: Option<Frames>,
     undertaking: Option<Undertaking>,
     /// Datagrams that the kernel refused.
     pub(super) refused_sends: u64,
 }
 
 impl Client {
-    /// With what is required on it, if anything.
-    pub(super) fn new(session: Session, undertaking: Option<Undertaking>) -> Self {
+    /// With the frames in which bodies come, and what is required on it, if anything.
+    pub(super) fn new(
+        session: Session,
+        frames: Option<Frames>,
+        undertaking: Option<Undertaking>,
+    ) -> Self {
         Self {
             session,
             has_work: true,
             responses: None,
+            frames,
             undertaking,
             refused_sends: 0,
         }
+    }
+
+    /// When it wants to be woken.
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.session
+            .wake_at()
+            .into_iter()
+            .chain(self.next_frame())
+            .min()
+    }
+
+    fn next_frame(&self) -> Option<Instant> {
+        self.responses.as_ref().and_then(Responses::next_frame)
+    }
+
+    /// Lets timers fire that are due. True if it may have something to send now.
+    pub(super) fn wake(&mut self, now: Instant) -> bool {
+        let has_frame = self.next_frame().is_some_and(|due| due <= now);
+        self.session.wake(now) || has_frame
     }
 
     /// Sends what may leave, then answers requests, then sends what came of that. What is due
@@ -68,7 +95,8 @@ impl Client {
         }
         if self.responses.is_none() {
             // What fails has closed the connection with the error to send.
-            self.responses = Responses::begin(connection, http).ok();
+            let begun = Responses::begin(connection, http).ok();
+            self.responses = begun.map(|responses| responses.in_frames(self.frames));
         }
         if let Some(responses) = &mut self.responses {
             responses.take_requests(connection, root);

@@ -6,6 +6,7 @@
 
 mod client;
 pub mod files;
+pub mod frames;
 mod options;
 mod report;
 pub mod responses;
@@ -28,6 +29,7 @@ use crate::transport::{self, BATCH, CONNECTION_ID, RECEIVE_BUFFER};
 use anyhow::{Context, Result};
 use client::Client;
 use files::Root;
+use frames::Frames;
 use imtcp_cc::units::Bytes;
 use routes::Routes;
 use std::fs::{self, File};
@@ -61,6 +63,7 @@ pub struct Server {
     root: Root,
     qlog: Option<PathBuf>,
     paced_by_caller: bool,
+    frames: Option<Frames>,
     /// What each connection begins with.
     undertaking: Option<Undertaking>,
     instruments: Instruments,
@@ -100,6 +103,7 @@ impl Server {
             slots,
             timing: Arc::new(Mutex::new(ReleaseTiming::default())),
             acknowledgements: Arc::new(Mutex::new(Acknowledgements::default())),
+            detail: options.detail(),
         };
         let mut config = transport::server(tls::server(&identity)?)?;
         let headers = Bytes::new(options.header_overhead());
@@ -118,6 +122,7 @@ impl Server {
             root,
             qlog: options.qlog.clone(),
             paced_by_caller: options.controller.is_paced_by_caller(),
+            frames: options.frames,
             undertaking: undertaking.map(|(requirement, log)| Undertaking::new(requirement, log)),
             instruments,
             routes: Routes::default(),
@@ -204,7 +209,7 @@ impl Server {
         }
         self.report.connections += 1;
         let session = Session::new(connection, self.paced_by_caller);
-        let client = Client::new(session, self.undertaking.clone());
+        let client = Client::new(session, self.frames, self.undertaking.clone());
         self.routes
             .insert(client, [id, header.dcid.clone().into_owned()]);
         Ok(())
@@ -214,14 +219,14 @@ impl Server {
     async fn serve(&mut self) -> Instant {
         let mut next = Instant::now() + IDLE;
         for client in self.routes.iter_mut() {
-            let woken = client.session.wake(Instant::now());
+            let woken = client.wake(Instant::now());
             if woken || client.has_work {
                 let flushed = client.work(&self.socket, &self.http, &self.root).await;
                 client.has_work = flushed == Flushed::ABatch;
             }
             if client.has_work {
                 next = Instant::now();
-            } else if let Some(wake) = client.session.wake_at() {
+            } else if let Some(wake) = client.wake_at() {
                 next = next.min(wake);
             }
         }

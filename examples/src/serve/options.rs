@@ -1,11 +1,13 @@
 //! What the command line of the server can say.
 
+use super::frames::Frames;
 use crate::controller::ControllerKind;
 use crate::requirement;
 use crate::tls::Identity;
 use anyhow::{Result, ensure};
 use clap::Args;
 use imtcp_cc::promise::Requirement;
+use imtcp_cc::quiche::Detail;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -52,6 +54,14 @@ pub struct Options {
     #[arg(long, value_name = "DIR")]
     pub qlog: Option<PathBuf>,
 
+    /// Let these qlogs also hold what `imtcp-qlog replay` needs, which doubles them.
+    #[arg(long, requires = "qlog")]
+    pub qlog_replay: bool,
+
+    /// Let bodies come in frames, as those of a live source do: "60 kB per 33 ms".
+    #[arg(long, value_name = "SIZE per PERIOD", value_parser = Frames::parse)]
+    pub frames: Option<Frames>,
+
     /// Write the estimates as they are made into this CSV file.
     #[arg(long, value_name = "FILE")]
     pub estimates: Option<PathBuf>,
@@ -76,6 +86,15 @@ impl Options {
             IPV6_HEADER
         };
         ip + UDP_HEADER + self.link_header
+    }
+
+    /// How much the controllers write to qlogs.
+    pub(super) fn detail(&self) -> Detail {
+        if self.qlog_replay {
+            Detail::Replay
+        } else {
+            Detail::Events
+        }
     }
 
     /// What is required on each connection.

@@ -1,13 +1,16 @@
 //! HTTP/3 requests and the files that answer them.
 
 use super::files::{Content, Refusal, Root};
+use super::frames::{Frames, Recording};
 use quiche::Connection;
 use quiche::h3::{self, Event, Header, NameValue};
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 /// The responses of one connection.
 pub struct Responses {
     http: h3::Connection,
+    frames: Option<Frames>,
     /// By stream. quiche's limit of streams bounds them.
     pending: BTreeMap<u64, Response>,
     completed: u64,
@@ -18,12 +21,14 @@ struct Response {
     /// Taken once they are sent.
     headers: Option<Vec<Header>>,
     body: Content,
+    /// If the body comes in frames, once it has begun.
+    recording: Option<Recording>,
 }
 
 /// What became of a response.
 enum Progress {
     Complete,
-    /// The connection takes no more now.
+    /// The connection takes no more now, or there is no more yet.
     Blocked,
     Failed,
 }
@@ -36,9 +41,17 @@ impl Responses {
     pub fn begin(connection: &mut Connection, config: &h3::Config) -> Result<Self, h3::Error> {
         Ok(Self {
             http: h3::Connection::with_transport(connection, config)?,
+            frames: None,
             pending: BTreeMap::new(),
             completed: 0,
         })
+    }
+
+    /// Lets bodies come in frames.
+    #[must_use]
+    pub fn in_frames(mut self, frames: Option<Frames>) -> Self {
+        self.frames = frames;
+        self
     }
 
     /// Requests answered in full.
@@ -73,15 +86,19 @@ impl Responses {
         {}
     }
 
-    /// Gives the connection as much as it takes.
+    /// Gives the connection as much as it takes, and as there is.
     pub fn fill(&mut self, connection: &mut Connection) {
         let Self {
             http,
+            frames,
             pending,
             completed,
         } = self;
-        pending.retain(
-            |stream, response| match response.push(http, connection, *stream) {
+        pending.retain(|stream, response| {
+            if let Some(frames) = frames {
+                response.record(*frames, Instant::now());
+            }
+            match response.push(http, connection, *stream) {
                 Progress::Blocked => true,
                 Progress::Complete => {
                     *completed += 1;
@@ -96,8 +113,14 @@ impl Responses {
                     );
                     false
                 }
-            },
-        );
+            }
+        });
+    }
+
+    /// When the next frame of a body comes.
+    pub fn next_frame(&self) -> Option<Instant> {
+        let recordings = self.pending.values().filter_map(|it| it.recording.as_ref());
+        recordings.map(Recording::next).min()
     }
 }
 
@@ -123,10 +146,17 @@ fn respond(request: &[Header], root: &Root) -> Response {
             Header::new(b"content-length", length.as_bytes()),
         ]),
         body,
+        recording: None,
     }
 }
 
 impl Response {
+    /// Takes the frames that there are by now.
+    fn record(&mut self, frames: Frames, now: Instant) {
+        let begin = || Recording::begin(frames, now);
+        self.recording.get_or_insert_with(begin).advance(now);
+    }
+
     fn push(
         &mut self,
         http: &mut h3::Connection,
@@ -146,13 +176,27 @@ impl Response {
             let Ok(chunk) = self.body.chunk() else {
                 return Progress::Failed;
             };
+            let chunk = match &self.recording {
+                Some(recording) => recording.part(chunk),
+                None => chunk,
+            };
+            if chunk.is_empty() {
+                return Progress::Blocked;
+            }
             let ends = chunk.len() as u64 == remaining;
             match http.send_body(connection, stream, chunk, ends) {
-                Ok(written) => self.body.consume(written),
+                Ok(written) => self.consume(written),
                 Err(h3::Error::Done | h3::Error::StreamBlocked) => return Progress::Blocked,
                 Err(_) => return Progress::Failed,
             }
         }
         Progress::Complete
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.body.consume(count);
+        if let Some(recording) = &mut self.recording {
+            recording.take(count);
+        }
     }
 }

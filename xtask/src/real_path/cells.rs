@@ -1,6 +1,7 @@
 //! The cells of the grid: a path, the other flows on it, and what the client tells of arrivals.
 
 use std::fmt;
+use std::str::FromStr;
 
 use clap::ValueEnum;
 
@@ -38,6 +39,67 @@ impl Extensions {
     }
 }
 
+/// What is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// As much as the path takes.
+    Bulk,
+    /// So many bytes at the beginning of each period, as from a live source.
+    Frames {
+        /// Of a frame.
+        kilobytes: u32,
+        /// From one frame to the next.
+        period_ms: u32,
+    },
+}
+
+impl Source {
+    /// What `serve --frames` needs for it.
+    pub fn frames(self) -> Option<String> {
+        match self {
+            Self::Bulk => None,
+            Self::Frames {
+                kilobytes,
+                period_ms,
+            } => Some(format!("{kilobytes} kB per {period_ms} ms")),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bulk => f.write_str("bulk"),
+            Self::Frames {
+                kilobytes,
+                period_ms,
+            } => write!(f, "{kilobytes}kB/{period_ms}ms"),
+        }
+    }
+}
+
+/// `bulk`, or frames as `60kB/33ms`.
+impl FromStr for Source {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "bulk" {
+            return Ok(Self::Bulk);
+        }
+        let frames = || {
+            let (size, period) = text.split_once('/')?;
+            let kilobytes = size.strip_suffix("kB")?.parse().ok()?;
+            let period_ms = period.strip_suffix("ms")?.parse().ok()?;
+            let is_sensible = (1..=1000).contains(&kilobytes) && (1..=10_000).contains(&period_ms);
+            is_sensible.then_some(Self::Frames {
+                kilobytes,
+                period_ms,
+            })
+        };
+        frames().ok_or("write `bulk`, or frames of 1 to 1000 kB per 1 to 10000 ms as `60kB/33ms`")
+    }
+}
+
 /// One cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
@@ -52,6 +114,8 @@ pub struct Cell {
     pub tick_us: u32,
     /// How many of the kernel's CUBIC flows are on the path as well.
     pub rivals: u16,
+    /// What is sent.
+    pub source: Source,
     /// What the client speaks.
     pub extensions: Extensions,
 }
@@ -86,11 +150,15 @@ impl fmt::Display for Cell {
             queue_bdp,
             tick_us,
             rivals,
+            source,
             extensions,
         } = self;
         write!(f, "{rate_mbps}mbit-{rtt_ms}ms-{queue_bdp}bdp-")?;
         if *tick_us > 0 {
             write!(f, "{tick_us}us-")?;
+        }
+        if *source != Source::Bulk {
+            write!(f, "{}-", source.to_string().replace('/', "-"))?;
         }
         match rivals {
             0 => f.write_str("alone")?,
@@ -144,6 +212,15 @@ pub struct Axes {
     )]
     rivals: Vec<u16>,
 
+    /// What is sent: `bulk`, or frames, as many kB each period as `60kB/33ms` says. Their goodput
+    /// is that while a frame is under way.
+    #[arg(
+        long = "source",
+        value_name = "SOURCE",
+        value_delimiter = ',', default_values_t = [Source::Bulk]
+    )]
+    sources: Vec<Source>,
+
     /// What the client speaks. Unless this is given, everything alone, and both extensions beside
     /// rivals.
     #[arg(long, value_enum, value_name = "WHICH", value_delimiter = ',')]
@@ -159,6 +236,7 @@ impl Axes {
             queues: vec![2.0],
             ticks: vec![0, 1000],
             rivals: vec![0, 1],
+            sources: vec![Source::Bulk],
             extensions: Vec::new(),
         }
     }
@@ -171,6 +249,7 @@ impl Axes {
             queue_bdp: 0.0,
             tick_us: 0,
             rivals: 0,
+            source: Source::Bulk,
             extensions: Extensions::Both,
         }];
         spread(&mut cells, &self.rivals, |cell| &mut cell.rivals);
@@ -178,6 +257,7 @@ impl Axes {
         spread(&mut cells, &self.rtts, |cell| &mut cell.rtt_ms);
         spread(&mut cells, &self.queues, |cell| &mut cell.queue_bdp);
         spread(&mut cells, &self.ticks, |cell| &mut cell.tick_us);
+        spread(&mut cells, &self.sources, |cell| &mut cell.source);
         let with_extensions = cells.into_iter().flat_map(|cell| {
             let all = self.extensions(cell.rivals).iter();
             all.map(move |&extensions| Cell { extensions, ..cell })
@@ -219,14 +299,25 @@ mod tests {
             queue_bdp: 0.5,
             tick_us: 1000,
             rivals: 1,
+            source: "60kB/33ms".parse().unwrap(),
             extensions: Extensions::AckFrequency,
         };
         assert_eq!(cell.queue_bytes(), 75_000, "half of 150 000 bytes");
         assert_eq!(cell.delay_us(), 15_000);
         assert_eq!(
             cell.to_string(),
-            "40mbit-30ms-0.5bdp-1000us-beside1-ack-frequency"
+            "40mbit-30ms-0.5bdp-1000us-60kB-33ms-beside1-ack-frequency"
         );
+        assert_eq!(cell.source.frames().unwrap(), "60 kB per 33 ms");
+    }
+
+    #[test]
+    fn what_is_no_source_is_said_to_be_none() {
+        assert_eq!("bulk".parse(), Ok(Source::Bulk));
+        for text in ["", "60kB", "60/33", "0kB/33ms", "60kB/20000ms", "60kB/33us"] {
+            let error = text.parse::<Source>().expect_err(text);
+            assert!(error.contains("`60kB/33ms`"), "{text}");
+        }
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl<'a> Queue<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cells::Extensions;
+    use super::super::cells::{Extensions, Source};
     use super::*;
     use anyhow::bail;
 
@@ -152,6 +152,7 @@ mod tests {
             queue_bdp: 1.0,
             tick_us: 0,
             rivals: 0,
+            source: Source::Bulk,
             extensions: Extensions::Both,
         }
     }

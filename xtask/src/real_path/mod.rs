@@ -88,6 +88,11 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
 
+    /// Keep a qlog of each transfer in this folder, with which `imtcp-qlog replay` measures again.
+    /// Writing them takes the server some time, so compare goodputs without it.
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
+
     /// Run the programs from this folder instead of building them.
     #[arg(long, value_name = "DIR")]
     binaries: Option<PathBuf>,
@@ -147,6 +152,8 @@ pub struct Grid<'a> {
     pub head_start: fn(u32) -> Duration,
     /// How fast all paths that are measured at a time may be together.
     pub load_mbps: u32,
+    /// Where qlogs of the transfers are kept, if they are.
+    pub record: Option<&'a Path>,
 }
 
 impl<'a> Grid<'a> {
@@ -161,6 +168,7 @@ impl<'a> Grid<'a> {
                 seconds: Some(5),
                 head_start: |_| HEAD_START,
                 load_mbps: arguments.side_by_side,
+                record: arguments.record.as_deref(),
             }
         } else {
             Self {
@@ -171,6 +179,7 @@ impl<'a> Grid<'a> {
                 seconds: arguments.seconds,
                 head_start: |_| HEAD_START,
                 load_mbps: arguments.side_by_side,
+                record: arguments.record.as_deref(),
             }
         }
     }
@@ -185,7 +194,7 @@ impl<'a> Grid<'a> {
         let left = self.left(results);
         let transfers = left.iter().map(|unit| unit.controllers.len()).sum();
         let count = lanes::count(left.iter().map(|unit| unit.cell), self.load_mbps);
-        let benches = (0..count).map(|lane| Bench::new(launcher, scratch, lane));
+        let benches = (0..count).map(|lane| Bench::new(launcher, scratch, lane, self.record));
         let benches: Vec<Bench<'_>> = benches.collect::<Result<_>>()?;
         let started = Instant::now();
         let mut done = 0;

@@ -20,7 +20,8 @@ pub struct Row {
     pub controller: String,
     /// Counted from 1. Rows of one cell and run are compared with each other.
     pub run: u32,
-    /// Bits of the file per second; 0 if the transfer failed.
+    /// Bits of the file per second, and of frames while one was under way; 0 if the transfer
+    /// failed.
     pub goodput_bps: f64,
     /// The goodput of all rivals together, in bits of data per second.
     pub rivals_bps: f64,

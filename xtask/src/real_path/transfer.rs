@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::accuracy::Accuracy;
-use super::cells::Cell;
+use super::cells::{Cell, Source};
 use super::emulator::Report;
 use super::results::{Packets, Row};
 use super::rivals::Flows;
@@ -75,6 +75,8 @@ pub struct Bench<'a> {
     scratch: PathBuf,
     /// The folder that is served.
     root: PathBuf,
+    /// Where qlogs are kept, if they are.
+    record: Option<PathBuf>,
 }
 
 /// What `fetch --json` prints, as far as it is of interest here.
@@ -90,10 +92,16 @@ impl<'a> Bench<'a> {
     pub const CLIENT: &'static str = "198.18.0.2";
 
     /// One bench of several, with files and logs in `scratch`.
-    pub fn new(launcher: &'a Launcher, scratch: &Path, lane: usize) -> Result<Self> {
+    pub fn new(
+        launcher: &'a Launcher,
+        scratch: &Path,
+        lane: usize,
+        record: Option<&Path>,
+    ) -> Result<Self> {
         let root = scratch.join("root");
         let own = scratch.join(format!("lane-{lane}"));
-        for folder in [&root, &own] {
+        let record = record.map(Path::to_path_buf);
+        for folder in [&root, &own].into_iter().chain(&record) {
             fs::create_dir_all(folder)
                 .with_context(|| format!("cannot make {}", folder.display()))?;
         }
@@ -107,6 +115,7 @@ impl<'a> Bench<'a> {
             client: Namespace::create("path", &format!("client{lane}"))?,
             scratch: own,
             root,
+            record,
         })
     }
 
@@ -141,14 +150,11 @@ impl<'a> Bench<'a> {
                 controller,
                 promise,
             } => {
-                let options = promise.map(|promise| ["--promise", promise]);
-                self.download(
-                    cell,
-                    span,
-                    controller,
-                    options.as_slice().as_flattened(),
-                    row,
-                )?;
+                let mut options = Vec::new();
+                options.extend(promise.map(|promise| ["--promise", promise]));
+                let frames = cell.source.frames();
+                options.extend(frames.as_deref().map(|frames| ["--frames", frames]));
+                self.download(cell, span, controller, options.as_flattened(), row)?;
             }
         }
         row.rivals_bps = rivals.map_or(Ok(0.0), Flows::stop)?;
@@ -171,12 +177,37 @@ impl<'a> Bench<'a> {
         let took = listened.elapsed().as_secs_f64();
         row.goodput_bps = fetched.goodput_bps;
         row.packets = Some(parse::<Packets>(&server.stop()?)?);
+        self.keep_qlog(row)?;
+        if let Source::Frames {
+            kilobytes,
+            period_ms,
+        } = cell.source
+        {
+            let [bytes, period] = [u64::from(kilobytes) * 1000, period_ms.into()];
+            let period = Duration::from_millis(period);
+            row.goodput_bps = arrivals::within_frames(&self.arrivals(), bytes, period)?;
+        }
         row.periods_bps = arrivals::by_period(&self.arrivals(), PERIOD)?;
         if cell.rivals == 0 && row.controller.starts_with("imtcp") {
             let begin = took - span.as_secs_f64();
             let estimates = estimates::read(&estimates)?;
             let truth = cell.rate_bps() as f64;
             row.accuracy = Some(Accuracy::of(&estimates, truth, begin, took));
+        }
+        Ok(())
+    }
+
+    /// Gives the qlog of the transfer the name of its row.
+    fn keep_qlog(&self, row: &Row) -> Result<()> {
+        let Some(record) = &self.record else {
+            return Ok(());
+        };
+        let name = format!("{}-{}-{}.sqlog", row.cell, row.controller, row.run);
+        for log in fs::read_dir(self.qlogs())? {
+            let (from, to) = (log?.path(), record.join(&name));
+            // The two may lie on different disks.
+            let moved = fs::copy(&from, &to).and_then(|_| fs::remove_file(&from));
+            moved.with_context(|| format!("cannot keep the qlog {}", to.display()))?;
         }
         Ok(())
     }
@@ -213,6 +244,13 @@ impl<'a> Bench<'a> {
         line.extend(["--controller", controller, "--estimates", &estimates]);
         line.extend(["--stats", "--json"]);
         line.extend(options);
+        let qlogs = self.qlogs();
+        let qlogs = qlogs.to_string_lossy();
+        if self.record.is_some() {
+            // A transfer that failed may have left one.
+            let _ = fs::remove_dir_all(self.qlogs());
+            line.extend(["--qlog", &qlogs, "--qlog-replay"]);
+        }
         let log = self.log("serve");
         let mut server = self.launcher.start(self.server.name(), &log, &line)?;
         server.wait_until_it_listens()?;
@@ -234,6 +272,11 @@ impl<'a> Bench<'a> {
     /// How much has arrived at which time, in the latest transfer.
     fn arrivals(&self) -> PathBuf {
         self.scratch.join("arrivals.csv")
+    }
+
+    /// The qlog of the latest transfer, until it is kept.
+    fn qlogs(&self) -> PathBuf {
+        self.scratch.join("qlogs")
     }
 
     /// The logs of the latest transfer; what matters of them is in its row.

@@ -16,7 +16,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::real_path::Grid;
-use crate::real_path::cells::{Cell, Extensions};
+use crate::real_path::cells::{Cell, Extensions, Source};
 use crate::real_path::results::Results;
 use crate::testbed::{self, Launcher};
 use report::Pair;
@@ -110,6 +110,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         seconds: Some(arguments.seconds),
         head_start,
         load_mbps: arguments.side_by_side,
+        record: None,
     };
     let outcome = grid.measure(&launcher, &scratch, &mut results);
     let mut pairs = Vec::new();
@@ -145,6 +146,7 @@ fn cells(arguments: &Arguments) -> Vec<Cell> {
             queue_bdp,
             tick_us: 0,
             rivals,
+            source: Source::Bulk,
             extensions: arguments.extensions,
         })
     };
