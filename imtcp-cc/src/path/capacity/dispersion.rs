@@ -165,6 +165,7 @@ impl DispersionCapacity {
         self.line.set_capacity(self.capacity);
         let times = Times::of(gap, arrival, self.line.time_for(gap.bytes));
         self.doubt.on_gap(gap.packets, &times);
+        self.blocks.on_gap(gap.bytes, &times);
         let dispersion = self.reading.read(gap, &times)?;
         if let Some(capacity) = self.capacity
             && let Some(late) = self.blocks.on_dispersion(&dispersion, capacity)

@@ -44,6 +44,8 @@ pub(super) struct Dispersion {
     pub(super) last: u64,
     pub(super) bytes: Bytes,
     pub(super) time: Nanos,
+    /// The time in which they left.
+    pub(super) sent_time: Nanos,
     /// When the packet before them left.
     pub(super) sent: Timestamp,
     /// Whether they left clearly faster than the link has served packets before. False where their
@@ -178,6 +180,7 @@ impl Run {
             last: self.end.unwrap_or_default(),
             bytes: self.bytes,
             time: self.arrived,
+            sent_time: self.sent,
             sent: self.from,
             is_stretched: self.arrived.times(100) > self.sent.times(STRETCHED_PERCENT),
             is_rushed: self.sent.times(100) < self.served.times(RUSHED_PERCENT)
