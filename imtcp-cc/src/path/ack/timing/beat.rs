@@ -7,7 +7,8 @@
 //! - Most gaps of a block are alike, while acknowledgements cover different numbers of packets.
 //! - Of two echoes that follow each other, the one that echoes fewer bytes took as long as the
 //!   other, time after time. A burst ends with a smaller packet, so this shows where each packet
-//!   has an acknowledgement of its own.
+//!   has an acknowledgement of its own. Echoes of as many bytes are alike as well then: where hosts
+//!   or links have ticks, they are not.
 
 use super::{BLOCK, EchoPair};
 use crate::units::Nanos;
@@ -36,6 +37,9 @@ const PARTS: i64 = 4;
 /// more often than that: what it owes is left over, and one in four follows at once.
 const FEWEST_ALIKE: u32 = 6;
 const ALIKE_RATIO: u32 = 8;
+
+/// In a beat so many times as many pairs of equal bytes have alike gaps as have others.
+const EVEN_RATIO: u32 = 3;
 
 /// From this many pairs on each counts half. A block without a pair takes one away.
 const REMEMBERED: u32 = 24;
@@ -67,6 +71,9 @@ pub(super) struct Neighbours {
     /// Pairs with alike gaps, and with gaps as those of a link.
     alike: u32,
     served: u32,
+    /// Pairs of equal bytes with alike gaps, and with others.
+    even: u32,
+    uneven: u32,
     /// Whether this block had any.
     any: bool,
 }
@@ -77,8 +84,9 @@ impl Neighbours {
         let Some(before) = self.before.replace(*echo) else {
             return;
         };
-        // Most are alike.
+        // Most are of equal bytes.
         if before.bytes == echo.bytes {
+            self.compare_equal(&before, echo);
             return;
         }
         let (small, large) = if echo.bytes < before.bytes {
@@ -87,6 +95,23 @@ impl Neighbours {
             (&before, echo)
         };
         self.compare(small, large);
+    }
+
+    /// Whether the gaps are alike says something if the packets did not leave with them.
+    #[inline]
+    fn compare_equal(&mut self, before: &EchoPair, echo: &EchoPair) {
+        let [one, other] = [before, echo].map(|it| it.arrival.as_nanos());
+        if one.max(other) < LEAST.signed().as_nanos() || !is_spread(before) || !is_spread(echo) {
+            return;
+        }
+        if (one - other).abs() < one.max(other) / 10 {
+            self.even += 1;
+        } else {
+            self.uneven += 1;
+        }
+        if self.even + self.uneven > REMEMBERED {
+            (self.even, self.uneven) = (self.even / 2, self.uneven / 2);
+        }
     }
 
     /// A link serves the smaller bytes in less time, unless they left later. A gap with which the
@@ -124,7 +149,9 @@ impl Neighbours {
     }
 
     pub(super) fn show_a_beat(&self) -> bool {
-        self.alike >= FEWEST_ALIKE && self.alike > ALIKE_RATIO * self.served
+        self.alike >= FEWEST_ALIKE
+            && self.alike > ALIKE_RATIO * self.served
+            && self.even >= EVEN_RATIO * self.uneven
     }
 }
 
@@ -202,6 +229,20 @@ mod tests {
         assert!(beats(&round));
         let at_once = vec![echo(1378, 0, 2000), echo(1160, 0, 200)];
         assert!(!beats(&[round.repeat(4), at_once].concat()));
+    }
+
+    #[test]
+    fn packets_that_come_at_ticks_are_no_beat() {
+        let frame = |full: [i64; 4]| {
+            let full = full.map(|gap| echo(1378, 0, gap));
+            [
+                full.as_slice(),
+                &[echo(1100, 0, full[3].arrival.as_nanos() / 1000)],
+            ]
+            .concat()
+        };
+        assert!(beats(&frame([400, 400, 400, 400])));
+        assert!(!beats(&frame([200, 400, 200, 400])));
     }
 
     #[test]
