@@ -11,9 +11,9 @@ pub fn by_period(file: &Path, period: Duration) -> Result<Vec<f64>> {
     Ok(periods(&read(file)?, period.as_secs_f64()))
 }
 
-/// The goodput while frames were under way, in bit/s: from the time at which the first bytes of each
-/// were to come until all of it was there. Of the first bytes of all frames, the earliest tell when
-/// that is.
+/// The goodput while frames were under way, in bit/s: from the time at which the first bytes of
+/// each were to come until all of it was there. Of the first bytes of all frames, the earliest tell
+/// when that is.
 pub fn within_frames(file: &Path, bytes: u64, period: Duration) -> Result<f64> {
     let goodput = of_frames(&read(file)?, bytes as f64, period.as_secs_f64());
     goodput.with_context(|| format!("there is no whole frame in {}", file.display()))
