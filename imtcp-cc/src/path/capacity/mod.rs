@@ -292,6 +292,35 @@ mod tests {
     }
 
     #[test]
+    fn packets_that_left_slower_tell_ticks_from_others() {
+        // After a few that leave at once packets leave 200 us apart, as a link of 55 Mbit/s would
+        // serve them, and after forty of them `slower` leave 290 us apart.
+        let told = |slower: u64| {
+            let mut capacity = Capacity::new();
+            let (mut left, mut served, mut before) = (0, 0, 0);
+            for number in 0..3000 {
+                let apart = match number {
+                    0..10 => 0,
+                    _ if number % (40 + slower) < 40 => 200,
+                    _ => 290,
+                };
+                let sent = [left, left + apart].map(Duration::from_micros);
+                left += apart;
+                served = left.max(served) + 286;
+                let arrived = served.next_multiple_of(100);
+                let mut gap = gap(Duration::from_micros(arrived - before));
+                before = arrived;
+                (gap.from.number, gap.to.number) = (number, number + 1);
+                [gap.from.sent, gap.to.sent] = sent.map(Timestamp::from_origin);
+                let _ = capacity.on_gap(&gap, false);
+            }
+            megabits(&capacity).expect("a capacity")
+        };
+        assert!((38.0..=39.0).contains(&told(20)), "{}", told(20));
+        assert!((54.0..=56.0).contains(&told(0)), "nothing tells them apart");
+    }
+
+    #[test]
     fn a_refuted_capacity_gives_way_to_what_several_dispersions_show() {
         // Echoes that are late by up to 240 us, by chance. Without the blocks the capacity is
         // refuted once and again, and then the echoes are blamed: there are too few of them for

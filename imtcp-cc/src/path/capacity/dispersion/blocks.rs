@@ -129,6 +129,10 @@ impl Blocks {
         let block = self.row.with(dispersion)?;
         self.time = self.time + self.row.time;
         self.row.begin(self.row.end);
+        // What was slow, and what was at its pace, was so for that capacity.
+        if self.pace.is_of_another(capacity) {
+            (self.pace, self.slow) = (Pace::of(capacity), Slow::default());
+        }
         self.pace.take(&block, capacity);
         self.blocks[self.count] = block;
         self.count += 1;
@@ -202,14 +206,19 @@ impl Row {
 }
 
 impl Pace {
-    fn take(&mut self, block: &Block, capacity: Bandwidth) {
-        let is_above = |a: Bandwidth, b: Bandwidth| a > b.scaled(AT_ITS_PACE);
-        if is_above(capacity, self.capacity) || is_above(self.capacity, capacity) {
-            *self = Self {
-                capacity,
-                ..Self::default()
-            };
+    fn of(capacity: Bandwidth) -> Self {
+        Self {
+            capacity,
+            ..Self::default()
         }
+    }
+
+    fn is_of_another(&self, capacity: Bandwidth) -> bool {
+        let is_above = |a: Bandwidth, b: Bandwidth| a > b.scaled(AT_ITS_PACE);
+        is_above(capacity, self.capacity) || is_above(self.capacity, capacity)
+    }
+
+    fn take(&mut self, block: &Block, capacity: Bandwidth) {
         let ratio = ratio(block.nanos_per_byte.into(), capacity);
         let is_at_its_pace = ratio < AT_ITS_PACE && ratio * AT_ITS_PACE > 1.0;
         self.all = self.all.saturating_add(1);
