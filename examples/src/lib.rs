@@ -19,6 +19,7 @@
 
 pub mod acknowledgements;
 pub mod alarm;
+mod amount;
 pub mod bulk;
 pub mod controller;
 pub mod crosstraffic;

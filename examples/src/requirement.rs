@@ -1,8 +1,9 @@
 //! What is required, as a command line says it: `8 Mbit/s per 2 s`.
 
+use crate::amount;
 use imtcp_cc::promise::{Demand, Requirement};
 use imtcp_cc::units::Bandwidth;
-use quantity::{QuantityError, RATES, SPANS, Units};
+use quantity::{RATES, SPANS};
 use std::time::Duration;
 
 const EXAMPLES: &str = "write `8 Mbit/s per 2 s`, or `exactly 3.3 Mbit/s per 4 s`";
@@ -17,8 +18,8 @@ pub fn parse(text: &str) -> Result<Requirement, String> {
     let Some((rate, period)) = rest.split_once(" per ") else {
         return Err(format!("there is no period in `{text}`; {EXAMPLES}"));
     };
-    let rate = Bandwidth::from_bps(quantity(rate, RATES)?);
-    let period = Duration::from_nanos(quantity(period, SPANS)?);
+    let rate = Bandwidth::from_bps(amount::parse(rate, RATES, EXAMPLES)?);
+    let period = Duration::from_nanos(amount::parse(period, SPANS, EXAMPLES)?);
     let requirement = Requirement::new(rate, period).map_err(|error| error.to_string())?;
     Ok(requirement.demand(demand))
 }
@@ -33,14 +34,6 @@ fn demand(text: &str) -> (Demand, &str) {
         }
     }
     (Demand::default(), text)
-}
-
-fn quantity(text: &str, units: Units<'_>) -> Result<u64, String> {
-    let (amount, _) = quantity::parse(text, units).map_err(|error| match &error {
-        QuantityError::UnknownUnit { known, .. } => format!("{error}; known here: {known}"),
-        _ => format!("{error}; {EXAMPLES}"),
-    })?;
-    Ok(amount)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Bodies that come in frames, as those of a live source do.
 
-use quantity::{QuantityError, SPANS, Units};
+use crate::amount;
+use quantity::{SPANS, Units};
 use std::time::{Duration, Instant};
 
 const SIZES: Units<'static> = &[("B", 1), ("kB", 1_000), ("MB", 1_000_000)];
@@ -28,8 +29,8 @@ impl Frames {
         let Some((size, period)) = text.split_once(" per ") else {
             return Err(format!("there is no period in `{text}`; {EXAMPLE}"));
         };
-        let bytes = quantity(size, SIZES)?;
-        let period = Duration::from_nanos(quantity(period, SPANS)?);
+        let bytes = amount::parse(size, SIZES, EXAMPLE)?;
+        let period = Duration::from_nanos(amount::parse(period, SPANS, EXAMPLE)?);
         if bytes == 0 || bytes > MOST_BYTES {
             return Err(format!(
                 "a frame has 1 B to 100 MB, not {bytes} B; {EXAMPLE}"
@@ -42,14 +43,6 @@ impl Frames {
         }
         Ok(Self { bytes, period })
     }
-}
-
-fn quantity(text: &str, units: Units<'_>) -> Result<u64, String> {
-    let (amount, _) = quantity::parse(text, units).map_err(|error| match &error {
-        QuantityError::UnknownUnit { known, .. } => format!("{error}; known here: {known}"),
-        _ => format!("{error}; {EXAMPLE}"),
-    })?;
-    Ok(amount)
 }
 
 /// How much of one body there is so far.
