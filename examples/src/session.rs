@@ -4,7 +4,7 @@ use crate::socket::{Received, Socket};
 use crate::transport::{BATCH, DATAGRAM};
 use std::io;
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A connection.
 pub(crate) struct Session {
@@ -15,6 +15,8 @@ pub(crate) struct Session {
     held_until: Option<Instant>,
     /// Datagrams that had to wait for room in the socket.
     pub(crate) blocked_sends: u64,
+    /// When the first datagram of the peer came, and the latest.
+    heard: Option<[Instant; 2]>,
 }
 
 /// Whether there is more to send at once.
@@ -33,7 +35,15 @@ impl Session {
             paced_by_caller,
             held_until: None,
             blocked_sends: 0,
+            heard: None,
         }
+    }
+
+    /// From the first datagram of the peer to the latest.
+    pub(crate) fn heard_for(&self) -> Duration {
+        self.heard.map_or(Duration::ZERO, |[first, latest]| {
+            latest.saturating_duration_since(first)
+        })
     }
 
     /// Takes a datagram as of the time when the kernel received it. What the connection cannot use
@@ -43,6 +53,8 @@ impl Session {
             from: received.from,
             to: local,
         };
+        let [first, _] = self.heard.unwrap_or([received.at; 2]);
+        self.heard = Some([first, received.at]);
         let connection = &mut self.connection;
         let _ = quiche::clock::with(received.at, || connection.recv(datagram, info));
     }

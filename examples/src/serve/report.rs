@@ -18,6 +18,10 @@ pub struct Report {
     pub sent_packets: u64,
     /// UDP payload of these.
     pub sent_bytes: u64,
+    /// Bytes of packets that were acknowledged.
+    pub acknowledged_bytes: u64,
+    /// Seconds from the first datagram of a client to its latest; of the longest connection.
+    pub longest_connection_s: f64,
     /// Packets declared lost.
     pub lost_packets: u64,
     /// Stream data sent more than once.
@@ -40,6 +44,9 @@ impl Report {
         self.responses += client.completed_responses();
         self.sent_packets += stats.sent as u64;
         self.sent_bytes += stats.sent_bytes;
+        self.acknowledged_bytes += stats.acked_bytes;
+        let heard_for = client.session.heard_for().as_secs_f64();
+        self.longest_connection_s = self.longest_connection_s.max(heard_for);
         self.lost_packets += stats.lost as u64;
         self.retransmitted_bytes += stats.stream_retrans_bytes;
         self.blocked_sends += client.session.blocked_sends;

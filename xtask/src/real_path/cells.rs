@@ -16,13 +16,16 @@ pub enum Extensions {
     ReceiveTimestamps,
     /// Neither, like most clients.
     None,
+    /// What a client of somebody else's speaks.
+    #[value(skip)]
+    Foreign,
 }
 
 impl Extensions {
     /// The options that `fetch` needs for it.
     pub fn options(self) -> &'static [&'static str] {
         match self {
-            Self::Both => &[],
+            Self::Both | Self::Foreign => &[],
             Self::AckFrequency => &["--no-receive-timestamps"],
             Self::ReceiveTimestamps => &["--no-ack-frequency"],
             Self::None => &["--no-ack-frequency", "--no-receive-timestamps"],
@@ -35,6 +38,7 @@ impl Extensions {
             Self::AckFrequency => "ack-frequency",
             Self::ReceiveTimestamps => "receive-timestamps",
             Self::None => "none",
+            Self::Foreign => "foreign",
         }
     }
 }
@@ -225,11 +229,17 @@ pub struct Axes {
     /// rivals.
     #[arg(long, value_enum, value_name = "WHICH", value_delimiter = ',')]
     extensions: Vec<Extensions>,
+
+    /// Fetch with another client than `fetch`: a line for the shell, in which `{url}`, `{host}`
+    /// and `{port}` say what to fetch. It is ended when its time is over. Its goodput is what the
+    /// server has had acknowledged.
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["extensions", "sources"])]
+    pub client: Option<String>,
 }
 
 impl Axes {
-    /// A few cells that show most of what can go wrong.
-    pub fn quick() -> Self {
+    /// A few cells that show most of what can go wrong, for this client.
+    pub fn quick(client: Option<&str>) -> Self {
         Self {
             rates: vec![40],
             rtts: vec![10, 100],
@@ -238,6 +248,7 @@ impl Axes {
             rivals: vec![0, 1],
             sources: vec![Source::Bulk],
             extensions: Vec::new(),
+            client: client.map(str::to_owned),
         }
     }
 
@@ -266,6 +277,9 @@ impl Axes {
     }
 
     fn extensions(&self, rivals: u16) -> &[Extensions] {
+        if self.client.is_some() {
+            return &[Extensions::Foreign];
+        }
         match (self.extensions.is_empty(), rivals) {
             (false, _) => &self.extensions,
             (true, 0) => Extensions::value_variants(),
@@ -322,10 +336,12 @@ mod tests {
 
     #[test]
     fn rivals_are_met_with_both_extensions_unless_others_are_asked_for() {
-        let mut axes = Axes::quick();
+        let mut axes = Axes::quick(None);
         let beside = |axes: &Axes| axes.cells().iter().filter(|cell| cell.rivals == 1).count();
         assert_eq!((axes.cells().len(), beside(&axes)), (20, 4));
         axes.extensions = vec![Extensions::Both, Extensions::None];
         assert_eq!((axes.cells().len(), beside(&axes)), (16, 8));
+        axes.client = Some("curl {url}".to_owned());
+        assert_eq!((axes.cells().len(), beside(&axes)), (8, 4), "as it is");
     }
 }

@@ -140,6 +140,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 pub struct Grid<'a> {
     /// The paths.
     pub cells: Vec<Cell>,
+    /// The client, if it is another than `fetch`.
+    pub client: Option<&'a str>,
     /// The controllers, or others that `Bench` knows by name.
     pub controllers: &'a [String],
     /// Which of them are wanted in a cell.
@@ -158,29 +160,22 @@ pub struct Grid<'a> {
 
 impl<'a> Grid<'a> {
     fn of(arguments: &'a Arguments) -> Self {
-        let controllers = &arguments.controllers;
-        if arguments.quick {
-            Self {
-                cells: Axes::quick().cells(),
-                controllers,
-                is_wanted,
-                runs: 2,
-                seconds: Some(5),
-                head_start: |_| HEAD_START,
-                load_mbps: arguments.side_by_side,
-                record: arguments.record.as_deref(),
-            }
-        } else {
-            Self {
-                cells: arguments.axes.cells(),
-                controllers,
-                is_wanted,
-                runs: arguments.runs,
-                seconds: arguments.seconds,
-                head_start: |_| HEAD_START,
-                load_mbps: arguments.side_by_side,
-                record: arguments.record.as_deref(),
-            }
+        let axes = &arguments.axes;
+        let client = axes.client.as_deref();
+        let (cells, runs, seconds) = match arguments.quick {
+            true => (Axes::quick(client).cells(), 2, Some(5)),
+            false => (axes.cells(), arguments.runs, arguments.seconds),
+        };
+        Self {
+            cells,
+            client,
+            controllers: &arguments.controllers,
+            is_wanted,
+            runs,
+            seconds,
+            head_start: |_| HEAD_START,
+            load_mbps: arguments.side_by_side,
+            record: arguments.record.as_deref(),
         }
     }
 
@@ -194,7 +189,8 @@ impl<'a> Grid<'a> {
         let left = self.left(results);
         let transfers = left.iter().map(|unit| unit.controllers.len()).sum();
         let count = lanes::count(left.iter().map(|unit| unit.cell), self.load_mbps);
-        let benches = (0..count).map(|lane| Bench::new(launcher, scratch, lane, self.record));
+        let bench = |lane| Bench::new(launcher, scratch, lane, self.client, self.record);
+        let benches = (0..count).map(bench);
         let benches: Vec<Bench<'_>> = benches.collect::<Result<_>>()?;
         let started = Instant::now();
         let mut done = 0;

@@ -56,7 +56,7 @@ impl Row {
     }
 }
 
-/// What `serve --stats --json` prints, as far as it is of interest here.
+/// What a server sent.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Packets {
     /// Packets sent.

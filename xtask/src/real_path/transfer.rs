@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use super::accuracy::Accuracy;
@@ -23,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// The file that is served, more than any transfer takes. It has no blocks on the disk.
 const FILE: &str = "big";
 const FILE_BYTES: u64 = 64 << 30;
+
+/// The server listens here.
+const PORT: u16 = 4433;
 
 /// The kernel's flows listen here: the rivals, and one that is compared with the controllers.
 const RIVALS_PORT: u16 = 9;
@@ -66,6 +69,10 @@ impl<'a> Newcomer<'a> {
     }
 }
 
+fn url() -> String {
+    format!("https://{}:{PORT}/{FILE}", Bench::SERVER)
+}
+
 /// Where transfers are made.
 pub struct Bench<'a> {
     launcher: &'a Launcher,
@@ -75,6 +82,8 @@ pub struct Bench<'a> {
     scratch: PathBuf,
     /// The folder that is served.
     root: PathBuf,
+    /// The client, if it is another than `fetch`.
+    client_line: Option<&'a str>,
     /// Where qlogs are kept, if they are.
     record: Option<PathBuf>,
 }
@@ -83,6 +92,15 @@ pub struct Bench<'a> {
 #[derive(Deserialize)]
 struct Fetched {
     goodput_bps: f64,
+}
+
+/// What `serve --stats --json` prints, as far as it is of interest here.
+#[derive(Deserialize)]
+struct Served {
+    #[serde(flatten)]
+    packets: Packets,
+    acknowledged_bytes: u64,
+    longest_connection_s: f64,
 }
 
 impl<'a> Bench<'a> {
@@ -96,6 +114,7 @@ impl<'a> Bench<'a> {
         launcher: &'a Launcher,
         scratch: &Path,
         lane: usize,
+        client_line: Option<&'a str>,
         record: Option<&Path>,
     ) -> Result<Self> {
         let root = scratch.join("root");
@@ -115,6 +134,7 @@ impl<'a> Bench<'a> {
             client: Namespace::create("path", &format!("client{lane}"))?,
             scratch: own,
             root,
+            client_line,
             record,
         })
     }
@@ -172,12 +192,41 @@ impl<'a> Bench<'a> {
         let estimates = self.scratch.join("estimates.csv");
         let server = self.serve(controller, options, &estimates)?;
         let listened = Instant::now();
-        let client = self.fetch(cell, span)?;
-        let fetched: Fetched = parse(&client.wait_until_it_ends(span + PATIENCE)?)?;
+        let fetched = match self.client_line {
+            None => Some(self.fetch(cell, span)?),
+            Some(line) => {
+                self.fetch_with(line, span)?;
+                None
+            }
+        };
         let took = listened.elapsed().as_secs_f64();
-        row.goodput_bps = fetched.goodput_bps;
-        row.packets = Some(parse::<Packets>(&server.stop()?)?);
+        let served: Served = parse(&server.stop()?)?;
+        row.packets = Some(served.packets);
         self.keep_qlog(row)?;
+        let span_s = match fetched {
+            Some(fetched) => {
+                row.goodput_bps = fetched.goodput_bps;
+                self.read_arrivals(cell, row)?;
+                span.as_secs_f64()
+            }
+            None => {
+                let span_s = served.longest_connection_s;
+                let acknowledged = served.acknowledged_bytes as f64 * 8.0;
+                row.goodput_bps = acknowledged / span_s.max(f64::MIN_POSITIVE);
+                span_s
+            }
+        };
+        if cell.rivals == 0 && row.controller.starts_with("imtcp") {
+            let begin = took - span_s;
+            let estimates = estimates::read(&estimates)?;
+            let truth = cell.rate_bps() as f64;
+            row.accuracy = Some(Accuracy::of(&estimates, truth, begin, took));
+        }
+        Ok(())
+    }
+
+    fn read_arrivals(&self, cell: &Cell, row: &mut Row) -> Result<()> {
+        let arrivals = self.arrivals();
         if let Source::Frames {
             kilobytes,
             period_ms,
@@ -185,15 +234,9 @@ impl<'a> Bench<'a> {
         {
             let [bytes, period] = [u64::from(kilobytes) * 1000, period_ms.into()];
             let period = Duration::from_millis(period);
-            row.goodput_bps = arrivals::within_frames(&self.arrivals(), bytes, period)?;
+            row.goodput_bps = arrivals::within_frames(&arrivals, bytes, period)?;
         }
-        row.periods_bps = arrivals::by_period(&self.arrivals(), PERIOD)?;
-        if cell.rivals == 0 && row.controller.starts_with("imtcp") {
-            let begin = took - span.as_secs_f64();
-            let estimates = estimates::read(&estimates)?;
-            let truth = cell.rate_bps() as f64;
-            row.accuracy = Some(Accuracy::of(&estimates, truth, begin, took));
-        }
+        row.periods_bps = arrivals::by_period(&arrivals, PERIOD)?;
         Ok(())
     }
 
@@ -238,7 +281,7 @@ impl<'a> Bench<'a> {
     }
 
     fn serve(&self, controller: &str, options: &[&str], estimates: &Path) -> Result<Running> {
-        let listen = format!("{}:4433", Self::SERVER);
+        let listen = format!("{}:{PORT}", Self::SERVER);
         let (root, estimates) = (self.root.to_string_lossy(), estimates.to_string_lossy());
         let mut line = vec!["serve", "--root", &root, "--listen", &listen];
         line.extend(["--controller", controller, "--estimates", &estimates]);
@@ -257,16 +300,38 @@ impl<'a> Bench<'a> {
         Ok(server)
     }
 
-    fn fetch(&self, cell: &Cell, span: Duration) -> Result<Running> {
-        let url = format!("https://{}:4433/{FILE}", Self::SERVER);
+    fn fetch(&self, cell: &Cell, span: Duration) -> Result<Fetched> {
+        let url = url();
         let seconds = span.as_secs().to_string();
         let mut line = vec!["fetch", &url, "--insecure", "--json", "--seconds", &seconds];
         let arrivals = self.arrivals();
         let arrivals = arrivals.to_string_lossy();
         line.extend(["--arrivals", &arrivals]);
         line.extend(cell.extensions.options());
-        self.launcher
-            .start(self.client.name(), &self.log("fetch"), &line)
+        let client = self
+            .launcher
+            .start(self.client.name(), &self.log("fetch"), &line)?;
+        parse(&client.wait_until_it_ends(span + PATIENCE)?)
+    }
+
+    /// Lets a client of somebody else's fetch for that long. It may end sooner by itself, and well.
+    fn fetch_with(&self, line: &str, span: Duration) -> Result<()> {
+        let line = line.replace("{url}", &url());
+        let line = line.replace("{host}", Self::SERVER);
+        let line = format!("exec {}", line.replace("{port}", &PORT.to_string()));
+        let (log, program) = (self.log("client"), ["sh", "-c", &line]);
+        let name = self.client.name();
+        let mut client = self
+            .launcher
+            .start_at_ordinary_priority(name, &log, &program)?;
+        match client.wait_for_code(span)? {
+            None => client.end_or_kill(),
+            Some(0) => Ok(()),
+            Some(code) => {
+                let said = fs::read_to_string(log.with_extension("err")).unwrap_or_default();
+                bail!("the client ended with {code}: {}", said.trim())
+            }
+        }
     }
 
     /// How much has arrived at which time, in the latest transfer.

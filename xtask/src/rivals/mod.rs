@@ -104,6 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
     let grid = Grid {
         cells: cells(arguments),
+        client: None,
         controllers: &arguments.newcomers,
         is_wanted: |_, _| true,
         runs: arguments.runs,

@@ -153,6 +153,6 @@ fn of_extensions(extensions: Extensions) -> &'static [&'static str] {
         Extensions::Both => &[FREQUENCY, TIMES],
         Extensions::AckFrequency => &[FREQUENCY],
         Extensions::ReceiveTimestamps => &[TIMES],
-        Extensions::None => &[],
+        Extensions::None | Extensions::Foreign => &[],
     }
 }
