@@ -24,6 +24,7 @@ use doubt::Doubt;
 use level::{Call, Gone, Level, Seen};
 use looks::Looks;
 use memory::Memory;
+use piles::Heap;
 use proof::Proof;
 use reading::{Dispersion, Reading};
 
@@ -132,6 +133,22 @@ impl DispersionCapacity {
         late.and_then(|late| self.correct(&late)).is_some()
     }
 
+    /// Takes what most dispersions show in place of a refuted capacity, which was that of a few by
+    /// chance. Returns false, and does nothing, if it was not, or if most show none.
+    pub fn read_most(&mut self) -> bool {
+        let heap = Heap::of(self.memory.in_order());
+        let Some((refuted, heap)) = self.capacity.zip(heap) else {
+            return false;
+        };
+        // More of them are not there by chance.
+        if piles::size(self.memory.sorted(), refuted) >= proof::ENOUGH as usize {
+            return false;
+        }
+        self.memory.forget_below(heap.least);
+        self.start_anew(heap.middle, MEMORY);
+        true
+    }
+
     fn begin_anew(&mut self, reading: Reading) {
         self.memory.clear();
         self.looks = Looks::default();
@@ -147,8 +164,12 @@ impl DispersionCapacity {
     /// enough of them again.
     #[inline]
     pub fn is_contradicted(&mut self) -> Option<bool> {
-        self.capacity?;
-        let verdict = self.doubt.verdict(self.reading.is_longer());
+        let capacity = self.capacity?;
+        let memory = &mut self.memory;
+        let verdict = self.doubt.verdict(self.reading.is_longer(), || {
+            let heap = Heap::of(memory.in_order());
+            heap.is_some_and(|heap| heap.has(capacity))
+        });
         if let Some(is_refuted) = verdict {
             self.proof.on_verdict(is_refuted);
         }

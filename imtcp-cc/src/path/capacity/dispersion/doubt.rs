@@ -90,16 +90,21 @@ impl Doubt {
 
     /// Whether a link of the present capacity cannot have made these echoes. If dispersions are
     /// read over a longer time than a gap (`is_long`), gaps that were pressed together say nothing
-    /// against them. `None` until there are enough gaps again.
+    /// against them, and nothing against the capacity of most dispersions (`is_of_most`). `None`
+    /// until there are enough gaps again.
     #[inline]
-    pub(super) fn verdict(&mut self, is_long: bool) -> Option<bool> {
+    pub(super) fn verdict(
+        &mut self,
+        is_long: bool,
+        is_of_most: impl FnOnce() -> bool,
+    ) -> Option<bool> {
         if self.close < FEWEST_CLOSE && self.gaps < CHECKED_GAPS && !self.is_spread {
             return None;
         }
         if self.is_spread
             || self.is_stretched()
-            || self.is_pressed(is_long)
             || self.is_parted(is_long)
+            || (self.is_pressed(is_long) && !is_of_most())
         {
             *self = Self::default();
             return Some(true);
@@ -154,7 +159,9 @@ mod tests {
         let mut doubt = Doubt::default();
         (1..).zip(gaps).find_map(|(count, times)| {
             doubt.on_gap(1, &times);
-            doubt.verdict(is_long).map(|verdict| (count, verdict))
+            doubt
+                .verdict(is_long, || false)
+                .map(|verdict| (count, verdict))
         })
     }
 
@@ -184,6 +191,16 @@ mod tests {
     }
 
     #[test]
+    fn a_few_that_were_pressed_together_do_not_refute_the_capacity_of_most() {
+        let mut doubt = Doubt::default();
+        let mut verdicts = (0..1000u64).filter_map(|at| {
+            doubt.on_gap(1, &gap(1000, if at % 10 == 0 { 30 } else { 1000 }));
+            doubt.verdict(false, || true)
+        });
+        assert!(verdicts.all(|is_refuted| !is_refuted));
+    }
+
+    #[test]
     fn pairs_that_others_part_show_no_capacity_where_most_packets_leave_apart() {
         // Packets leave 4 ms apart, and one in 25 follows another that had to wait.
         let waiting = |at: u64| gap(4000, if at.is_multiple_of(25) { 450 } else { 4000 });
@@ -206,7 +223,7 @@ mod tests {
     fn a_capacity_that_does_not_stand_out_is_refuted_at_once() {
         let mut doubt = Doubt::default();
         doubt.on_spread();
-        assert_eq!(doubt.verdict(true), Some(true));
-        assert_eq!(doubt.verdict(true), None);
+        assert_eq!(doubt.verdict(true, || false), Some(true));
+        assert_eq!(doubt.verdict(true, || false), None);
     }
 }

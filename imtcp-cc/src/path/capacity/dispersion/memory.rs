@@ -71,6 +71,12 @@ impl Memory {
         &self.sorted
     }
 
+    /// The dispersions in ascending order.
+    pub(super) fn in_order(&mut self) -> &[f32] {
+        self.sort();
+        &self.sorted
+    }
+
     /// The newest `count` dispersions in ascending order.
     pub(super) fn newest(&mut self, count: usize) -> &[f32] {
         let first = self.all.len().saturating_sub(count);
@@ -87,6 +93,12 @@ impl Memory {
         self.sorted.extend(&self.all);
         self.sorted.sort_unstable_by_key(|it| it.to_bits());
         self.fresh = 0;
+    }
+
+    /// Forgets those that are shorter than `least`.
+    pub(super) fn forget_below(&mut self, least: f32) {
+        self.all.retain(|it| *it >= least);
+        self.keep_newest(MEMORY);
     }
 
     /// Brings the order up to date.
@@ -137,6 +149,18 @@ impl Memory {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_is_too_short_is_forgotten() {
+        let mut memory = Memory::new();
+        for value in [5.0, 1.0, 4.0, 2.0, 3.0] {
+            memory.push(value);
+        }
+        memory.forget_below(3.0);
+        assert_eq!(memory.in_order(), [3.0, 4.0, 5.0]);
+        memory.push(2.0);
+        assert_eq!(memory.in_order(), [2.0, 3.0, 4.0, 5.0]);
+    }
 
     proptest! {
         #[test]

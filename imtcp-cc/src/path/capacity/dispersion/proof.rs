@@ -10,7 +10,7 @@ use super::piles::{NEAR, WIDTH};
 
 /// So many dispersions in the pile are enough. Among a dozen that are spread over a factor of ten,
 /// two lie within [`WIDTH`] more often than not, and six about once in a hundred thousand cases.
-const ENOUGH: u32 = 6;
+pub(super) const ENOUGH: u32 = 6;
 
 /// At least one of so many dispersions within [`NEAR`] of the capacity is in its pile. Of
 /// dispersions that are spread evenly, one in seventeen is.
