@@ -80,18 +80,18 @@ fn after_a_refuted_capacity_two_echoes_alike_are_followed_and_six_are_told() {
 #[test]
 fn most_dispersions_take_the_place_of_a_few_that_chance_made() {
     // A host is late by up to 3 %. Later it also brings some echoes with the one before.
-    let together = |index: usize| {
-        let by_chance = index as u64 * 7_919_533 % 61_001;
+    let together = |index: u32| {
+        let by_chance = u64::from(index) * 7_919_533 % 61_001;
         Duration::from_nanos(20_000 + by_chance)
     };
-    let arrival = |index: usize| match index {
+    let arrival = |index: u32| match index {
         4 | 5 => SERVED * 60 / 100,
         100..132 if index.is_multiple_of(3) => together(index),
         132.. if index.is_multiple_of(16) => together(index),
-        _ => SERVED * (97 + index as u32 * 29 % 7) / 100,
+        _ => SERVED * (97 + index * 29 % 7) / 100,
     };
     let mut capacity = Capacity::new();
-    let mut told = |indices: std::ops::Range<usize>| {
+    let mut told = |indices: std::ops::Range<u32>| {
         for index in indices {
             assert!(!capacity.on_gap(&gap(arrival(index)), false).contradiction);
         }
