@@ -192,12 +192,15 @@ mod tests {
 
     #[test]
     fn a_few_that_were_pressed_together_do_not_refute_the_capacity_of_most() {
-        let mut doubt = Doubt::default();
-        let mut verdicts = (0..1000u64).filter_map(|at| {
-            doubt.on_gap(1, &gap(1000, if at % 10 == 0 { 30 } else { 1000 }));
-            doubt.verdict(false, || true)
-        });
-        assert!(verdicts.all(|is_refuted| !is_refuted));
+        let is_ever_refuted = |is_of_most: bool| {
+            let mut doubt = Doubt::default();
+            (0..1000u64).any(|at| {
+                doubt.on_gap(1, &gap(1000, if at % 10 == 0 { 30 } else { 1000 }));
+                doubt.verdict(false, || is_of_most) == Some(true)
+            })
+        };
+        assert!(!is_ever_refuted(true));
+        assert!(is_ever_refuted(false));
     }
 
     #[test]
