@@ -136,7 +136,7 @@ impl Reading {
             }
         }
         let run = self.run.with(gap, times);
-        if run.arrived < self.least {
+        if !run.is_long(self.least, is_known) {
             self.run = run;
             return None;
         }
@@ -171,6 +171,17 @@ impl Run {
         self.unheld = self.unheld + times.unheld;
         self.served = self.served + times.served.unwrap_or_default();
         self
+    }
+
+    /// Whether the run is long enough to be read over `least`. If the arrivals alone decided that,
+    /// those that came late by chance would be read alone, and those that came early together with
+    /// the next: where a packet takes about as long, most dispersions would be too long. So what
+    /// the link needs decides, if that is known, unless it is far from what was seen.
+    fn is_long(&self, least: Nanos, is_known: bool) -> bool {
+        if is_known && self.served < least {
+            return self.arrived >= least.times(2);
+        }
+        self.arrived >= least || (is_known && self.arrived.times(2) >= self.served)
     }
 
     fn dispersion(&self) -> Dispersion {
@@ -249,6 +260,18 @@ mod tests {
         let mut most = twice.over_twice_the_time().expect("gaps are brief");
         assert_eq!(read(&mut most, 80, &late)[..3], [85, 75, 85]);
         assert!(most.over_twice_the_time().is_none(), "it is the longest");
+    }
+
+    #[test]
+    fn what_the_link_needs_decides_how_many_packets_are_read_together() {
+        // A packet takes 55 us, and every second echo is 10 us late.
+        let late = [65, 45].repeat(8);
+        assert_eq!(read(&mut Reading::default(), 55, &late), late);
+        // Packets that came much closer together than that are not read alone.
+        let pressed = [20, 90].repeat(8);
+        assert_eq!(read(&mut Reading::default(), 55, &pressed), [55; 8]);
+        // Where it needs less than was thought, what came decides.
+        assert_eq!(read(&mut Reading::default(), 20, &[110, 40, 70]), [110, 55]);
     }
 
     #[test]
