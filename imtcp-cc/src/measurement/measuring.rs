@@ -262,6 +262,7 @@ impl Measuring {
     #[inline]
     fn on_capacity(&mut self, state: CapacityState, packet: Bytes, emit: Emit<'_>) {
         self.statistical.set_bound(state.is_bound);
+        self.statistical.set_doubt(state.doubt);
         if let Some(capacity) = state.changed {
             self.statistical.on_capacity(capacity, packet, state.since);
             emit(Event::CapacityUpdated { capacity });

@@ -46,6 +46,8 @@ pub(crate) struct CapacityState {
     pub(crate) since: Option<Timestamp>,
     /// Whether the value is only a lower bound.
     pub(crate) is_bound: bool,
+    /// The share by which the value may be wrong, if it is more than little.
+    pub(crate) doubt: f64,
 }
 
 /// The way in which echoes are read when a gap between two of them ends, and what the gap told.
@@ -320,6 +322,7 @@ impl Path {
             changed,
             since,
             is_bound,
+            doubt: self.capacity.doubt(),
         }
     }
 

@@ -71,6 +71,8 @@ pub struct StatisticalEstimator {
     capacity: Option<Bandwidth>,
     /// Whether the capacity is only a lower bound.
     bound: bool,
+    /// The share by which the capacity may be wrong, if it is more than [`CAPACITY_DOUBT`].
+    doubt: f64,
     latest: Option<Estimate>,
     gaps: GapView,
     /// Since when the link has had its capacity, if that has changed.
@@ -94,6 +96,7 @@ impl StatisticalEstimator {
             minimum_range,
             capacity: None,
             bound: false,
+            doubt: 0.0,
             latest: None,
             gaps: GapView::new(),
             link_since: None,
@@ -151,6 +154,11 @@ impl StatisticalEstimator {
         self.bound = bound;
     }
 
+    /// Tells the share by which the capacity may be wrong.
+    pub fn set_doubt(&mut self, doubt: f64) {
+        self.doubt = doubt;
+    }
+
     /// The capacity of the tight link was learnt or revised. Full packets are `packet` bytes long
     /// on the wire. If the link itself has changed, nothing counts that left before `since`.
     pub fn on_capacity(&mut self, capacity: Bandwidth, packet: Bytes, since: Option<Timestamp>) {
@@ -202,7 +210,7 @@ impl StatisticalEstimator {
         let full = self.full_estimate(now);
         let mut estimate = full
             .or_else(|| self.given_estimate(now))
-            .or_else(|| self.estimate_of_slices(now))?;
+            .or_else(|| self.estimate_of_slices(now).map(|it| self.doubted(it)))?;
         if let Some(capacity) = self.capacity.filter(|_| in_flight.is_zero()) {
             let least = self.arrivals.pauses().least(capacity);
             estimate.low = estimate.low.min(least.unwrap_or(estimate.low));
@@ -213,6 +221,21 @@ impl StatisticalEstimator {
             .is_none_or(|latest| latest.at < estimate.at || estimate.low < latest.low);
         self.latest = Some(estimate);
         is_news.then_some(estimate)
+    }
+
+    /// The estimate, with the interval that it has if the capacity may be wrong.
+    fn doubted(&self, estimate: Estimate) -> Estimate {
+        let doubt = self.capacity.map_or(0.0, |it| self.doubt * it.as_bps_f64());
+        if doubt <= 0.0 {
+            return estimate;
+        }
+        let available = estimate.available.as_bps_f64();
+        let half = |end: Bandwidth| libm::hypot(end.as_bps_f64() - available, doubt);
+        Estimate {
+            low: Bandwidth::from_bps_f64(available - half(estimate.low)),
+            high: Bandwidth::from_bps_f64(available + half(estimate.high)),
+            ..estimate
+        }
     }
 
     fn estimate_of_slices(&mut self, now: Timestamp) -> Option<Estimate> {
@@ -268,8 +291,10 @@ impl StatisticalEstimator {
         if let Some(capacity) = self.capacity {
             let half = estimate.high.saturating_sub(estimate.low).as_bps_f64() / 2.0;
             estimate.flags.variable = is_variable(half, capacity.as_bps_f64());
-            estimate.available = estimate.available.min(capacity);
-            estimate.low = estimate.low.min(capacity);
+            // Otherwise the capacity is what is wrong.
+            if estimate.low <= capacity {
+                estimate.available = estimate.available.min(capacity);
+            }
         }
         estimate.flags.aggregated_acks = self.timing != EchoTiming::Own;
         Some(estimate)

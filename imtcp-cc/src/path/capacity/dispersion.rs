@@ -9,6 +9,7 @@
 
 mod blocks;
 mod doubt;
+mod heap;
 mod level;
 mod looks;
 mod memory;
@@ -21,10 +22,10 @@ use crate::path::line::Line;
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp, single};
 use blocks::{Blocks, Late};
 use doubt::Doubt;
+use heap::Heap;
 use level::{Call, Gone, Level, Seen};
 use looks::Looks;
 use memory::Memory;
-use piles::Heap;
 use proof::Proof;
 use reading::{Dispersion, Reading};
 
@@ -111,6 +112,15 @@ impl DispersionCapacity {
         self.capacity
     }
 
+    /// The share by which the capacity may be wrong.
+    pub fn doubt(&self) -> f64 {
+        if self.proof.is_of_heap() {
+            heap::DOUBT
+        } else {
+            0.0
+        }
+    }
+
     /// Forgets everything.
     pub fn forget(&mut self) {
         self.begin_anew(Reading::default());
@@ -133,19 +143,19 @@ impl DispersionCapacity {
         late.and_then(|late| self.correct(&late)).is_some()
     }
 
-    /// Takes what most dispersions show in place of a refuted capacity, which was that of a few by
-    /// chance. Returns false, and does nothing, if it was not, or if most show none.
+    /// Takes the middle of most dispersions in place of a refuted capacity: of one that what spread
+    /// them made, or of a few by chance. Returns false, and does nothing, if it may have been more.
     pub fn read_most(&mut self) -> bool {
         let heap = Heap::of(self.memory.in_order());
         let Some((refuted, heap)) = self.capacity.zip(heap) else {
             return false;
         };
-        // More of them are not there by chance.
-        if piles::size(self.memory.sorted(), refuted) >= proof::ENOUGH as usize {
+        let is_few = || piles::size(self.memory.sorted(), refuted) < proof::ENOUGH as usize;
+        if self.proof.is_of_heap() || !(heap.is_near(refuted) || is_few()) {
             return false;
         }
-        self.memory.forget_below(heap.least);
         self.start_anew(heap.middle, MEMORY);
+        self.proof.on_heap();
         true
     }
 
@@ -224,8 +234,7 @@ impl DispersionCapacity {
         };
         let ratio = ratio(dispersion.nanos_per_byte, capacity);
         if dispersion.is_stretched {
-            self.proof.on_dispersion(ratio);
-            self.proof.weigh(self.reading.is_longer());
+            self.proof.on_dispersion(ratio, self.reading.is_longer());
         }
         let seen = Seen {
             ratio,
@@ -293,7 +302,7 @@ impl DispersionCapacity {
         self.level = Level::default();
         self.blocks = Blocks::default();
         self.capacity = Some(capacity);
-        self.proof.on_capacity(0);
+        self.proof.on_pile(0);
     }
 
     /// What changed, if it is told.
@@ -301,10 +310,37 @@ impl DispersionCapacity {
         self.proof.is_told().then_some(new)
     }
 
+    /// What the dispersions in memory show while the capacity is that of a heap: what is left of
+    /// it, or a pile that stands out again.
+    fn heap_or_pile(&mut self) -> Option<Bandwidth> {
+        let sorted = self.memory.sorted();
+        let stands_out =
+            |pile: &Bandwidth| !piles::is_spread(sorted, *pile) && proof::stands_out(sorted, *pile);
+        let pile = piles::capacity(sorted, None).filter(stands_out);
+        if let Some(pile) = pile {
+            self.proof.on_pile(piles::size(sorted, pile));
+            return Some(pile);
+        }
+        let before = self.capacity?;
+        let Some(heap) = Heap::left(before, sorted) else {
+            self.doubt.on_spread();
+            return None;
+        };
+        Some(if heap.has(before) {
+            before
+        } else {
+            heap.middle
+        })
+    }
+
     /// Looks at all dispersions in memory.
     fn look(&mut self) -> Option<NewCapacity> {
         self.memory.sort();
-        let found = piles::capacity(self.memory.sorted(), self.capacity);
+        let found = if self.proof.is_of_heap() {
+            self.heap_or_pile()
+        } else {
+            piles::capacity(self.memory.sorted(), self.capacity)
+        };
         let since = self.level.faster_since();
         self.level.on_look();
         let is_same = |before: Bandwidth, found: Bandwidth| {
@@ -315,15 +351,16 @@ impl DispersionCapacity {
         self.looks
             .on_look(seen.is_some_and(|(before, found)| is_same(before, found)));
         let found = found?;
-        if piles::is_spread(self.memory.sorted(), found) {
+        let is_of_heap = self.proof.is_of_heap();
+        if !is_of_heap && piles::is_spread(self.memory.sorted(), found) {
             self.doubt.on_spread();
             return None;
         }
         let before = self.capacity.replace(found);
-        if before.is_none_or(|before| !is_same(before, found)) {
+        if !is_of_heap && before.is_none_or(|before| !is_same(before, found)) {
             let is_first = before.is_none();
             let alike = || piles::size(self.memory.sorted(), found);
-            self.proof.on_capacity(if is_first { alike() } else { 0 });
+            self.proof.on_pile(if is_first { alike() } else { 0 });
         }
         self.proof.weigh(self.reading.is_longer());
         if before == Some(found) {

@@ -74,6 +74,11 @@ impl Capacity {
         self.current.is_some() && self.bound
     }
 
+    /// The share by which the value may be wrong, if it is more than little.
+    pub fn doubt(&self) -> f64 {
+        self.dispersion.doubt()
+    }
+
     /// `packets` packets with `bytes` on the wire were delivered. The newest left at `sent`, and
     /// its acknowledgement came at `came`.
     #[inline]
@@ -107,8 +112,8 @@ impl Capacity {
         match self.dispersion.is_contradicted().filter(|_| !coarse) {
             Some(true)
                 if self.dispersion.read_blocks()
-                    || self.dispersion.read_longer()
-                    || self.dispersion.read_most() => {}
+                    || self.dispersion.read_most()
+                    || self.dispersion.read_longer() => {}
             Some(true) => {
                 self.dispersion.forget();
                 self.contradictions += 1;

@@ -91,11 +91,11 @@ fn most_dispersions_take_the_place_of_a_few_that_chance_made() {
         _ => SERVED * (97 + index * 29 % 7) / 100,
     };
     let mut capacity = Capacity::new();
+    let mut untold = 0;
     let mut told = |indices: std::ops::Range<u32>| {
         for index in indices {
             assert!(!capacity.on_gap(&gap(arrival(index)), false).contradiction);
-            let is_known = capacity.dispersion.get().is_some();
-            assert!(is_known || index < 10, "dropped at {index}");
+            untold += u32::from(capacity.dispersion.get().is_none());
         }
         megabits(&capacity)
     };
@@ -103,8 +103,39 @@ fn most_dispersions_take_the_place_of_a_few_that_chance_made() {
     let _ = told(120..200);
     for at in 2..20 {
         let told = told(at * 100..(at + 1) * 100);
-        assert!(matches!(told, Some(18.5..=21.5)), "{told:?}");
+        assert!(matches!(told, Some(19.0..=21.0)), "{told:?}");
     }
+    assert!(untold < 32, "the heap is proved soon: {untold}");
+}
+
+#[test]
+fn the_middle_of_what_a_host_spread_takes_the_place_of_a_refuted_pile_near_it() {
+    // Echoes are off by up to a fifth of what the link needs, and one in sixteen comes sooner. They
+    // look like those of a link that is a third faster, until some come together.
+    let arrival = |index: u32| match index {
+        600..640 if index.is_multiple_of(4) => Duration::from_micros(40),
+        _ if index.is_multiple_of(16) => SERVED * 75 / 100,
+        _ => SERVED * (80 + index * 29 % 41) / 100,
+    };
+    let mut capacity = Capacity::new();
+    let mut untold = 0;
+    let mut after = |indices: std::ops::Range<u32>| {
+        for index in indices {
+            assert!(!capacity.on_gap(&gap(arrival(index)), false).contradiction);
+            untold += u32::from(index >= 600 && capacity.dispersion.get().is_none());
+        }
+        (megabits(&capacity), capacity.doubt())
+    };
+    assert_eq!(after(0..600), (Some(27.0), 0.0));
+    let (told, doubt) = after(600..1000);
+    assert!(matches!(told, Some(19.0..=21.0)), "{told:?}");
+    assert!(doubt > 0.0, "it is nothing exact");
+    // A pile that stands out is the link's own again.
+    for _ in 0..400 {
+        let _ = capacity.on_gap(&gap(SERVED), false);
+    }
+    assert_eq!((megabits(&capacity), capacity.doubt()), (Some(20.0), 0.0));
+    assert!(untold < 32, "{untold}");
 }
 
 #[test]

@@ -95,12 +95,6 @@ impl Memory {
         self.fresh = 0;
     }
 
-    /// Forgets those that are shorter than `least`.
-    pub(super) fn forget_below(&mut self, least: f32) {
-        self.all.retain(|it| *it >= least);
-        self.keep_newest(MEMORY);
-    }
-
     /// Brings the order up to date.
     pub(super) fn sort(&mut self) {
         if self.fresh > FEW {
@@ -149,18 +143,6 @@ impl Memory {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn what_is_too_short_is_forgotten() {
-        let mut memory = Memory::new();
-        for value in [5.0, 1.0, 4.0, 2.0, 3.0] {
-            memory.push(value);
-        }
-        memory.forget_below(3.0);
-        assert_eq!(memory.in_order(), [3.0, 4.0, 5.0]);
-        memory.push(2.0);
-        assert_eq!(memory.in_order(), [2.0, 3.0, 4.0, 5.0]);
-    }
 
     proptest! {
         #[test]

@@ -30,17 +30,6 @@ const SHADOW_RATIO: usize = 4;
 const RULING_WIDTH: f64 = 1.08;
 const RULING_RATIO: usize = 20;
 
-/// Late hosts spread the dispersions of a link over more than [`RULING_WIDTH`]. Where the capacity
-/// of a pile is refuted, the dispersions within this factor are a heap if they are two in five of
-/// all, and all are no fewer than this. Where sockets had such a heap in 28 cases, it was at the
-/// link's own rate within 3 % in 27 of them (docs/ALGORITHM.md).
-const HEAP_WIDTH: f64 = 1.08 * 1.08;
-const HEAP_SHARE: f64 = 0.4;
-const FEWEST_WITH_HEAP: usize = 48;
-
-/// A capacity is that of a heap if the middle of the heap is within this factor of it.
-const OF_HEAP: f64 = 1.04;
-
 /// A pile does not stand out if this many times as many dispersions are shorter than are in it. The
 /// link cannot have made those, so what made them may have made the pile. Fewer dispersions than
 /// [`FEWEST_SPREAD`] are not judged.
@@ -80,39 +69,14 @@ pub(super) fn is_spread(sorted: &[f32], capacity: Bandwidth) -> bool {
     sorted.len() >= FEWEST_SPREAD && start > SPREAD_RATIO * (end - start)
 }
 
-/// Most of some dispersions, which are close together even if a host has spread them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Heap {
-    /// The rate in its middle.
-    pub(super) middle: Bandwidth,
-    /// The least of its dispersions.
-    pub(super) least: f32,
-}
-
-impl Heap {
-    /// The heap of these dispersions, in ascending order, if there is one.
-    pub(super) fn of(sorted: &[f32]) -> Option<Self> {
-        let from = |start: usize| {
-            let reach = f64::from(sorted[start]) * HEAP_WIDTH;
-            &sorted[start..sorted.partition_point(|other| f64::from(*other) <= reach)]
-        };
-        let heap = (0..sorted.len()).map(from).max_by_key(|heap| heap.len())?;
-        let is_most = heap.len() as f64 >= HEAP_SHARE * sorted.len() as f64;
-        (is_most && sorted.len() >= FEWEST_WITH_HEAP).then(|| Self {
-            middle: Bandwidth::from_bps_f64(8.0e9 / median(heap)),
-            least: heap[0],
-        })
-    }
-
-    /// Whether a capacity is that of the heap.
-    pub(super) fn has(&self, capacity: Bandwidth) -> bool {
-        capacity <= self.middle.scaled(OF_HEAP) && self.middle <= capacity.scaled(OF_HEAP)
-    }
-}
-
 /// How many of these dispersions, in ascending order, are those of a capacity.
 pub(super) fn size(sorted: &[f32], capacity: Bandwidth) -> usize {
     pile_of(capacity, sorted).len()
+}
+
+/// How many of them are within [`NEAR`] of it.
+pub(super) fn near(sorted: &[f32], capacity: Bandwidth) -> usize {
+    within(NEAR, capacity, sorted).len()
 }
 
 /// The rate of the fullest pile, if it holds half of these dispersions and this share of them.
@@ -235,13 +199,17 @@ fn length(sorted: &[f32]) -> usize {
 
 /// Which of these dispersions, in ascending order, are those of a capacity.
 fn pile_of(capacity: Bandwidth, sorted: &[f32]) -> Range<usize> {
+    within(WIDTH, capacity, sorted)
+}
+
+fn within(factor: f64, capacity: Bandwidth, sorted: &[f32]) -> Range<usize> {
     let nanos_per_byte = 8.0e9 / capacity.as_bps_f64();
-    let (low, high) = (nanos_per_byte / WIDTH, nanos_per_byte * WIDTH);
+    let (low, high) = (nanos_per_byte / factor, nanos_per_byte * factor);
     let below = sorted.partition_point(|other| f64::from(*other) < low);
     below..sorted.partition_point(|other| f64::from(*other) <= high)
 }
 
-fn median(pile: &[f32]) -> f64 {
+pub(super) fn median(pile: &[f32]) -> f64 {
     pile[pile.len() / 2].into()
 }
 
@@ -318,24 +286,6 @@ mod tests {
         let spread = (0..42u8).map(|at| 970.0 + 200.0 * f32::from(at) / 41.0);
         let sorted: Vec<f32> = [500.0; 2].into_iter().chain(spread).collect();
         assert_eq!(capacity(&sorted, None), Some(Bandwidth::from_mbps(16)));
-    }
-
-    #[test]
-    fn a_heap_is_most_in_one_place_even_if_a_host_spread_them() {
-        // `near` of 100 between 930 and 1080 ns per byte, and the others up to 5000.
-        let heap = |near: u16, all: u16| {
-            let near = (0..near).map(|at| 930.0 + 150.0 * f32::from(at) / f32::from(near));
-            let left = all - u16::try_from(near.len()).expect("not so many");
-            let far = (0..left).map(|at| 1200.0 + 3800.0 * f32::from(at) / f32::from(left));
-            let sorted: Vec<f32> = near.chain(far).collect();
-            Heap::of(&sorted)
-        };
-        let most = heap(45, 100).expect("two in five are enough");
-        assert!(most.has(Bandwidth::from_mbps(8)), "{most:?}");
-        assert!(!most.has(Bandwidth::from_bps(8_500_000)), "{most:?}");
-        assert_eq!(most.least, 930.0);
-        assert!(heap(30, 100).is_none(), "most are elsewhere");
-        assert!(heap(40, 47).is_none(), "too few");
     }
 
     #[test]

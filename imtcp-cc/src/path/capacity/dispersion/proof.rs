@@ -6,7 +6,8 @@
 //! capacity was refuted, the next one is followed as before, but it is not told until its pile
 //! stands out.
 
-use super::piles::{NEAR, WIDTH};
+use super::piles::{self, NEAR, WIDTH};
+use crate::units::Bandwidth;
 
 /// So many dispersions in the pile are enough. Among a dozen that are spread over a factor of ten,
 /// two lie within [`WIDTH`] more often than not, and six about once in a hundred thousand cases.
@@ -16,6 +17,11 @@ pub(super) const ENOUGH: u32 = 6;
 /// dispersions that are spread evenly, one in seventeen is.
 const STANDS_OUT: u32 = 5;
 
+/// The dispersions of a heap are within this factor of its middle, and half of those within
+/// [`NEAR`] are. Where they are spread evenly, two in five are.
+const ALIKE_IN_HEAP: f64 = 1.16;
+const HEAP_STANDS_OUT: u32 = 2;
+
 /// What speaks for the present capacity.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Proof {
@@ -23,6 +29,8 @@ pub(super) struct Proof {
     was_refuted: bool,
     /// Whether the capacity is told, or one that it replaced was.
     is_told: bool,
+    /// Whether a heap shows the capacity, and not a pile.
+    is_of_heap: bool,
     /// The dispersions in the capacity's pile and around it, of packets that left closer together
     /// than they came. Others come as they left, and prove nothing.
     alike: u32,
@@ -43,31 +51,63 @@ impl Proof {
         self.was_refuted = is_refuted;
     }
 
-    /// There is another capacity. So many dispersions show it.
-    pub(super) fn on_capacity(&mut self, alike: usize) {
+    /// A pile of so many dispersions shows another capacity.
+    pub(super) fn on_pile(&mut self, alike: usize) {
+        self.is_of_heap = false;
         self.alike = alike.try_into().unwrap_or(u32::MAX);
         self.near = self.alike;
     }
 
+    /// A heap shows another capacity. It may be the pace at which packets left, so it is not told
+    /// before it is proved.
+    pub(super) fn on_heap(&mut self) {
+        *self = Self {
+            is_of_heap: true,
+            ..self.without_capacity()
+        };
+    }
+
     /// A dispersion is `ratio` of the capacity's own, and its packets left closer together.
     #[inline]
-    pub(super) fn on_dispersion(&mut self, ratio: f64) {
+    pub(super) fn on_dispersion(&mut self, ratio: f64, is_long: bool) {
         let is_within = |factor: f64| ratio < factor && ratio * factor > 1.0;
-        self.alike = self.alike.saturating_add(is_within(WIDTH).into());
+        let alike = if self.is_of_heap {
+            ALIKE_IN_HEAP
+        } else {
+            WIDTH
+        };
+        self.alike = self.alike.saturating_add(is_within(alike).into());
         self.near = self.near.saturating_add(is_within(NEAR).into());
+        self.weigh(is_long);
     }
 
     /// Whether the capacity is to be told. If dispersions are read over a longer time (`is_long`),
     /// those over the usual time were nothing that a link makes.
     #[inline]
     pub(super) fn weigh(&mut self, is_long: bool) {
-        let stands_out = self.alike >= ENOUGH && self.alike.saturating_mul(STANDS_OUT) >= self.near;
+        let one_in = if self.is_of_heap {
+            HEAP_STANDS_OUT
+        } else {
+            STANDS_OUT
+        };
+        let stands_out = self.alike >= ENOUGH && self.alike.saturating_mul(one_in) >= self.near;
         self.is_told |= stands_out || !(self.was_refuted || is_long);
+    }
+
+    /// Whether a heap shows the capacity, and not a pile.
+    pub(super) fn is_of_heap(&self) -> bool {
+        self.is_of_heap
     }
 
     pub(super) fn is_told(&self) -> bool {
         self.is_told
     }
+}
+
+/// Whether the pile of a capacity stands out of these dispersions, in ascending order.
+pub(super) fn stands_out(sorted: &[f32], capacity: Bandwidth) -> bool {
+    let (alike, near) = (piles::size(sorted, capacity), piles::near(sorted, capacity));
+    alike >= ENOUGH as usize && alike * STANDS_OUT as usize >= near
 }
 
 #[cfg(test)]
@@ -79,14 +119,13 @@ mod tests {
         let mut proof = Proof::default();
         proof.on_verdict(was_refuted);
         proof = proof.without_capacity();
-        proof.on_capacity(2);
+        proof.on_pile(2);
         proof.weigh(is_long);
         if proof.is_told() {
             return Some(0);
         }
         ratios.iter().position(|ratio| {
-            proof.on_dispersion(*ratio);
-            proof.weigh(is_long);
+            proof.on_dispersion(*ratio, is_long);
             proof.is_told()
         })
     }
@@ -123,8 +162,28 @@ mod tests {
         let mut proof = Proof::default();
         proof.on_verdict(true);
         proof.on_verdict(false);
-        proof.on_capacity(2);
+        proof.on_pile(2);
         proof.weigh(false);
         assert!(proof.is_told());
+    }
+    #[test]
+    fn a_heap_is_told_when_half_of_what_the_link_made_is_its_own() {
+        let told_after = |ratios: &[f64]| {
+            let mut proof = Proof::default();
+            proof.weigh(false);
+            assert!(proof.is_told(), "the pile before it was");
+            proof.on_verdict(true);
+            proof.on_heap();
+            ratios.iter().position(|ratio| {
+                proof.on_dispersion(*ratio, false);
+                proof.is_told()
+            })
+        };
+        // A pile of these would not stand out.
+        let spread = [0.87, 0.93, 1.06, 1.12, 1.2, 1.3];
+        assert_eq!(told_after(&spread.repeat(2)), Some(7));
+        let elsewhere = [0.75, 0.8, 1.2, 1.3, 0.93];
+        assert_eq!(told_after(&elsewhere.repeat(100)), None);
+        assert_eq!(told_after(&[2.0; 100]), None, "none is its own");
     }
 }
