@@ -72,6 +72,40 @@ fn who_reads_much_traffic_of_others_doubts_as_much_of_it() {
 }
 
 #[test]
+fn a_capacity_that_may_be_wrong_widens_the_interval_by_that() {
+    let half = |doubt: f64| {
+        let mut estimator = estimator();
+        estimator.set_doubt(doubt);
+        feed(&mut estimator, 0..100, 1400);
+        told(&mut estimator).expect("two seconds of pairs")
+    };
+    let ([available, sure], [same, doubted]) = (half(0.0), half(0.1));
+    assert_eq!(available, same);
+    // A tenth of 10 Mbit/s, and what was in doubt before.
+    assert!((doubted - libm::hypot(sure, 1.0)).abs() < 1e-5, "{doubted}");
+}
+
+#[test]
+fn what_gets_through_all_the_time_is_bounded_by_the_capacity_unless_it_refutes_it() {
+    // 10 Mbit/s that always wait.
+    let told = |capacity: u64| {
+        let mut estimator = StatisticalEstimator::new(Bandwidth::ZERO);
+        estimator.on_capacity(Bandwidth::from_bps(capacity), PACKET, None);
+        for number in 0..1000 {
+            let [from, to] = [number, number + 1].map(|it| point(it, it, it * 1000));
+            let waited = Nanos::from_millis(5);
+            estimator.on_gap(&gap(from, to, waited, LinkState::BusyQueued));
+        }
+        let estimate = estimator.report(at_us(1_000_000), Bytes::new(1));
+        let available = estimate.expect("a second of packets").available;
+        available.as_bps_f64() / 1e6
+    };
+    assert_eq!(told(12_000_000), 10.0);
+    assert_eq!(told(9_950_000), 9.95, "single spans may read a little more");
+    assert_eq!(told(8_000_000), 10.0, "no link of that carries so much");
+}
+
+#[test]
 fn what_kept_a_slower_link_busy_proves_nothing_of_a_faster_one() {
     let after = |capacity: Bandwidth| {
         let mut estimator = estimator();

@@ -16,10 +16,11 @@ mod memory;
 mod piles;
 mod proof;
 mod reading;
+mod times;
 
 use crate::path::ack::EchoGap;
 use crate::path::line::Line;
-use crate::units::{Bandwidth, Bytes, Nanos, Timestamp, single};
+use crate::units::{Bandwidth, Timestamp, single};
 use blocks::{Blocks, Late};
 use doubt::Doubt;
 use heap::Heap;
@@ -28,6 +29,7 @@ use looks::Looks;
 use memory::Memory;
 use proof::Proof;
 use reading::{Dispersion, Reading};
+use times::{Times, nanos_per_byte, ratio};
 
 /// The number of dispersions in memory. At one probe stream per RTT and a busy link this is a few
 /// RTTs. The memory must be short enough to notice a new capacity, and long enough to hold a pile
@@ -47,10 +49,6 @@ const SAME_SHARE: f64 = 0.005;
 
 /// The fewest dispersions for a first estimate.
 const FEWEST: usize = 4;
-
-/// Once a capacity is known, packets count only if they were sent at most this far apart, as a
-/// percentage of the time that the capacity needs to serve them.
-const CLOSE_PERCENT: u32 = 110;
 
 /// Follows the capacity of the tight link. Rates are on the wire (IP layer).
 #[derive(Debug)]
@@ -385,42 +383,5 @@ impl DispersionCapacity {
         }
         self.too_long = self.too_long.saturating_add(1);
         self.too_long <= SPARSE_AFTER || packets > MOST_PACKETS_SPARSE
-    }
-}
-
-/// How long the link took for each byte.
-fn nanos_per_byte(time: Nanos, bytes: Bytes) -> f64 {
-    time.get() as f64 / bytes.as_f64().max(1.0)
-}
-
-/// A dispersion as a multiple of the capacity's own.
-fn ratio(nanos_per_byte: f64, capacity: Bandwidth) -> f64 {
-    nanos_per_byte * capacity.as_bps_f64() / 8.0e9
-}
-
-/// What the times of a gap say.
-#[derive(Clone, Copy, Debug)]
-struct Times {
-    sent: Nanos,
-    arrival: Nanos,
-    /// The gap between the echoes less what the peer says it waited.
-    unheld: Nanos,
-    /// How long the link needs for the bytes at the present capacity.
-    served: Option<Nanos>,
-    /// Whether the packets left about as fast as the link serves them, or faster.
-    is_close: bool,
-}
-
-impl Times {
-    fn of(gap: &EchoGap, arrival: Nanos, served: Option<Nanos>) -> Self {
-        let sent = gap.sent_gap();
-        let is_close = |served: Nanos| sent.get() <= served.times(CLOSE_PERCENT).get() / 100;
-        Self {
-            sent,
-            arrival,
-            unheld: gap.arrival_gap().unwrap_or_default(),
-            served,
-            is_close: served.is_some_and(is_close),
-        }
     }
 }
