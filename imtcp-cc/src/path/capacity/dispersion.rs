@@ -144,12 +144,15 @@ impl DispersionCapacity {
     /// Takes the middle of most dispersions in place of a refuted capacity: of one that what spread
     /// them made, or of a few by chance. Returns false, and does nothing, if it may have been more.
     pub fn read_most(&mut self) -> bool {
+        if self.proof.is_of_heap() {
+            return false;
+        }
         let heap = Heap::of(self.memory.in_order());
         let Some((refuted, heap)) = self.capacity.zip(heap) else {
             return false;
         };
         let is_few = || piles::size(self.memory.sorted(), refuted) < proof::ENOUGH as usize;
-        if self.proof.is_of_heap() || !(heap.is_near(refuted) || is_few()) {
+        if !(heap.is_near(refuted) || is_few()) {
             return false;
         }
         self.start_anew(heap.middle, MEMORY);

@@ -166,6 +166,7 @@ mod tests {
         proof.weigh(false);
         assert!(proof.is_told());
     }
+
     #[test]
     fn a_heap_is_told_when_half_of_what_the_link_made_is_its_own() {
         let told_after = |ratios: &[f64]| {

@@ -136,7 +136,7 @@ impl Reading {
             }
         }
         let run = self.run.with(gap, times);
-        if !run.is_long(self.least, is_known) {
+        if !run.is_long(self.least) {
             self.run = run;
             return None;
         }
@@ -177,11 +177,14 @@ impl Run {
     /// those that came late by chance would be read alone, and those that came early together with
     /// the next: where a packet takes about as long, most dispersions would be too long. So what
     /// the link needs decides, if that is known, unless it is far from what was seen.
-    fn is_long(&self, least: Nanos, is_known: bool) -> bool {
-        if is_known && self.served < least {
+    fn is_long(&self, least: Nanos) -> bool {
+        if self.served == Nanos::ZERO {
+            return self.arrived >= least;
+        }
+        if self.served < least {
             return self.arrived >= least.times(2);
         }
-        self.arrived >= least || (is_known && self.arrived.times(2) >= self.served)
+        self.arrived >= least || self.arrived.times(2) >= self.served
     }
 
     fn dispersion(&self) -> Dispersion {
