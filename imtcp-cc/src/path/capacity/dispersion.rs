@@ -337,12 +337,13 @@ impl DispersionCapacity {
     /// Looks at all dispersions in memory.
     fn look(&mut self) -> Option<NewCapacity> {
         self.memory.sort();
-        let found = if self.proof.is_of_heap() {
-            self.heap_or_pile()
+        // Half of a heap is shorter than its middle, and says nothing of a faster link.
+        let (found, since) = if self.proof.is_of_heap() {
+            (self.heap_or_pile(), None)
         } else {
-            piles::capacity(self.memory.sorted(), self.capacity)
+            let found = piles::capacity(self.memory.sorted(), self.capacity);
+            (found, self.level.faster_since())
         };
-        let since = self.level.faster_since();
         self.level.on_look();
         let is_same = |before: Bandwidth, found: Bandwidth| {
             let (before, found) = (before.as_bps_f64(), found.as_bps_f64());

@@ -13,14 +13,33 @@ use crate::units::Bandwidth;
 /// two lie within [`WIDTH`] more often than not, and six about once in a hundred thousand cases.
 pub(super) const ENOUGH: u32 = 6;
 
-/// At least one of so many dispersions within [`NEAR`] of the capacity is in its pile. Of
-/// dispersions that are spread evenly, one in seventeen is.
-const STANDS_OUT: u32 = 5;
+/// When dispersions are more than chance: enough of them are alike, and stand out of those within
+/// [`NEAR`] of the capacity.
+#[derive(Clone, Copy, Debug)]
+struct Rule {
+    /// Those within this factor of the capacity are alike.
+    alike: f64,
+    /// At least one of so many near it is.
+    one_in: u32,
+}
 
-/// The dispersions of a heap are within this factor of its middle, and half of those within
-/// [`NEAR`] are. Where they are spread evenly, two in five are.
-const ALIKE_IN_HEAP: f64 = 1.16;
-const HEAP_STANDS_OUT: u32 = 2;
+/// Of dispersions that are spread evenly, one in seventeen is in a pile.
+const PILE: Rule = Rule {
+    alike: WIDTH,
+    one_in: 5,
+};
+
+/// Of dispersions that are spread evenly, two in five are that close to the middle of a heap.
+const HEAP: Rule = Rule {
+    alike: 1.16,
+    one_in: 2,
+};
+
+impl Rule {
+    fn stands_out(&self, alike: u32, near: u32) -> bool {
+        alike >= ENOUGH && alike.saturating_mul(self.one_in) >= near
+    }
+}
 
 /// What speaks for the present capacity.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,7 +73,7 @@ impl Proof {
     /// A pile of so many dispersions shows another capacity.
     pub(super) fn on_pile(&mut self, alike: usize) {
         self.is_of_heap = false;
-        self.alike = alike.try_into().unwrap_or(u32::MAX);
+        self.alike = count(alike);
         self.near = self.alike;
     }
 
@@ -71,12 +90,8 @@ impl Proof {
     #[inline]
     pub(super) fn on_dispersion(&mut self, ratio: f64, is_long: bool) {
         let is_within = |factor: f64| ratio < factor && ratio * factor > 1.0;
-        let alike = if self.is_of_heap {
-            ALIKE_IN_HEAP
-        } else {
-            WIDTH
-        };
-        self.alike = self.alike.saturating_add(is_within(alike).into());
+        let alike = is_within(self.rule().alike);
+        self.alike = self.alike.saturating_add(alike.into());
         self.near = self.near.saturating_add(is_within(NEAR).into());
         self.weigh(is_long);
     }
@@ -85,13 +100,12 @@ impl Proof {
     /// those over the usual time were nothing that a link makes.
     #[inline]
     pub(super) fn weigh(&mut self, is_long: bool) {
-        let one_in = if self.is_of_heap {
-            HEAP_STANDS_OUT
-        } else {
-            STANDS_OUT
-        };
-        let stands_out = self.alike >= ENOUGH && self.alike.saturating_mul(one_in) >= self.near;
+        let stands_out = self.rule().stands_out(self.alike, self.near);
         self.is_told |= stands_out || !(self.was_refuted || is_long);
+    }
+
+    fn rule(&self) -> &'static Rule {
+        if self.is_of_heap { &HEAP } else { &PILE }
     }
 
     /// Whether a heap shows the capacity, and not a pile.
@@ -107,7 +121,11 @@ impl Proof {
 /// Whether the pile of a capacity stands out of these dispersions, in ascending order.
 pub(super) fn stands_out(sorted: &[f32], capacity: Bandwidth) -> bool {
     let (alike, near) = (piles::size(sorted, capacity), piles::near(sorted, capacity));
-    alike >= ENOUGH as usize && alike * STANDS_OUT as usize >= near
+    PILE.stands_out(count(alike), count(near))
+}
+
+fn count(size: usize) -> u32 {
+    size.try_into().unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
