@@ -27,6 +27,7 @@ use heap::Heap;
 use level::{Call, Gone, Level, Seen};
 use looks::Looks;
 use memory::Memory;
+use piles::NEAR;
 use proof::Proof;
 use reading::{Dispersion, Reading};
 use times::{Times, nanos_per_byte, ratio};
@@ -360,9 +361,7 @@ impl DispersionCapacity {
         }
         let before = self.capacity.replace(found);
         if !is_of_heap && before.is_none_or(|before| !is_same(before, found)) {
-            let is_first = before.is_none();
-            let alike = || piles::size(self.memory.sorted(), found);
-            self.proof.on_pile(if is_first { alike() } else { 0 });
+            self.on_other_pile(before, found);
         }
         self.proof.weigh(self.reading.is_longer());
         if before == Some(found) {
@@ -377,6 +376,26 @@ impl DispersionCapacity {
             capacity: found,
             since: since.filter(|_| is_faster),
         })
+    }
+
+    /// A pile shows another capacity than before. If that one is far away, and its own pile does not
+    /// stand out, chance made it, and may have made this one.
+    fn on_other_pile(&mut self, before: Option<Bandwidth>, found: Bandwidth) {
+        let sorted = self.memory.sorted();
+        let was_chance = before.is_some_and(|before| {
+            !piles::are_within(NEAR, before, found) && !proof::stands_out(sorted, before)
+        });
+        if was_chance {
+            self.proof.on_verdict(true);
+            self.proof = self.proof.without_capacity();
+        }
+        let is_first = was_chance || before.is_none();
+        let alike = if is_first {
+            piles::size(sorted, found)
+        } else {
+            0
+        };
+        self.proof.on_pile(alike);
     }
 
     #[inline]

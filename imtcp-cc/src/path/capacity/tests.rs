@@ -77,6 +77,29 @@ fn after_a_refuted_capacity_two_echoes_alike_are_followed_and_six_are_told() {
     assert!(capacity.dispersion.get().is_some());
 }
 
+/// After how many echoes that were pressed together, of packets that left far apart, their pace is
+/// told, if so many others came far apart before.
+fn pressed_until_told(far_apart: usize) -> Option<usize> {
+    let mut capacity = Capacity::new();
+    for _ in 0..far_apart {
+        let _ = capacity.on_gap(&gap(SERVED * 10), false);
+    }
+    assert_eq!(megabits(&capacity), Some(2.0), "a first pile is told");
+    let mut pressed = gap(PRESSED);
+    pressed.to.sent = Timestamp::from_origin(SERVED * 98 / 10);
+    (1..20).find(|_| {
+        let _ = capacity.on_gap(&pressed, false);
+        let told = capacity.dispersion.get();
+        told.is_some_and(|rate| rate > Bandwidth::from_mbps(100))
+    })
+}
+
+#[test]
+fn a_few_far_from_another_few_prove_no_capacity() {
+    assert_eq!(pressed_until_told(20), Some(4), "twenty were no chance");
+    assert_eq!(pressed_until_told(5), None);
+}
+
 /// Feeds echoes, which blame nobody. Returns after how many of them no capacity was told.
 fn untold(
     capacity: &mut Capacity,

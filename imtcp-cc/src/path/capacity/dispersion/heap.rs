@@ -6,7 +6,7 @@
 //! dispersions is where it was. Traffic of others moves it, but not by much while most packets
 //! stay together, and they are no heap where most do not.
 
-use super::piles::{NEAR, median};
+use super::piles::{NEAR, are_within, median};
 use crate::units::Bandwidth;
 
 /// Dispersions within this factor of each other are a heap if they are this share of all, and all
@@ -59,16 +59,12 @@ impl Heap {
 
     /// Whether a capacity is that of the heap.
     pub(super) fn has(&self, capacity: Bandwidth) -> bool {
-        self.is_within(SAME, capacity)
+        are_within(SAME, self.middle, capacity)
     }
 
     /// Whether what spread the heap may have made a pile at this capacity.
     pub(super) fn is_near(&self, capacity: Bandwidth) -> bool {
-        self.is_within(NEAR, capacity)
-    }
-
-    fn is_within(&self, factor: f64, capacity: Bandwidth) -> bool {
-        capacity <= self.middle.scaled(factor) && self.middle <= capacity.scaled(factor)
+        are_within(NEAR, self.middle, capacity)
     }
 }
 

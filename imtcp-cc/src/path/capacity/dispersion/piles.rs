@@ -79,6 +79,11 @@ pub(super) fn near(sorted: &[f32], capacity: Bandwidth) -> usize {
     within(NEAR, capacity, sorted).len()
 }
 
+/// Whether two capacities are within this factor of each other.
+pub(super) fn are_within(factor: f64, one: Bandwidth, other: Bandwidth) -> bool {
+    one <= other.scaled(factor) && other <= one.scaled(factor)
+}
+
 /// The rate of the fullest pile, if it holds half of these dispersions and this share of them.
 /// They are in ascending order.
 pub(super) fn fullest(sorted: &[f32], share: f64) -> Option<Bandwidth> {
