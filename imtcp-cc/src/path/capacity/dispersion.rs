@@ -27,7 +27,6 @@ use heap::Heap;
 use level::{Call, Gone, Level, Seen};
 use looks::Looks;
 use memory::Memory;
-use piles::NEAR;
 use proof::Proof;
 use reading::{Dispersion, Reading};
 use times::{Times, nanos_per_byte, ratio};
@@ -361,7 +360,8 @@ impl DispersionCapacity {
         }
         let before = self.capacity.replace(found);
         if !is_of_heap && before.is_none_or(|before| !is_same(before, found)) {
-            self.on_other_pile(before, found);
+            let sorted = self.memory.sorted();
+            self.proof.on_other_pile(before, found, sorted);
         }
         self.proof.weigh(self.reading.is_longer());
         if before == Some(found) {
@@ -376,26 +376,6 @@ impl DispersionCapacity {
             capacity: found,
             since: since.filter(|_| is_faster),
         })
-    }
-
-    /// A pile shows another capacity than before. If that one is far away, and its own pile does not
-    /// stand out, chance made it, and may have made this one.
-    fn on_other_pile(&mut self, before: Option<Bandwidth>, found: Bandwidth) {
-        let sorted = self.memory.sorted();
-        let was_chance = before.is_some_and(|before| {
-            !piles::are_within(NEAR, before, found) && !proof::stands_out(sorted, before)
-        });
-        if was_chance {
-            self.proof.on_verdict(true);
-            self.proof = self.proof.without_capacity();
-        }
-        let is_first = was_chance || before.is_none();
-        let alike = if is_first {
-            piles::size(sorted, found)
-        } else {
-            0
-        };
-        self.proof.on_pile(alike);
     }
 
     #[inline]

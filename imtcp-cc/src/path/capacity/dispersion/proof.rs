@@ -4,7 +4,7 @@
 //! is refuted soon. But where delays vary, chance makes the next one as well, and the packets of a
 //! source that sends less hardly ever leave close enough together to refute that one. So once a
 //! capacity was refuted, the next one is followed as before, but it is not told until its pile
-//! stands out.
+//! stands out. Neither is one that is far from the one before, if that one did not stand out.
 
 use super::piles::{self, NEAR, WIDTH};
 use crate::units::Bandwidth;
@@ -75,6 +75,30 @@ impl Proof {
         self.is_of_heap = false;
         self.alike = count(alike);
         self.near = self.alike;
+    }
+
+    /// A pile of these dispersions, in ascending order, shows another capacity than before. If that
+    /// one is far away, and its own pile does not stand out, chance made it, and may have made this
+    /// one.
+    pub(super) fn on_other_pile(
+        &mut self,
+        before: Option<Bandwidth>,
+        found: Bandwidth,
+        sorted: &[f32],
+    ) {
+        let was_chance = before.is_some_and(|before| {
+            !piles::are_within(NEAR, before, found) && !stands_out(sorted, before)
+        });
+        if was_chance {
+            self.on_verdict(true);
+            *self = self.without_capacity();
+        }
+        let is_first = was_chance || before.is_none();
+        self.on_pile(if is_first {
+            piles::size(sorted, found)
+        } else {
+            0
+        });
     }
 
     /// A heap shows another capacity. It may be the pace at which packets left, so it is not told
