@@ -337,8 +337,9 @@ impl DispersionCapacity {
     /// Looks at all dispersions in memory.
     fn look(&mut self) -> Option<NewCapacity> {
         self.memory.sort();
+        let is_of_heap = self.proof.is_of_heap();
         // Half of a heap is shorter than its middle, and says nothing of a faster link.
-        let (found, since) = if self.proof.is_of_heap() {
+        let (found, since) = if is_of_heap {
             (self.heap_or_pile(), None)
         } else {
             let found = piles::capacity(self.memory.sorted(), self.capacity);
@@ -353,7 +354,6 @@ impl DispersionCapacity {
         self.looks
             .on_look(seen.is_some_and(|(before, found)| is_same(before, found)));
         let found = found?;
-        let is_of_heap = self.proof.is_of_heap();
         if !is_of_heap && piles::is_spread(self.memory.sorted(), found) {
             self.doubt.on_spread();
             return None;

@@ -94,11 +94,8 @@ impl Proof {
             *self = self.without_capacity();
         }
         let is_first = was_chance || before.is_none();
-        self.on_pile(if is_first {
-            piles::size(sorted, found)
-        } else {
-            0
-        });
+        let alike = is_first.then(|| piles::size(sorted, found));
+        self.on_pile(alike.unwrap_or_default());
     }
 
     /// A heap shows another capacity. It may be the pace at which packets left, so it is not told
