@@ -2,14 +2,15 @@
 //!
 //! The time of an echo is useful only while the packet's arrival at the peer decides it. A path
 //! that releases packets in aggregates, a host that reads them in batches, and a full reverse link
-//! all give echoes a time of their own. Three signs show this, and none of them needs the
-//! capacity:
+//! all give echoes a time of their own. Four signs show this. The first two do not need the capacity:
 //!
 //! - *Clumps*: packets that left well apart are echoed together. A link can bring packets only as
 //!   close together as it serves them, so such packets are an aggregate.
 //! - *A beat*: gaps between acknowledgements are all alike, while the packets that they cover are
 //!   not. A link that serves data would need twice the time for twice the bytes. So this is the
 //!   beat of another link, which sends one acknowledgement after the other ([`beat`]).
+//! - *One pace*: packets that left one by one at the capacity's pace are all echoed more slowly
+//!   than that, and at one pace ([`one_pace`]).
 //! - *A contradiction*, found elsewhere ([`crate::path::capacity`]): by capacity and echoes
 //!   together, others would send more than the link carries.
 //!
@@ -17,9 +18,11 @@
 //! their ends is small.
 
 mod beat;
+mod one_pace;
 
 use crate::units::{Bytes, Nanos, TimeDelta, Timestamp};
 use beat::Neighbours;
+use one_pace::OnePace;
 use std::time::Duration;
 
 /// The number of echoes for a judgement, as in [`super::CadenceDetector`].
@@ -98,6 +101,7 @@ pub struct TimingJudge {
     /// How many of them began a clump.
     clumps: usize,
     neighbours: Neighbours,
+    one_pace: OnePace,
     /// The jitter of the last block and of the one before it.
     jitter: [Nanos; 2],
     timing: EchoTiming,
@@ -121,6 +125,7 @@ impl Default for TimingJudge {
             packets: [0; BLOCK],
             clumps: 0,
             neighbours: Neighbours::default(),
+            one_pace: OnePace::default(),
             jitter: [Nanos::ZERO; 2],
             timing: EchoTiming::Own,
             against: 0,
@@ -145,6 +150,7 @@ impl TimingJudge {
         self.packets[at] = echo.packets;
         self.clumps += usize::from(!Self::is_clump(arrival, echo.departure));
         self.neighbours.on_echo(echo);
+        self.one_pace.on_echo(echo);
         self.filled = at + 1;
         if self.filled == BLOCK {
             self.judge(now);
@@ -202,6 +208,7 @@ impl TimingJudge {
     fn judge(&mut self, now: Timestamp) {
         self.jitter = [self.block_jitter(), self.jitter[0]];
         self.neighbours.on_block();
+        self.one_pace.on_block();
         let seen = self.block_timing(now);
         if seen == self.timing {
             self.against = 0;
@@ -236,7 +243,10 @@ impl TimingJudge {
     }
 
     fn block_timing(&self, now: Timestamp) -> EchoTiming {
-        if beat::is_heard(&self.apart, &self.packets) || self.neighbours.show_a_beat() {
+        let is_beat = beat::is_heard(&self.apart, &self.packets)
+            || self.neighbours.show_a_beat()
+            || self.one_pace.is_a_beat();
+        if is_beat {
             EchoTiming::Foreign
         } else if now < self.distrusted_until {
             self.distrusted
