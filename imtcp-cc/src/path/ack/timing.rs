@@ -2,7 +2,8 @@
 //!
 //! The time of an echo is useful only while the packet's arrival at the peer decides it. A path
 //! that releases packets in aggregates, a host that reads them in batches, and a full reverse link
-//! all give echoes a time of their own. Four signs show this. The first two do not need the capacity:
+//! all give echoes a time of their own. Four signs show this. The first two do not need the
+//! capacity:
 //!
 //! - *Clumps*: packets that left well apart are echoed together. A link can bring packets only as
 //!   close together as it serves them, so such packets are an aggregate.
