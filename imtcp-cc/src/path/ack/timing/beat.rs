@@ -51,17 +51,21 @@ pub(super) fn is_heard(apart: &[Nanos; BLOCK], packets: &[u32; BLOCK]) -> bool {
     if packets.iter().filter(other).count() < IRREGULAR {
         return false;
     }
-    let mut gaps = *apart;
-    let median = gaps.select_nth_unstable(BLOCK / 2).1.get();
-    let width = median.saturating_mul(WIDTH_PERCENT) / 100;
-    let is_alike = |gap: &&Nanos| gap.get().abs_diff(median) <= width;
-    if gaps.iter().filter(is_alike).count() < MAJORITY {
+    if alike(*apart, WIDTH_PERCENT).1 < MAJORITY {
         return false;
     }
     let mut counts = *packets;
     counts.sort_unstable();
     let lengths = counts.chunk_by(|a, b| a == b).map(<[u32]>::len);
     BLOCK - lengths.max().unwrap_or(0) >= IRREGULAR
+}
+
+/// The median of these gaps, and how many of them are within this percentage of it.
+pub(super) fn alike<const N: usize>(mut gaps: [Nanos; N], width: u64) -> (Nanos, usize) {
+    let median = *gaps.select_nth_unstable(N / 2).1;
+    let width = median.get().saturating_mul(width) / 100;
+    let is_alike = |gap: &&Nanos| gap.get().abs_diff(median.get()) <= width;
+    (median, gaps.iter().filter(is_alike).count())
 }
 
 /// Compares echoes of unequal bytes that follow each other.

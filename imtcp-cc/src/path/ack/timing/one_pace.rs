@@ -6,6 +6,7 @@
 //! time, and some packets stay together: those come as the link serves them.
 
 use super::EchoPair;
+use super::beat;
 use crate::units::Nanos;
 
 /// So many of the latest gaps are compared. In a beat so many of them are within this percentage of
@@ -96,16 +97,13 @@ impl OnePace {
 
     /// What most of the latest gaps are like.
     fn alike(&self) -> Option<Nanos> {
-        let mut latest = self.latest;
-        let median = *latest.select_nth_unstable(self.latest.len() / 2).1;
-        let width = median.get() * WIDTH_PERCENT / 100;
-        let is_alike = |gap: &&Nanos| gap.get().abs_diff(median.get()) <= width;
-        (latest.iter().filter(is_alike).count() >= ALIKE).then_some(median)
+        let (median, count) = beat::alike(self.latest, WIDTH_PERCENT);
+        (count >= ALIKE).then_some(median)
     }
 }
 
 fn percent(time: Nanos, percent: u32) -> Nanos {
-    Nanos::new(time.get() / 100 * u64::from(percent))
+    Nanos::new(time.times(percent).get() / 100)
 }
 
 /// Whether two paces differ by no more than a tenth.
