@@ -200,4 +200,15 @@ mod tests {
         feed(&mut pace, &came(&[100]));
         assert!(!pace.is_a_beat());
     }
+
+    #[test]
+    fn times_at_the_end_of_their_range_are_no_beat() {
+        let longest = EchoPair {
+            arrival: TimeDelta::from_nanos(i64::MAX),
+            served: Some(Nanos::new(u64::MAX)),
+            ..echo(0, 0, SERVED_US)
+        };
+        let pair = [longest, echo(0, 100, SERVED_US)];
+        assert!(!is_a_beat(&[longest]) && !is_a_beat(&pair));
+    }
 }
