@@ -148,11 +148,15 @@ impl Policed {
         self.round_trip = rtt.smoothed.into();
         let unqueued = Nanos::from(acked.info.ack_delay) + rtt.min.into();
         for packet in acked.packets {
-            let waited = acked.now.nanos_since(packet.sent).saturating_sub(unqueued);
-            if let Some(round) = self.round_of(packet.number) {
-                round.acked += on_wire(packet.size);
-                round.acked_packets += 1;
-                round.wait = round.wait.max(waited);
+            let Some(round) = self.round_of(packet.number) else {
+                continue;
+            };
+            round.acked += on_wire(packet.size);
+            round.acked_packets += 1;
+            // The others waited at the receiver, too, until it acknowledged them with this one.
+            if packet.number == acked.info.largest {
+                let waited = acked.now.nanos_since(packet.sent);
+                round.wait = round.wait.max(waited.saturating_sub(unqueued));
             }
         }
     }
@@ -286,7 +290,9 @@ mod tests {
             for (place, number) in numbers.enumerate() {
                 let sent = start + TRIP.mul_f64(place as f64 / packets as f64);
                 match fate(packets, place as u64) {
-                    Some(wait) => acknowledge(&mut policed, number, sent, wait),
+                    Some(wait) => {
+                        acknowledge(&mut policed, &[packet(number, sent)], sent + TRIP + wait);
+                    }
                     None => policed.on_lost(number),
                 }
             }
@@ -296,30 +302,69 @@ mod tests {
         policed
     }
 
-    fn acknowledge(policed: &mut Policed, number: u64, sent: Timestamp, wait: Duration) {
+    /// A policer that lets 100 packets through in 30 ms, whose client acknowledges `every` so many
+    /// packets.
+    fn acknowledged_together(every: u64) -> Policed {
+        let mut policed = Policed::default();
+        let mut number = 0;
+        for round in 0..200_u64 {
+            let packets = 70 + 2 * (round % 20);
+            let start = Timestamp::from_origin(TRIP * u32::try_from(round).expect("small"));
+            let sent = |place: u64| start + TRIP.mul_f64(place as f64 / packets as f64);
+            let mut group = Vec::new();
+            for place in 0..packets {
+                policed.on_sent(sent(place), number);
+                if place < 100 {
+                    group.push(packet(number, sent(place)));
+                } else {
+                    policed.on_lost(number);
+                }
+                if place % every == every - 1 || place == packets - 1 {
+                    if let Some(last) = group.last() {
+                        acknowledge(&mut policed, &group, last.sent + TRIP);
+                    }
+                    group.clear();
+                }
+                number += 1;
+            }
+        }
+        policed.found = policed.look(Timestamp::from_origin(TRIP * 200));
+        policed
+    }
+
+    fn packet(number: u64, sent: Timestamp) -> AckedPacket {
+        AckedPacket {
+            number,
+            size: DATAGRAM,
+            sent,
+            received: None,
+        }
+    }
+
+    #[test]
+    fn packets_that_are_acknowledged_together_have_not_waited() {
+        // Ten packets leave in 3 ms and more, which is more than a sixteenth of a round trip.
+        for every in [1, 2, 10] {
+            let found = acknowledged_together(every).found;
+            let rate = found.expect("a policer").rate;
+            assert!((0.85..=1.02).contains(&(rate / 33.3e6)), "{every}: {rate}");
+        }
+    }
+
+    fn acknowledge(policed: &mut Policed, packets: &[AckedPacket], now: Timestamp) {
         let rtt = RoundTrip {
-            latest: TRIP + wait,
+            latest: TRIP,
             min: TRIP,
             smoothed: TRIP,
             variation: Duration::ZERO,
         };
         let info = AckInfo {
-            largest: number,
+            largest: packets.last().expect("some").number,
             ack_delay: Duration::ZERO,
             rtt,
             bytes_in_flight: DATAGRAM,
         };
-        let packet = AckedPacket {
-            number,
-            size: DATAGRAM,
-            sent,
-            received: None,
-        };
-        let acked = Acked {
-            now: sent + TRIP + wait,
-            info,
-            packets: &[packet],
-        };
+        let acked = Acked { now, info, packets };
         policed.on_acked(&acked, |payload| payload);
     }
 
