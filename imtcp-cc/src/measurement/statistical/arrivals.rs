@@ -176,12 +176,14 @@ impl Arrivals {
         };
         let index = gap.to.arrived.as_nanos() / nanos(SPAN);
         if self.spans.back().is_none_or(|newest| newest.index < index) {
-            if self.spans.len() == MOST {
-                self.spans.pop_front();
-            }
             let late = self.spans.iter().rev().take(LUCK);
             let waits = late.filter_map(|span| span.least_wait_s);
             self.least_wait_s = waits.fold(f64::INFINITY, f64::min);
+            // Spans without an arrival take no place.
+            let is_old = |span: &Span| span.index + MOST as u64 <= index;
+            while self.spans.front().is_some_and(is_old) {
+                self.spans.pop_front();
+            }
             if self.spans.is_empty() {
                 self.spans.reserve_exact(MOST);
             }

@@ -127,35 +127,44 @@ mod tests {
     /// Bursts of 20 packets, one each 100 ms. Packets of burst `n` leave `sent_us(n)` apart, and
     /// its packet `place` arrives `apart_us(n, place)` after the one before.
     fn bursts(sent_us: impl Fn(u64) -> u64, apart_us: impl Fn(u64, u64) -> u64) -> Arrivals {
-        let at_us = |us: u64| Timestamp::from_nanos(us * 1000);
         let mut arrivals = Arrivals::new();
         for burst in 0..40 {
             let mut arrived = burst * 100_000;
             let sent_us = sent_us(burst);
             for place in 1..20 {
-                let point = |number: u64, sent: u64, arrived: u64| EchoPoint {
-                    number,
-                    size: PACKET,
-                    sent: at_us(sent),
-                    arrived: at_us(arrived),
-                    came: at_us(arrived),
-                };
                 let sent = burst * 100_000 + place * sent_us;
-                let from = point(burst * 20 + place - 1, sent - sent_us, arrived);
+                let from = point_us(burst * 20 + place - 1, sent - sent_us, arrived);
                 arrived += apart_us(burst, place);
-                let gap = EchoGap {
-                    from,
-                    to: point(burst * 20 + place, sent, arrived),
-                    bytes: PACKET,
-                    packets: 1,
-                    waited: Nanos::from_millis(50),
-                    is_alone: false,
-                    link: LinkState::Unknown,
-                };
-                arrivals.on_gap(&gap, None);
+                let to = point_us(burst * 20 + place, sent, arrived);
+                arrivals.on_gap(&waiting(from, to), None);
             }
         }
         arrivals
+    }
+
+    /// Packet `number`, which left and arrived at these times in microseconds.
+    fn point_us(number: u64, sent: u64, arrived: u64) -> EchoPoint {
+        let at_us = |us: u64| Timestamp::from_nanos(us * 1000);
+        EchoPoint {
+            number,
+            size: PACKET,
+            sent: at_us(sent),
+            arrived: at_us(arrived),
+            came: at_us(arrived),
+        }
+    }
+
+    /// The gap between two packets that waited.
+    fn waiting(from: EchoPoint, to: EchoPoint) -> EchoGap {
+        EchoGap {
+            from,
+            to,
+            bytes: PACKET,
+            packets: 1,
+            waited: Nanos::from_millis(50),
+            is_alone: false,
+            link: LinkState::Unknown,
+        }
     }
 
     fn now_faster(burst: u64) -> u64 {
@@ -176,6 +185,17 @@ mod tests {
         assert_eq!(megabits(&arrivals, Some(CAPACITY)), Some(2.5));
         let arrivals = bursts(now_faster, |_, _| 4000);
         assert_eq!(megabits(&arrivals, None), Some(2.5));
+    }
+
+    #[test]
+    fn what_was_given_minutes_ago_is_not_told_after_a_pause() {
+        let mut arrivals = bursts(|_| 1000, |_, _| 4000);
+        let [from, to] = [0, 1].map(|place| {
+            let sent = 600_000_000 + place * 1000;
+            point_us(800 + place, sent, sent + 4000)
+        });
+        arrivals.on_gap(&waiting(from, to), None);
+        assert_eq!(estimate(&arrivals, to.arrived, Some(CAPACITY)), None);
     }
 
     #[test]
