@@ -120,11 +120,15 @@ impl Measuring {
     }
 
     /// What a later connection over the same path should know: the latest estimate, or else the
-    /// rate that was just delivered.
+    /// rate that was just delivered. A lower bound may be less than that.
     pub(crate) fn saved(&self, view: &PathView) -> Option<SavedPath> {
         let rtt = view.rtt?;
-        let told = self.told().map(|estimate| estimate.available);
-        let available = told.or_else(|| self.delivered.recently(Duration::ZERO))?;
+        let told = self.told();
+        let delivered = || self.delivered.recently(Duration::ZERO);
+        let available = match told.filter(|told| !told.flags.lower_bound) {
+            Some(estimate) => estimate.available,
+            None => delivered().max(told.map(|bound| bound.available))?,
+        };
         Some(SavedPath {
             available,
             least_rtt: rtt.min,

@@ -51,6 +51,24 @@ pub(super) enum Silence {
     Failed,
 }
 
+/// What decides whether an estimate is told, or a lower bound in its place.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Grounds {
+    /// The capacity of the link, as far as it is known.
+    pub(super) capacity: Option<Bandwidth>,
+    /// Whether more was delivered than that. The estimate then rests on a capacity that is wrong.
+    pub(super) is_refuted: bool,
+}
+
+impl Grounds {
+    /// The lower bound that is told in the place of an estimate of which only the lower end holds;
+    /// `None` if the estimate is told.
+    fn bound(&self, estimate: &Estimate) -> Option<Estimate> {
+        let is_vague = || self.capacity.is_some_and(|it| estimate.is_vague(it));
+        (self.is_refuted || is_vague()).then(|| estimate.as_lower_bound())
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Reports {
     /// The estimator whose estimates the application reads.
@@ -93,27 +111,28 @@ impl Reports {
         }
     }
 
-    /// An estimate is reported, on a link of this capacity as far as it is known. Returns what is
-    /// told of it: a vague one is a lower bound.
+    /// An estimate is reported. Returns what is told of it: a vague one is a lower bound, and so is
+    /// one that is refuted.
     pub(super) fn on_estimate(
         &mut self,
         now: Timestamp,
         by: EstimatorKind,
         estimate: Estimate,
-        capacity: Option<Bandwidth>,
+        grounds: Grounds,
     ) -> Estimate {
-        let is_vague = capacity.is_some_and(|capacity| estimate.is_vague(capacity));
-        let bound = is_vague.then(|| estimate.as_lower_bound());
+        let bound = grounds.bound(&estimate);
         if by == self.driver {
             self.silent = Nanos::ZERO;
             self.patience = FIRST_PATIENCE;
             self.last_told = now;
-            self.withdrawn = is_vague;
+            self.withdrawn = bound.is_some();
             self.bound = bound;
         }
         match by {
             EstimatorKind::Classic => self.classic = Some(estimate),
-            EstimatorKind::Statistical => self.statistical = Some(estimate),
+            EstimatorKind::Statistical => {
+                self.statistical = (!grounds.is_refuted).then_some(estimate);
+            }
         }
         bound.unwrap_or(estimate)
     }
@@ -256,14 +275,15 @@ mod tests {
             window: RTT,
             flags: Flags::default(),
         };
-        let told = reports.on_estimate(now, EstimatorKind::Statistical, estimate, None);
+        let by = EstimatorKind::Statistical;
+        let told = reports.on_estimate(now, by, estimate, Grounds::default());
         assert_eq!(told, estimate);
     }
 
     #[test]
-    fn an_interval_over_all_that_the_link_can_leave_is_told_as_a_lower_bound() {
+    fn what_is_vague_or_refuted_is_told_as_a_lower_bound() {
         let link = Bandwidth::from_mbps(100);
-        let told = |low: u64, high: u64| {
+        let told = |low: u64, high: u64, is_refuted: bool| {
             let mut reports = reports();
             let estimate = Estimate {
                 at: at(1000),
@@ -274,14 +294,20 @@ mod tests {
                 flags: Flags::default(),
             };
             let by = EstimatorKind::Statistical;
-            let told = reports.on_estimate(at(1000), by, estimate, Some(link));
+            let grounds = Grounds {
+                capacity: Some(link),
+                is_refuted,
+            };
+            let told = reports.on_estimate(at(1000), by, estimate, grounds);
             assert_eq!(reports.told(), Some(told));
-            assert_eq!(reports.latest(by), Some(&estimate));
+            let latest = (!is_refuted).then_some(&estimate);
+            assert_eq!(reports.latest(by), latest);
             (told.available.as_bps() / 1_000_000, told.flags.lower_bound)
         };
-        assert_eq!(told(5, 100), (5, true));
-        assert_eq!(told(5, 90), (50, false));
-        assert_eq!(told(15, 100), (50, false));
+        assert_eq!(told(5, 100, false), (5, true));
+        assert_eq!(told(5, 90, false), (50, false));
+        assert_eq!(told(15, 100, false), (50, false));
+        assert_eq!(told(45, 55, true), (45, true));
     }
 
     #[test]

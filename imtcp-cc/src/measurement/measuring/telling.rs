@@ -1,7 +1,7 @@
 //! What the estimators find is told: an estimate, a lower bound in its place, or nothing.
 
 use super::super::Estimator;
-use super::super::reports::Silence;
+use super::super::reports::{Grounds, Silence};
 use super::Measuring;
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::event::{Emit, Event};
@@ -23,7 +23,13 @@ impl Measuring {
             let mut estimate = outcome.estimate;
             // An arrival by the peer's clock may lie some round trips ahead of this clock.
             estimate.at = estimate.at.min(now);
-            self.tell(now, EstimatorKind::Classic, estimate, None, emit);
+            self.tell(
+                now,
+                EstimatorKind::Classic,
+                estimate,
+                Grounds::default(),
+                emit,
+            );
         }
     }
 
@@ -61,18 +67,24 @@ impl Measuring {
         }
         let told = self.statistical.report(now, in_flight);
         if let Some(estimate) = told.filter(|_| !self.policed.is_doubtful()) {
-            let estimate = match self.delivered.recently(estimate.window) {
+            let delivered = self.delivered.recently(estimate.window);
+            // If more than the capacity was delivered, the capacity is wrong, and its own estimator
+            // corrects it.
+            let is_refuted = delivered
+                .zip(capacity)
+                .is_some_and(|(rate, most)| rate > most.scaled(REFUTED));
+            let estimate = match delivered.filter(|_| !is_refuted) {
                 // The rate that was delivered in the estimate's time was available. The capacity
-                // bounds the correction. If more than the capacity was delivered, the capacity is
-                // wrong, and its own estimator corrects it. Until then only the lower end holds.
-                Some(rate) if capacity.is_some_and(|most| rate > most.scaled(REFUTED)) => {
-                    estimate.as_lower_bound()
-                }
+                // bounds the correction.
                 Some(rate) => estimate.at_least(rate.min(capacity.unwrap_or(rate))),
                 None => estimate,
             };
             let estimate = self.policed.bounded(now, estimate);
-            self.tell(now, EstimatorKind::Statistical, estimate, capacity, emit);
+            let grounds = Grounds {
+                capacity,
+                is_refuted,
+            };
+            self.tell(now, EstimatorKind::Statistical, estimate, grounds, emit);
         } else if self.reports.is_silent() {
             self.tell_bound(now, emit);
         }
@@ -98,10 +110,10 @@ impl Measuring {
         now: Timestamp,
         by: EstimatorKind,
         estimate: Estimate,
-        capacity: Option<Bandwidth>,
+        grounds: Grounds,
         emit: Emit<'_>,
     ) {
-        let told = self.reports.on_estimate(now, by, estimate, capacity);
+        let told = self.reports.on_estimate(now, by, estimate, grounds);
         self.has_news |= by == self.settings.driver;
         emit(Event::EstimateUpdated {
             estimator: by,
