@@ -7,6 +7,7 @@ mod outstanding;
 pub mod quality;
 mod receive_clock;
 mod route;
+mod skew;
 mod timing;
 mod tracker;
 mod waiting;

@@ -10,6 +10,7 @@
 //! once they have passed these checks for a while. A peer that fails again and again is ignored
 //! from then on.
 
+use super::skew::Skew;
 use crate::units::{TimeDelta, Timestamp};
 use std::time::Duration;
 
@@ -31,6 +32,9 @@ const DISORDER_DIVISOR: u32 = 8;
 /// How many blocks have to pass before times are used.
 const PROBATION: u32 = 2;
 
+/// A peer that has told no time in so many acknowledgements tells none any more.
+const UNTOLD: u32 = 64;
+
 /// The relation of the peer's clock to ours.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
@@ -41,12 +45,38 @@ struct Anchor {
     usual: TimeDelta,
     /// The time of the last acknowledgement.
     last: Timestamp,
+    /// A time by the peer's clock, and what it is by ours. From there on ours is longer by `drift`,
+    /// a share of the time.
+    base: (Duration, Timestamp),
+    drift: f64,
+}
+
+impl Anchor {
+    /// What the peer's time is by our clock, except for a constant.
+    fn ours_of(&self, theirs: Duration) -> Timestamp {
+        let (base, ours) = self.base;
+        let since = signed_difference(theirs, base);
+        if self.drift == 0.0 {
+            return shifted(ours, since);
+        }
+        let drifted = libm::round(since.as_nanos_f64() * self.drift);
+        #[expect(clippy::cast_possible_truncation, reason = "floats saturate")]
+        let drifted = TimeDelta::from_nanos(drifted as i64);
+        shifted(ours, since + drifted)
+    }
+
+    /// Another drift holds from this time of the peer on.
+    fn drift_from(&mut self, theirs: Duration, drift: f64) {
+        self.base = (theirs, self.ours_of(theirs));
+        self.drift = drift;
+    }
 }
 
 /// Reads the peer's receive times.
 #[derive(Debug, Default)]
 pub struct ReceiveClock {
     anchor: Option<Anchor>,
+    skew: Skew,
     /// The latest receive time so far.
     latest: Duration,
     /// The receive times in the present block, and those of them out of order.
@@ -55,6 +85,8 @@ pub struct ReceiveClock {
     /// The blocks that have passed since the last lapse.
     passed: u32,
     trusted: bool,
+    /// The newest acknowledgements, in a row, that had no time.
+    untold: u32,
     in_order: u32,
     lapses: u32,
     distrusted: bool,
@@ -83,8 +115,13 @@ impl ReceiveClock {
         round_trip: Duration,
     ) -> Reading {
         let Some(theirs) = theirs.filter(|_| !self.distrusted) else {
+            self.untold = self.untold.saturating_add(1);
+            if self.untold == UNTOLD {
+                self.cease();
+            }
             return Reading::None;
         };
+        self.untold = 0;
         let Some(anchor) = &mut self.anchor else {
             self.start(arrived, theirs);
             return Reading::None;
@@ -99,6 +136,10 @@ impl ReceiveClock {
         let drift = TimeDelta::from(arrived.saturating_since(anchor.last) / DRIFT_DIVISOR);
         anchor.usual += off.max(-drift).min(drift);
         anchor.last = arrived;
+        let most = 1.0 / f64::from(DRIFT_DIVISOR);
+        if let Some(drift) = self.skew.on_ack(arrived, late, most) {
+            anchor.drift_from(theirs, drift);
+        }
         self.in_order += 1;
         if self.in_order == FORGIVEN_AFTER {
             self.in_order = 0;
@@ -117,9 +158,7 @@ impl ReceiveClock {
     /// When the packet that left at `sent` arrived, by our clock except for a constant. `None` if
     /// the time is out of order or impossible. Ask in the order of packet numbers.
     pub fn arrival(&mut self, sent: Timestamp, theirs: Duration) -> Option<Timestamp> {
-        let anchor = self.anchor?;
-        let since = signed_difference(theirs, anchor.theirs);
-        let arrival = shifted(anchor.ours, since);
+        let arrival = self.anchor?.ours_of(theirs);
         let is_in_order = theirs >= self.latest && arrival >= sent;
         self.count(is_in_order);
         if !is_in_order {
@@ -146,7 +185,10 @@ impl ReceiveClock {
             theirs,
             usual: TimeDelta::ZERO,
             last: ours,
+            base: (theirs, ours),
+            drift: 0.0,
         });
+        self.skew = Skew::default();
         self.latest = Duration::ZERO;
         (self.times, self.disordered) = (0, 0);
     }
@@ -158,19 +200,24 @@ impl ReceiveClock {
             return;
         }
         if self.disordered * DISORDER_DIVISOR > BLOCK {
-            self.lapse();
             // Whatever the latest time was, the next acknowledgement begins anew.
-            self.anchor = None;
+            self.lapse();
         } else {
             self.passed = self.passed.saturating_add(1);
         }
         (self.times, self.disordered) = (0, 0);
     }
 
-    fn lapse(&mut self) {
+    /// Times are not used until they have passed the checks anew.
+    fn cease(&mut self) {
         self.in_order = 0;
         self.passed = 0;
         self.trusted = false;
+        self.anchor = None;
+    }
+
+    fn lapse(&mut self) {
+        self.cease();
         self.lapses += 1;
         self.distrusted = self.lapses > LAPSES;
     }
@@ -232,6 +279,19 @@ mod tests {
     }
 
     #[test]
+    fn a_peer_that_tells_no_times_any_more_is_not_waited_for() {
+        let mut clock = trusted();
+        let mut tell = |i: u32, theirs| {
+            clock.on_ack(at(20 + i), theirs, 20 * MS);
+            clock.is_trusted()
+        };
+        assert!((129..192).all(|i| tell(i, None)));
+        assert!(!tell(192, None));
+        assert!((193..1000).all(|i| !tell(i, None)));
+        assert!(!clock.is_distrusted());
+    }
+
+    #[test]
     fn times_out_of_order_are_soon_ignored() {
         let mut clock = trusted();
         for i in 129..1000 {
@@ -263,12 +323,22 @@ mod tests {
 
     #[test]
     fn a_clock_that_drifts_is_followed() {
-        let mut clock = ReceiveClock::default();
-        for i in 0..100_000u32 {
-            // 100 us a second, for 1000 s.
-            let theirs = MS * i * 10 + Duration::from_micros(u64::from(i));
-            clock.on_ack(at(20 + i * 10), Some(theirs), 20 * MS);
+        // 100 us a second, either way, for 1000 s.
+        for drift_ns in [1000, -1000] {
+            let mut clock = ReceiveClock::default();
+            let mut last = None;
+            for i in 0..100_000u32 {
+                let left = at(i * 10);
+                let since = i64::from(i) * (10_000_000 + drift_ns);
+                let theirs = Duration::from_nanos(u64::try_from(since).expect("it goes forward"));
+                clock.on_ack(left + 20 * MS, Some(theirs), 20 * MS);
+                let arrival = clock.arrival(left, theirs).expect("possible and in order");
+                last = Some(arrival - left);
+            }
+            assert!(clock.is_trusted() && clock.lapses == 0);
+            // Until the drift is known, 4 ms of it have come together.
+            let off = last.expect("a time").magnitude().as_secs_f64() - 0.02;
+            assert!(off.abs() < 0.005, "{off}");
         }
-        assert!(!clock.is_distrusted());
     }
 }
