@@ -51,6 +51,8 @@ pub(super) struct Outstanding {
     /// The numbers of the oldest and of the newest packet, if there are any.
     oldest: u64,
     newest: u64,
+    /// The newest packet that was forgotten before it was acknowledged or lost.
+    forgotten: Option<u64>,
     /// When an upstream link as fast as the tight one would have passed on all packets sent so
     /// far.
     upstream_free: Timestamp,
@@ -62,6 +64,7 @@ impl Outstanding {
             packets: VecDeque::new(),
             oldest: 0,
             newest: 0,
+            forgotten: None,
             upstream_free: Timestamp::ZERO,
         }
     }
@@ -72,8 +75,10 @@ impl Outstanding {
         if !self.packets.is_empty() && number <= self.newest {
             return; // numbers only ever rise; anything else would break the search below
         }
-        if self.packets.len() == MAX_PACKETS {
-            self.forget_oldest();
+        if self.packets.len() == MAX_PACKETS
+            && let Some(forgotten) = self.forget_oldest()
+        {
+            self.forgotten = Some(forgotten.number);
         }
         if self.packets.len() == FIRST_FLIGHT && self.packets.capacity() < INITIAL_PACKETS {
             self.packets.reserve_exact(INITIAL_PACKETS - FIRST_FLIGHT);
@@ -133,6 +138,12 @@ impl Outstanding {
             return None;
         }
         self.forget_oldest()
+    }
+
+    /// Whether a packet after this one was forgotten before anybody knew what became of it.
+    #[inline]
+    pub(super) fn has_forgotten_after(&self, number: u64) -> bool {
+        self.forgotten.is_some_and(|forgotten| forgotten > number)
     }
 
     #[inline]
@@ -199,6 +210,23 @@ mod tests {
                 prop_assert_eq!(found, there.contains(&number).then_some((number, size)));
             }
         }
+    }
+
+    #[test]
+    fn too_many_packets_are_forgotten_and_this_is_known() {
+        let mut kept = Outstanding::new();
+        let send = |kept: &mut Outstanding, number| {
+            kept.add(number, Bytes::new(1200), Timestamp::ZERO, Nanos::ZERO);
+        };
+        for number in 0..MAX_PACKETS as u64 {
+            send(&mut kept, number);
+        }
+        assert!(!kept.has_forgotten_after(0));
+        for number in 0..3 {
+            send(&mut kept, MAX_PACKETS as u64 + number);
+        }
+        assert!(kept.has_forgotten_after(1));
+        assert!(!kept.has_forgotten_after(2));
     }
 
     #[test]

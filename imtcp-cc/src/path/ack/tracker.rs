@@ -353,7 +353,7 @@ impl EchoTracker {
         let mut packets = 0u32;
         let mut spaced = false;
         let mut is_alone = false;
-        let mut is_whole = true;
+        let mut is_whole = !self.packets.has_forgotten_after(from.number);
         while let Some(packet) = self.packets.take_up_to(to.number) {
             if !packet.acknowledged {
                 is_whole &= long_queue;
