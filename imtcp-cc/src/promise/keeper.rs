@@ -6,6 +6,7 @@
 
 mod foresight;
 mod path_state;
+mod rates;
 mod slot_by_slot;
 mod steer;
 
@@ -38,9 +39,6 @@ use std::time::Duration;
 /// The age at which an estimate no longer counts, in its own averaging windows. It must also be
 /// older than an evaluation slot.
 const STALE_WINDOWS: u32 = 2;
-
-/// The largest share of losses that is sent on top.
-const MOST_LOSS: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeeperSettings {
@@ -350,48 +348,6 @@ impl Keeper {
         }
         if let Some(slot) = &mut self.control {
             slot.achieved += packets;
-        }
-    }
-
-    /// The goodput of a full datagram.
-    fn goodput_of(&self, path: &PathState) -> Bytes {
-        self.goodput_of_datagram(path.datagram)
-    }
-
-    fn goodput_of_datagram(&self, datagram: Bytes) -> Bytes {
-        let payload = datagram.saturating_sub(self.settings.packet_overhead);
-        payload.max(Bytes::new(1))
-    }
-
-    /// The required rate without its margin, in packets per second.
-    fn bare_packets(&self, path: &PathState, requirement: &Requirement) -> f64 {
-        requirement.rate().as_bps_f64() / self.goodput_of(path).as_bits_f64()
-    }
-
-    /// The rate at which the control aims, in packets per second.
-    fn required_packets(&self, path: &PathState, requirement: &Requirement) -> f64 {
-        let bw = self.bare_packets(path, requirement);
-        if self.settings.law == PromiseLaw::Paper {
-            return bw;
-        }
-        let per = requirement.per().as_secs_f64();
-        let (round_trip, packets) = (path.smoothed.as_secs_f64() / per, bw * per);
-        (1.0 + self.margin.of(requirement.wanted(), round_trip, packets)) * bw
-    }
-
-    /// How many bytes are sent for each one of full packets that gets through: what is lost is sent
-    /// again, and smaller packets have more headers.
-    fn sent_for_each(&self, path: &PathState) -> f64 {
-        let payload = |size: Bytes| {
-            let payload = size.saturating_sub(self.settings.packet_overhead);
-            payload.max(Bytes::new(1)).as_f64() / size.as_f64().max(1.0)
-        };
-        match self.settings.law {
-            PromiseLaw::Paper => 1.0,
-            PromiseLaw::Proportional => {
-                let headers = payload(path.datagram) / payload(path.leaving);
-                headers / (1.0 - path.lost.min(MOST_LOSS))
-            }
         }
     }
 
