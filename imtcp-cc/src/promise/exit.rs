@@ -73,9 +73,10 @@ impl Exit {
     }
 
     /// A slot ended. `is_hopeless` says that it was in vain although N was at its bound. A rest
-    /// also ends if the flow, which takes no more than others, gets the rate.
-    pub(super) fn on_slot(&mut self, is_kept: bool, is_hopeless: bool) {
-        if is_kept && !is_hopeless {
+    /// also ends if the flow, which takes no more than others, gets the rate. What a source did not
+    /// ask for proves nothing, so a slot that it limited only lets time pass.
+    pub(super) fn on_slot(&mut self, outcome: Outcome, is_hopeless: bool) {
+        if outcome == Outcome::Kept {
             *self = Self::default();
         } else if self.is_resting() {
             self.resting -= 1;
@@ -90,7 +91,7 @@ impl Exit {
                 self.next_rest = (2 * self.next_rest).min(LONGEST_REST);
                 self.failures = 0;
             }
-        } else {
+        } else if outcome == Outcome::Missed {
             self.failures = 0;
         }
     }
@@ -105,7 +106,7 @@ mod tests {
         (0..count)
             .filter(|_| {
                 let competes = !exit.is_resting();
-                exit.on_slot(false, competes);
+                exit.on_slot(Outcome::Missed, competes);
                 competes
             })
             .collect()
@@ -149,22 +150,39 @@ mod tests {
         let mut exit = Exit::default();
         competing(&mut exit, 5);
         assert!(exit.is_resting());
-        exit.on_slot(true, false);
+        exit.on_slot(Outcome::Kept, false);
         assert_eq!(exit, Exit::default());
+    }
+
+    #[test]
+    fn a_slot_that_the_source_limited_forgives_nothing() {
+        let mut exit = Exit::default();
+        assert_eq!(competing(&mut exit, 5), [0, 1]);
+        // Three of eight slots of rest are over, and this one is the fourth.
+        exit.on_slot(Outcome::SourceLimited, false);
+        assert!(exit.is_resting());
+        // After four more there is a trial, which fails, and a rest of 16.
+        assert_eq!(competing(&mut exit, 40), [4, 21]);
+        // Nor does it come between two failures.
+        let mut exit = Exit::default();
+        exit.on_slot(Outcome::Missed, true);
+        exit.on_slot(Outcome::SourceLimited, false);
+        exit.on_slot(Outcome::Missed, true);
+        assert!(exit.is_resting());
     }
 
     #[test]
     fn one_failure_between_kept_slots_changes_nothing() {
         let mut exit = Exit::default();
         for _ in 0..10 {
-            exit.on_slot(false, true);
+            exit.on_slot(Outcome::Missed, true);
             assert!(!exit.is_resting());
-            exit.on_slot(true, false);
+            exit.on_slot(Outcome::Kept, false);
         }
         // A miss with N below its bound says nothing of the path.
-        exit.on_slot(false, true);
-        exit.on_slot(false, false);
-        exit.on_slot(false, true);
+        exit.on_slot(Outcome::Missed, true);
+        exit.on_slot(Outcome::Missed, false);
+        exit.on_slot(Outcome::Missed, true);
         assert!(!exit.is_resting());
     }
 }

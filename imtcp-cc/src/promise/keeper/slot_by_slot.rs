@@ -213,7 +213,7 @@ impl Keeper {
             if self.settings.law != PromiseLaw::Paper {
                 self.weight.on_slot(outcome);
                 if counts {
-                    self.exit.on_slot(outcome.is_kept(), is_hopeless);
+                    self.exit.on_slot(outcome, is_hopeless);
                 }
             }
             let report = SlotReport {
