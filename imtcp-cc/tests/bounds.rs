@@ -92,6 +92,26 @@ fn who_does_not_fit_is_told_and_served_when_the_first_withdraws() {
 }
 
 #[test]
+fn who_does_not_fit_and_withdraws_is_told_of_the_whole_ceiling_again() {
+    let bounds = Bounds::default();
+    let mut runs = [1, 2].map(|seed| bulk(core(&bounds), crowded(), seed));
+    let [one, two] = [&runs[0], &runs[1]].map(|run| run.core.promise());
+    both(&mut runs, 0..5);
+    one.require(require(8.0, Demand::AtLeast))
+        .expect("possible");
+    both(&mut runs, 5..6);
+    two.require(require(4.0, Demand::AtLeast))
+        .expect("possible");
+    both(&mut runs, 6..7);
+    assert!(is_refused(&two), "{:?}", two.status());
+    two.withdraw();
+    both(&mut runs, 7..8);
+    // Half of the capacity of 20 Mbit/s, less headers.
+    let reach = two.outlook().map(|outlook| outlook.reach());
+    assert!(reach.is_some_and(|reach| reach > Bandwidth::from_mbps(9)));
+}
+
+#[test]
 fn connections_of_one_network_that_have_enough_do_not_exclude_each_other() {
     // Each has 20 Mbit/s to itself, and both together require 32.
     let bounds = Bounds::default();

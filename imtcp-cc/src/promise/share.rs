@@ -59,6 +59,8 @@ pub(super) enum Place {
 pub(super) struct Share {
     /// `None` for a controller whose transport does not tell of others. It may always compete.
     path: Option<(Bounds, IpAddr)>,
+    /// The bound on N for a promise that is alone.
+    most: f64,
     place: Place,
     allowance: Allowance,
 }
@@ -68,6 +70,7 @@ impl Share {
     pub(super) fn of_everything(most: f64) -> Self {
         Self {
             path: None,
+            most,
             place: Place::Open,
             allowance: alone(most),
         }
@@ -98,8 +101,8 @@ impl Share {
         self.path.is_some() && self.place == Place::Open
     }
 
-    /// The promises that came before this one, in goodput. For one that holds nothing these are
-    /// all.
+    /// The promises that came before this one, in goodput. For one that was refused these are all,
+    /// and for one that has not asked there are none.
     pub(super) fn before(&self) -> Bandwidth {
         self.allowance.before
     }
@@ -141,12 +144,14 @@ impl Share {
         }
     }
 
-    /// Gives the share back. It can be asked for again.
+    /// Gives the share back. It can be asked for again. Until then others bound nothing: what they
+    /// left when it was asked for last may be long ago.
     pub(super) fn give_back(&mut self) {
         if let (Some((bounds, host)), Place::Held(grant)) = (&self.path, self.place) {
             bounds.ledger().release(host, grant);
         }
         self.place = Place::Open;
+        self.allowance = alone(self.most);
     }
 }
 
@@ -210,6 +215,9 @@ mod tests {
         assert!(one.holds() && two.is_refused() && elsewhere.holds());
         assert_eq!(two.before(), Bandwidth::from_mbps(12));
         one.give_back();
+        two.give_back();
+        assert_eq!(two.before(), Bandwidth::ZERO, "it asks for nothing");
+        assert_eq!((two.weight(), two.bound()), (4.0, 4.0));
         two.settle(&claim());
         one.settle(&claim());
         assert!(two.holds() && one.is_refused());
