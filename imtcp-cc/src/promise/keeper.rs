@@ -357,3 +357,6 @@ impl Keeper {
             .filter(|estimate| estimate.age(path.now) <= (estimate.window * STALE_WINDOWS).max(per))
     }
 }
+
+#[cfg(test)]
+mod tests;

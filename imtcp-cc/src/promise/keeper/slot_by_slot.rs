@@ -208,13 +208,12 @@ impl Keeper {
             self.margin.on_slot(outcome, achieved);
             let is_hopeless =
                 is_in_vain(outcome, achieved, path.lost) && self.is_at_bound(path, requirement);
+            // What is missed while others leave no room says nothing of what competing is worth.
             let counts = self.share.holds() || self.exit.is_resting() || outcome.is_kept();
             // The paper's law knows neither.
-            if self.settings.law != PromiseLaw::Paper {
+            if counts && self.settings.law != PromiseLaw::Paper {
                 self.weight.on_slot(outcome);
-                if counts {
-                    self.exit.on_slot(outcome, is_hopeless);
-                }
+                self.exit.on_slot(outcome, is_hopeless);
             }
             let report = SlotReport {
                 index: self.index,

@@ -1,0 +1,87 @@
+//! A keeper from slot to slot, on paths of one state after another.
+
+use super::*;
+use crate::Config;
+use crate::promise::{Outcome, SlotReport};
+use std::net::Ipv4Addr;
+
+const NETWORK: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 0));
+const RTT: Duration = Duration::from_millis(40);
+const PERIOD: Duration = Duration::from_secs(1);
+
+fn at(time: Duration) -> Timestamp {
+    Timestamp::from_origin(time)
+}
+
+/// 12 Mbit/s.
+fn requirement() -> Requirement {
+    Requirement::new(Bandwidth::from_mbps(12), PERIOD).expect("possible")
+}
+
+/// A path of 20 Mbit/s, with a window of half of its product.
+fn path(now: Timestamp) -> PathState {
+    PathState {
+        now,
+        smoothed: RTT,
+        least: RTT,
+        cwnd: Bytes::new(50_000),
+        in_flight: Bytes::new(50_000),
+        datagram: Bytes::new(1200),
+        on_wire: Bytes::new(1228),
+        leaving: Bytes::new(1200),
+        lost: 0.0,
+        estimate: None,
+        capacity: Some(Bandwidth::from_mbps(20)),
+        taking: None,
+        slow_start: false,
+    }
+}
+
+/// A keeper of a bulk source, whose first slot has just begun.
+fn keeper(bounds: Option<&Bounds>) -> Keeper {
+    let mut keeper = Keeper::new(Config::default().keeper_settings());
+    if let Some(bounds) = bounds {
+        keeper.bounded_by(bounds, NETWORK);
+    }
+    keeper.requirement = Some(requirement());
+    keeper.waiting_since = Some(Timestamp::ZERO);
+    assert_eq!(follow(&mut keeper, Duration::ZERO), []);
+    keeper
+}
+
+/// The outcomes of the slots that end at `now`.
+fn follow(keeper: &mut Keeper, now: Duration) -> Vec<Outcome> {
+    let mut outcomes = Vec::new();
+    keeper.follow_slots(&path(at(now)), &requirement(), &mut |event| {
+        if let Event::SlotEnded {
+            report: SlotReport { outcome, .. },
+        } = event
+        {
+            outcomes.push(outcome);
+        }
+    });
+    outcomes
+}
+
+#[test]
+fn what_is_missed_while_there_is_no_room_raises_nothing() {
+    let bounds = Bounds::default();
+    let mut first = keeper(Some(&bounds));
+    let mut second = keeper(Some(&bounds));
+    let fresh = second.weight.clone();
+    second.own_rate = Some(Bandwidth::from_mbps(1));
+    for slot in 1..=3 {
+        assert_eq!(follow(&mut second, slot * PERIOD), [Outcome::Missed]);
+        assert!(second.share.is_refused());
+    }
+    first.share.give_back();
+    second.settle(&path(at(3 * PERIOD)), &requirement());
+    assert!(second.share.holds());
+    let needed = |weight: &Weight| {
+        let mut weight = weight.clone();
+        weight.on_packets(150.0);
+        weight.on_congestion();
+        weight.needed(1000.0, 0.04)
+    };
+    assert_eq!(needed(&second.weight), needed(&fresh));
+}
