@@ -8,6 +8,10 @@ const SPARED_SHARE: f64 = 0.2;
 /// (docs/ALGORITHM.md).
 const IMPROBABLE: f64 = 0.01;
 
+/// A term of a sum that is this small beside the others is no longer counted, nor are those that
+/// follow it.
+const NEGLIGIBLE: f64 = 1e-12;
+
 /// Packets, and losses among them. Packets that are lost together are one loss.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sample {
@@ -36,17 +40,30 @@ impl Sample {
 
 /// The probability of at most `count` events of `all`, if each is one of them with probability
 /// `share` (binomial).
+///
+/// The sum begins with its last term, in logarithms: where there are many events, the first ones
+/// are too small for a number. Below the mean the terms fall towards the first, so it is only some
+/// standard deviations that are summed, however many events there are.
 fn at_most(count: f64, all: f64, share: f64) -> f64 {
-    let odds = share / (1.0 - share).max(f64::MIN_POSITIVE);
-    let mut one = libm::pow(1.0 - share, all);
-    let mut sum = one;
-    let mut events = 1.0;
-    while events <= count {
-        one *= odds * (all - events + 1.0) / events;
-        sum += one;
-        events += 1.0;
+    let count = libm::floor(count);
+    if count >= all || share <= 0.0 {
+        return 1.0;
     }
-    sum
+    if share >= 1.0 {
+        return 0.0;
+    }
+    let choices =
+        libm::lgamma(all + 1.0) - libm::lgamma(count + 1.0) - libm::lgamma(all - count + 1.0);
+    let mut one =
+        libm::exp(choices + count * libm::log(share) + (all - count) * libm::log1p(-share));
+    let mut sum = one;
+    let mut events = count;
+    while events >= 1.0 && one > NEGLIGIBLE * sum {
+        one *= events * (1.0 - share) / ((all - events + 1.0) * share);
+        sum += one;
+        events -= 1.0;
+    }
+    sum.min(1.0)
 }
 
 #[cfg(test)]
@@ -63,6 +80,11 @@ mod tests {
         close(1.0, 4.0, 0.5, 0.3125);
         close(2.0, 3.0, 0.2, 0.992);
         close(3.0, 3.0, 0.2, 1.0);
+        close(0.0, 4.0, 0.0, 1.0);
+        close(3.0, 4.0, 1.0, 0.0);
+        close(4.0, 4.0, 1.0, 1.0);
+        // 1 - 0.999^121: the first term is 1e-363.
+        close(120.0, 121.0, 0.999, 0.114_02);
     }
 
     #[test]
@@ -78,5 +100,14 @@ mod tests {
         assert!(few(0.0).is_spared(&others(3.0)));
         assert!(!few(0.0).is_spared(&others(1.0)), "one in ten is chance");
         assert!(!few(9.0).is_spared(&others(3.0)), "a third is not spared");
+    }
+
+    #[test]
+    fn many_losses_are_not_spared_where_the_others_show_a_single_one() {
+        let sample = |packets, losses| Sample { packets, losses };
+        assert!(!sample(99_900.0, 120.0).is_spared(&sample(100.0, 1.0)));
+        assert!(!sample(60_000.0, 130.0).is_spared(&sample(60.0, 1.0)));
+        // A thousandth of what the others lose is no chance, however many packets there are.
+        assert!(sample(1e7, 100.0).is_spared(&sample(1e7, 1e5)));
     }
 }
