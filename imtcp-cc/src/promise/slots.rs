@@ -41,10 +41,10 @@ impl EvaluationSlot {
         }
         let length = self.end.saturating_since(self.start);
         let claim = self.wanting.saturating_sub(smoothed_rtt);
-        // A source that never pauses for a round trip or more does not limit the slot.
-        if self.wanting + smoothed_rtt < length
-            && self.achieved >= requirement.rate().bytes_in(claim)
-        {
+        // A source that never pauses for a round trip or more does not limit the slot. One that has
+        // nothing to send limits it, however short the slot is.
+        let pauses = self.wanting.is_zero() || self.wanting + smoothed_rtt < length;
+        if pauses && self.achieved >= requirement.rate().bytes_in(claim) {
             return Outcome::SourceLimited;
         }
         Outcome::Missed
@@ -231,5 +231,10 @@ mod tests {
         slot.wanting = Duration::ZERO;
         slot.achieved = Bytes::ZERO;
         assert_eq!(slot.outcome(&requirement, RTT), Outcome::SourceLimited);
+        // Nor does it where the round trip is as long as the slot.
+        let longer = Duration::from_secs(2);
+        assert_eq!(slot.outcome(&requirement, longer), Outcome::SourceLimited);
+        slot.wanting = Duration::from_millis(1);
+        assert_eq!(slot.outcome(&requirement, longer), Outcome::Missed);
     }
 }
