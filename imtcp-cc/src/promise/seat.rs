@@ -214,6 +214,18 @@ mod tests {
     }
 
     #[test]
+    fn another_path_with_the_same_settings_is_no_news_for_the_first() {
+        let mut seat = PromiseSeat::new(Some(requirement(3)), Mode::Standard);
+        assert_eq!(seat.take_requirement(), Some(Some(requirement(3))));
+        assert_eq!(seat.take_mode(), Some(Mode::Standard));
+        let handle = seat.handle();
+        let _same = PromiseSeat::beside(&handle, Some(requirement(3)), Mode::Standard);
+        assert_eq!((seat.take_requirement(), seat.take_mode()), (None, None));
+        let _other = PromiseSeat::beside(&handle, Some(requirement(4)), Mode::Standard);
+        assert_eq!(seat.take_requirement(), Some(Some(requirement(4))));
+    }
+
+    #[test]
     fn what_the_path_does_not_allow_is_rejected_and_changes_nothing() {
         let mut seat = PromiseSeat::new(None, Mode::Standard);
         let handle = seat.handle();

@@ -38,10 +38,12 @@ impl<const W: usize> Mailbox<W> {
         self.latest.publish(words);
     }
 
-    /// Posts words if nobody has posted any, and nobody does at this moment. Never waits.
+    /// Posts words if nobody has posted any, and nobody does at this moment. Those that are there
+    /// already are no news, and are not posted again. Never waits.
     pub(crate) fn post_first(&self, words: [u64; W]) {
         if let Ok(_one_at_a_time) = self.posting.try_lock()
             && self.latest.is_first()
+            && self.latest.try_read().is_none_or(|(old, _)| old != words)
         {
             self.latest.publish(words);
         }
