@@ -233,6 +233,8 @@ impl Keeper {
             } else {
                 path.now
             };
+            // The time that nobody counts is not of the slot that begins.
+            self.account_until(start);
             self.begin_evaluation(start, path, requirement);
         }
         ended > 0

@@ -85,3 +85,14 @@ fn what_is_missed_while_there_is_no_room_raises_nothing() {
     };
     assert_eq!(needed(&second.weight), needed(&fresh));
 }
+
+#[test]
+fn a_slot_after_a_long_silence_has_none_of_the_silence() {
+    let mut keeper = keeper(None);
+    assert_eq!(follow(&mut keeper, 100 * PERIOD).len(), 64);
+    let now = 100 * PERIOD + PERIOD / 4;
+    keeper.account_until(at(now));
+    let slot = keeper.evaluation.expect("one has begun");
+    assert_eq!(slot.start, at(100 * PERIOD));
+    assert_eq!(slot.wanting, PERIOD / 4);
+}
