@@ -233,14 +233,15 @@ impl Promise {
         self.bulletin().capacity
     }
 
-    /// The knowledge of the path's near future, for questions beyond the two methods below.
+    /// The knowledge of the path's near future, as of the last packet event, for questions beyond
+    /// the two methods below.
     pub fn outlook(&self) -> Option<Outlook> {
         self.bulletin().outlook
     }
 
     /// The probability, 0 to 1, that `rate` would be achieved over the next `per` if it were
     /// required now. It is 0 if `per` is below two of the path's least round trips. `None` while
-    /// nothing is known of the path, or nothing that was sent is acknowledged.
+    /// nothing recent is known of the path, or nothing that was sent is acknowledged.
     pub fn can_promise(&self, rate: Bandwidth, per: Duration) -> Option<f64> {
         let bulletin = self.bulletin();
         if bulletin
@@ -254,7 +255,7 @@ impl Promise {
 
     /// The application data that can be delivered within `time` with at least this probability (0
     /// to 1), without taking from others. Data takes half a round trip to arrive, so data sent at
-    /// the very end of `time` does not count. `None` while nothing is known of the path.
+    /// the very end of `time` does not count. `None` while nothing recent is known of the path.
     pub fn bytes_within(&self, time: Duration, probability: f64) -> Option<Bytes> {
         let bulletin = self.bulletin();
         let half_trip = bulletin.smoothed_rtt? / 2;

@@ -85,9 +85,10 @@ pub(crate) struct Keeper {
     /// The available bandwidth of the last window that has no successor yet.
     last_mean: Option<Bandwidth>,
     next_mean_at: Timestamp,
-    /// The goodput of the last control slot, and of the last one in which data waited.
+    /// The goodput of the last control slot.
     carried: Bandwidth,
-    own_rate: Option<Bandwidth>,
+    /// The goodput of the last control slot in which data waited, and when that slot ended.
+    own_rate: Option<(Bandwidth, Timestamp)>,
     next_look: Timestamp,
     latest: Timestamp,
     last_ack: Option<Timestamp>,
@@ -174,6 +175,7 @@ impl Keeper {
         self.seat.leave();
         self.waiting_since = None;
         self.unanswered_since = None;
+        self.own_rate = None;
         if self.requirement.is_some() {
             self.begin(None, self.latest, emit);
         }
@@ -352,9 +354,14 @@ impl Keeper {
     }
 
     fn fresh_estimate(&self, path: &PathState) -> Option<Estimate> {
-        let per = self.requirement.map_or(Duration::ZERO, |r| r.per());
+        let per = self.period();
         path.estimate
             .filter(|estimate| estimate.age(path.now) <= (estimate.window * STALE_WINDOWS).max(per))
+    }
+
+    /// The length of an evaluation slot; zero while there is none.
+    fn period(&self) -> Duration {
+        self.requirement.map_or(Duration::ZERO, |r| r.per())
     }
 }
 

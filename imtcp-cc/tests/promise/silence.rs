@@ -55,7 +55,7 @@ fn a_packet_of_the_transport_on_an_idle_connection_is_no_silence() {
     let handle = core.promise();
     let mut run = Run::new(core, path(20), 1);
     run.write_at(Duration::ZERO, 2_000_000);
-    run.until(Duration::from_secs(30));
+    run.until(Duration::from_secs(3));
     assert!(run.is_idle());
     let before = handle.can_promise(required.rate(), required.per());
     assert!(before.is_some());
@@ -65,7 +65,8 @@ fn a_packet_of_the_transport_on_an_idle_connection_is_no_silence() {
         released: false,
         bytes_in_flight: Bytes::new(50),
     };
-    let now = Timestamp::from_origin(Duration::from_secs(40));
+    // What got through before is still recent.
+    let now = Timestamp::from_origin(Duration::from_secs(4));
     run.core.on_packet_sent(now, &keep_alive);
     assert!(!handle.status().is_warning(), "{:?}", handle.status());
     assert!(

@@ -23,8 +23,9 @@ const SILENT_ROUND_TRIPS: u32 = 2;
 /// 9000, section 18.2).
 const LONGEST_ACK_DELAY: Duration = Duration::from_millis(25);
 
-/// The time over which the delivered rate is averaged for the share of a bulk transfer. A window
-/// that CUBIC moves goes up and down over some seconds.
+/// The time over which the delivered rate is averaged for the share of a bulk transfer, and after
+/// which the own throughput is no longer recent. A window that CUBIC moves goes up and down over
+/// some seconds.
 const OWN: Duration = Duration::from_secs(4);
 
 /// The relative error of the own throughput if it stands in for an estimate.
@@ -43,7 +44,10 @@ impl Keeper {
             ),
             // The flow's own recent throughput was available.
             None => {
-                let own = self.own_rate?;
+                let (own, at) = self.own_rate?;
+                if path.now.saturating_since(at) > self.period().max(OWN) {
+                    return None;
+                }
                 (own, own.scaled(OWN_RATE_ERROR), path.smoothed)
             }
         };

@@ -157,7 +157,7 @@ impl Keeper {
             }
         }
         if control.wanting + control.srtt >= lasted {
-            self.own_rate = Some(self.carried);
+            self.own_rate = Some((self.carried, path.now));
         }
         lacking
     }

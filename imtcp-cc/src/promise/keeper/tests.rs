@@ -69,7 +69,7 @@ fn what_is_missed_while_there_is_no_room_raises_nothing() {
     let mut first = keeper(Some(&bounds));
     let mut second = keeper(Some(&bounds));
     let fresh = second.weight.clone();
-    second.own_rate = Some(Bandwidth::from_mbps(1));
+    second.own_rate = Some((Bandwidth::from_mbps(1), Timestamp::ZERO));
     for slot in 1..=3 {
         assert_eq!(follow(&mut second, slot * PERIOD), [Outcome::Missed]);
         assert!(second.share.is_refused());
@@ -95,4 +95,22 @@ fn a_slot_after_a_long_silence_has_none_of_the_silence() {
     let slot = keeper.evaluation.expect("one has begun");
     assert_eq!(slot.start, at(100 * PERIOD));
     assert_eq!(slot.wanting, PERIOD / 4);
+}
+
+#[test]
+fn what_got_through_long_ago_says_nothing_of_the_path() {
+    let mut keeper = keeper(None);
+    keeper.credit(at(PERIOD), Bytes::new(1_000_000), 870.0);
+    assert_eq!(follow(&mut keeper, PERIOD), [Outcome::Missed]);
+    keeper.on_drained();
+    let outlook = |keeper: &Keeper, after| keeper.outlook(&path(at(PERIOD + after)));
+    let recent = outlook(&keeper, Duration::from_secs(4)).expect("recent enough");
+    assert!(recent.available > Bandwidth::from_mbps(7), "{recent:?}");
+    assert!(outlook(&keeper, Duration::from_millis(4001)).is_none());
+    // A longer period has a longer memory.
+    let required = Requirement::new(Bandwidth::from_mbps(12), 5 * PERIOD);
+    keeper.requirement = required.ok();
+    assert!(outlook(&keeper, Duration::from_secs(5)).is_some());
+    keeper.on_path_left(&mut |_| {});
+    assert!(outlook(&keeper, Duration::ZERO).is_none(), "another path");
 }
