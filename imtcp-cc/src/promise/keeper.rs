@@ -77,6 +77,8 @@ pub(crate) struct Keeper {
     slope: f64,
     index: u64,
     status: Status,
+    /// The status that was told last. A requirement that has just changed has none to tell yet.
+    told_status: Status,
     warned: Option<Timestamp>,
     /// `None` if nothing was known of the path when the present slot began.
     need: Option<Need>,
@@ -128,6 +130,7 @@ impl Keeper {
             slope: 1.0,
             index: 0,
             status: Status::Idle,
+            told_status: Status::Idle,
             warned: None,
             need: None,
             history: History::default(),
@@ -176,6 +179,7 @@ impl Keeper {
         self.waiting_since = None;
         self.unanswered_since = None;
         self.own_rate = None;
+        self.told_status = Status::Idle;
         if self.requirement.is_some() {
             self.begin(None, self.latest, emit);
         }
@@ -207,6 +211,7 @@ impl Keeper {
         self.latest = now;
         if self.seat.take_charge() {
             self.index = self.seat.reported();
+            self.told_status = Status::Idle;
         }
         self.waiting_since.get_or_insert(now);
         self.look_into_silence(now, emit);

@@ -122,6 +122,39 @@ fn a_window_that_had_grown_is_steered_down_to_the_rate() {
 }
 
 #[test]
+fn who_waits_for_the_status_is_told_that_a_withdrawal_ended_a_warning() {
+    let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);
+    let handle = core.promise();
+    let mut changes = handle.status_changes();
+    let crowded = Path {
+        cross: Bandwidth::from_mbps(15),
+        ..path(20)
+    };
+    let mut run = Run::new(core, crowded, 2);
+    run.write_at(Duration::ZERO, 1 << 40);
+    run.until(TWO_SECONDS);
+    handle
+        .require(require(4.0, Demand::AtLeast))
+        .expect("there is room");
+    run.until(Duration::from_secs(10));
+    assert_eq!(changes.take(), Some(Status::Kept));
+    handle
+        .require(require(3.0, Demand::AtLeast))
+        .expect("there is room");
+    run.until(Duration::from_secs(11));
+    assert_eq!(changes.take(), None, "kept as before");
+    handle
+        .require(require(9.0, Demand::AtLeast))
+        .expect("the ceiling allows it");
+    run.until(Duration::from_secs(30));
+    let warning = changes.take().expect("the others do not yield");
+    assert!(warning.is_warning(), "{warning:?}");
+    handle.withdraw();
+    run.until(Duration::from_secs(31));
+    assert_eq!(changes.take(), Some(Status::Idle));
+}
+
+#[test]
 fn nothing_is_said_where_nothing_is_required() {
     let recorder = Arc::new(Recorder::default());
     let core = ImTcp::new(

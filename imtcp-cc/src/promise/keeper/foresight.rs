@@ -112,8 +112,9 @@ impl Keeper {
         }
         let (outlook, silence) = (self.outlook(path), self.silence(path));
         let status = self.foresee(path, outlook.as_ref(), silence);
-        let is_news = !same_kind(status, self.status);
+        let is_news = !same_kind(status, self.told_status);
         self.status = status;
+        self.told_status = status;
         if status.is_warning() {
             self.warned.get_or_insert(path.now);
         }
