@@ -24,6 +24,7 @@ use super::slots::{ControlSlot, EvaluationSlot};
 use super::status::Status;
 use super::steering::Standing;
 use super::weight::Weight;
+use crate::bulk_share::BulkShare;
 use crate::control::{Phase, Steering, Window};
 use crate::estimate::Estimate;
 use crate::event::{Emit, Event};
@@ -104,6 +105,8 @@ pub(crate) struct Keeper {
     grouped: Grouped,
     /// What was last told of the available bandwidth.
     told: Option<Estimate>,
+    /// What a bulk transfer would get, as of the last look.
+    bulk_share: Option<BulkShare>,
 }
 
 /// What a slot needed when it began; the arguments of [`History::add`].
@@ -148,6 +151,7 @@ impl Keeper {
             last_congestion: None,
             grouped: Grouped::default(),
             told: None,
+            bulk_share: None,
         }
     }
 
@@ -178,11 +182,17 @@ impl Keeper {
         self.seat.leave();
         self.waiting_since = None;
         self.unanswered_since = None;
-        self.own_rate = None;
-        self.told_status = Status::Idle;
+        self.forget_path();
         if self.requirement.is_some() {
             self.begin(None, self.latest, emit);
         }
+    }
+
+    /// Data takes another path. What is told begins anew when it takes this one.
+    fn forget_path(&mut self) {
+        self.own_rate = None;
+        self.bulk_share = None;
+        self.told_status = Status::Idle;
     }
 
     pub(crate) fn handle(&self) -> Promise {
@@ -211,7 +221,7 @@ impl Keeper {
         self.latest = now;
         if self.seat.take_charge() {
             self.index = self.seat.reported();
-            self.told_status = Status::Idle;
+            self.forget_path();
         }
         self.waiting_since.get_or_insert(now);
         self.look_into_silence(now, emit);
@@ -277,8 +287,8 @@ impl Keeper {
         self.credit(now, goodput, packets);
         self.weight.on_packets(packets);
         if now >= self.next_look {
-            let share = self.bulk_share(path, findings);
-            self.look(path, Some(share), emit);
+            self.bulk_share = Some(self.share_of_bulk(path, findings));
+            self.look(path, emit);
         }
         let requirement = self.requirement?;
         Some(self.steer(path, &requirement))

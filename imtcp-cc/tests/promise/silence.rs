@@ -58,7 +58,8 @@ fn a_packet_of_the_transport_on_an_idle_connection_is_no_silence() {
     run.until(Duration::from_secs(3));
     assert!(run.is_idle());
     let before = handle.can_promise(required.rate(), required.per());
-    assert!(before.is_some());
+    let share = handle.share();
+    assert!(before.is_some() && share.is_some());
     let keep_alive = SentPacket {
         number: 1_000_000,
         size: Bytes::new(50),
@@ -74,4 +75,5 @@ fn a_packet_of_the_transport_on_an_idle_connection_is_no_silence() {
             .can_promise(required.rate(), required.per())
             .is_some()
     );
+    assert_eq!(handle.share(), share);
 }

@@ -72,7 +72,7 @@ impl Keeper {
         if now >= self.next_look + path.smoothed * SILENT_ROUND_TRIPS {
             let path = PathState { now, ..path };
             self.follow_slots(&path, &requirement, emit);
-            self.look(&path, None, emit);
+            self.look(&path, emit);
         }
     }
 
@@ -87,7 +87,7 @@ impl Keeper {
     }
 
     /// What a bulk transfer in the place of this connection would get.
-    pub(super) fn bulk_share(&self, path: &PathState, findings: &Findings<'_>) -> BulkShare {
+    pub(super) fn share_of_bulk(&self, path: &PathState, findings: &Findings<'_>) -> BulkShare {
         let on_wire = path.on_wire.as_f64() / path.datagram.as_f64().max(1.0);
         let window = Bandwidth::from_bytes_over(path.cwnd, path.smoothed);
         let packet = path.on_wire.as_bits_f64();
@@ -105,7 +105,7 @@ impl Keeper {
     }
 
     /// Looks at the forecast, and tells the application.
-    pub(super) fn look(&mut self, path: &PathState, share: Option<BulkShare>, emit: Emit<'_>) {
+    pub(super) fn look(&mut self, path: &PathState, emit: Emit<'_>) {
         self.next_look = path.now + (path.smoothed / 2).max(SHORTEST_LOOK);
         if let (true, Some(requirement)) = (self.share.is_open(), self.requirement) {
             self.settle(path, &requirement);
@@ -129,7 +129,7 @@ impl Keeper {
             estimate: self.told,
             // Nobody knows whether a silent path carries anything.
             outlook: outlook.filter(|_| silence.is_zero()),
-            share: share.filter(|_| silence.is_zero()),
+            share: self.bulk_share.filter(|_| silence.is_zero()),
             status,
         };
         self.seat.publish(bulletin, is_news);
