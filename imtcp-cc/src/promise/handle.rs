@@ -143,8 +143,9 @@ impl Promise {
         self.shared.moves.load(Ordering::Acquire)
     }
 
-    /// Requires a rate from the next packet event on, or changes the required rate. A new
-    /// evaluation slot begins with this event.
+    /// Requires a rate from the next acknowledgement on, or changes the required rate. If none has
+    /// come for some round trips, it is from the next packet on that waits or is sent as a probe. A
+    /// new evaluation slot begins with this event.
     ///
     /// # Errors
     /// The connection is gone, or its path is known not to allow the requirement: the period is
@@ -172,7 +173,8 @@ impl Promise {
         self.require(requirement)
     }
 
-    /// Withdraws the requirement from the next packet event on.
+    /// Withdraws the requirement, from the same event on as [`Promise::require`]. The window is
+    /// free from the next acknowledgement on.
     pub fn withdraw(&self) {
         self.post(None);
     }
@@ -201,8 +203,8 @@ impl Promise {
     }
 
     /// The requirement for which the packet path works now. It becomes [`Promise::required`] with
-    /// the next packet event. `None` while nothing is required, from a change of path to the first
-    /// acknowledgement on the new one, and after the end.
+    /// the event of [`Promise::require`]. `None` while nothing is required, from a change of path
+    /// to the first acknowledgement on the new one, and after the end.
     pub fn in_force(&self) -> Option<Requirement> {
         self.bulletin().requirement
     }

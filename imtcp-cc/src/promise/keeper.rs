@@ -97,7 +97,8 @@ pub(crate) struct Keeper {
     last_ack: Option<Timestamp>,
     /// The time since which packets in flight have not been acknowledged.
     unanswered_since: Option<Timestamp>,
-    /// The state of the path at the last acknowledgement while something was required.
+    /// The state of the path at the last acknowledgement, or while nothing is required at the last
+    /// look.
     last_path: Option<PathState>,
     /// The time since which data has waited to be sent, as far as it is not accounted for.
     waiting_since: Option<Timestamp>,
@@ -191,6 +192,7 @@ impl Keeper {
     /// Data takes another path. What is told begins anew when it takes this one.
     fn forget_path(&mut self) {
         self.own_rate = None;
+        self.last_path = None;
         self.bulk_share = None;
         self.told_status = Status::Idle;
     }
@@ -280,8 +282,8 @@ impl Keeper {
             return None;
         }
         let path = &PathState::new(acked, path, findings, window, self.grouped);
+        self.last_path = Some(*path);
         if let Some(requirement) = self.requirement {
-            self.last_path = Some(*path);
             self.follow_slots(path, &requirement, emit);
         }
         self.credit(now, goodput, packets);

@@ -1,6 +1,24 @@
 //! A path that falls silent, and one on which nobody has anything to say.
 
 use super::*;
+use imtcp_cc::promise::Promise;
+
+/// The transport sends a probe after a timeout.
+fn probe(run: &mut Run, number: u64, ms: u64) {
+    let probe = SentPacket {
+        number,
+        size: Bytes::new(DATAGRAM),
+        released: false,
+        bytes_in_flight: run.core.cwnd(),
+    };
+    let now = Timestamp::from_origin(Duration::from_millis(ms));
+    run.core.on_packet_sent(now, &probe);
+}
+
+fn is_silent(promise: &Promise) -> bool {
+    let status = promise.status();
+    matches!(status, Status::AtRisk { cause, .. } if cause == Cause::Silence)
+}
 
 #[test]
 fn a_path_that_falls_silent_is_told_by_the_probes_that_nobody_answers() {
@@ -17,22 +35,8 @@ fn a_path_that_falls_silent_is_told_by_the_probes_that_nobody_answers() {
     assert!(kept > 20, "{kept}");
     // Nothing comes back any more, the window is full, and the transport sends its probes.
     for (number, ms) in [(1_000_000, 5_300), (1_000_001, 5_500), (1_000_002, 5_900)] {
-        let now = Timestamp::from_origin(Duration::from_millis(ms));
-        let probe = SentPacket {
-            number,
-            size: Bytes::new(DATAGRAM),
-            released: false,
-            bytes_in_flight: run.core.cwnd(),
-        };
-        run.core.on_packet_sent(now, &probe);
-        let silence = matches!(
-            handle.status(),
-            Status::AtRisk {
-                cause: Cause::Silence,
-                ..
-            }
-        );
-        assert!(silence, "after {ms} ms: {:?}", handle.status());
+        probe(&mut run, number, ms);
+        assert!(is_silent(&handle), "after {ms} ms: {:?}", handle.status());
     }
     let missed: Vec<SlotReport> = std::iter::from_fn(|| reports.take()).collect();
     assert!(missed.len() >= 3, "{missed:?}");
@@ -45,6 +49,25 @@ fn a_path_that_falls_silent_is_told_by_the_probes_that_nobody_answers() {
     );
     let soon = handle.can_promise(required.rate(), required.per());
     assert_eq!(soon, None, "nobody knows whether the path carries anything");
+}
+
+#[test]
+fn a_requirement_comes_and_goes_on_a_silent_path() {
+    let required = Requirement::from_f64(8e6, 0.2).expect("valid");
+    let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);
+    let handle = core.promise();
+    let mut run = Run::new(core, path(20), 1);
+    run.write_at(Duration::ZERO, 1 << 40);
+    run.until(Duration::from_secs(5));
+    probe(&mut run, 1_000_000, 5_300);
+    handle.require(required).expect("there is room");
+    assert_eq!(handle.in_force(), None);
+    probe(&mut run, 1_000_001, 5_600);
+    assert_eq!(handle.in_force(), Some(required));
+    assert!(is_silent(&handle), "{:?}", handle.status());
+    handle.withdraw();
+    probe(&mut run, 1_000_002, 6_200);
+    assert_eq!((handle.in_force(), handle.status()), (None, Status::Idle));
 }
 
 #[test]

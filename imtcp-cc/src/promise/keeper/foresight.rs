@@ -64,14 +64,22 @@ impl Keeper {
 
     /// Looks at the forecast if acknowledgements stopped. While they come there is a look every
     /// half round trip. If none has come for two round trips, none of the data in flight arrives,
-    /// and the application is told so. Slots whose time is over end.
+    /// and the application is told so. Slots whose time is over end, and what the application
+    /// requires by now comes into force.
     pub(super) fn look_into_silence(&mut self, now: Timestamp, emit: Emit<'_>) {
-        let (Some(path), Some(requirement)) = (self.last_path, self.requirement) else {
+        let Some(path) = &self.last_path else {
             return;
         };
-        if now >= self.next_look + path.smoothed * SILENT_ROUND_TRIPS {
-            let path = PathState { now, ..path };
+        if now < self.next_look + path.smoothed * SILENT_ROUND_TRIPS {
+            return;
+        }
+        let path = PathState { now, ..*path };
+        let was_required = self.is_required();
+        self.follow_requirement(now, emit);
+        if let Some(requirement) = self.requirement {
             self.follow_slots(&path, &requirement, emit);
+        }
+        if was_required || self.is_required() {
             self.look(&path, emit);
         }
     }
