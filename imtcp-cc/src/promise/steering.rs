@@ -41,8 +41,8 @@ pub(super) fn k_bw(at: &Position) -> Option<f64> {
 pub(super) struct PathRates {
     /// A, the available bandwidth, in packets per second.
     pub(super) available: f64,
-    /// P, the physical bandwidth, in packets per second; `None` while it is not known.
-    pub(super) capacity: Option<f64>,
+    /// P, the physical bandwidth, in packets per second.
+    pub(super) capacity: f64,
     /// The largest share of P that may be reached by taking from others; 0 to 1.
     pub(super) ceiling: f64,
 }
@@ -54,7 +54,7 @@ impl PathRates {
     pub(super) fn without_capacity(delivered: f64) -> Self {
         Self {
             available: delivered,
-            capacity: Some(SPARE * delivered),
+            capacity: SPARE * delivered,
             ceiling: 1.0,
         }
     }
@@ -63,11 +63,9 @@ impl PathRates {
     /// capacity, but never less than what is available without taking. With a ceiling of 1 this is
     /// the paper's P.
     pub(super) fn reach(&self) -> f64 {
-        self.capacity.map_or(self.available, |capacity| {
-            self.available
-                .max(self.ceiling * capacity)
-                .min(capacity.max(self.available))
-        })
+        self.available
+            .max(self.ceiling * self.capacity)
+            .min(self.capacity.max(self.available))
     }
 }
 
@@ -250,7 +248,7 @@ mod tests {
 
     const PATH: PathRates = PathRates {
         available: 400.0,
-        capacity: Some(2000.0),
+        capacity: 2000.0,
         ceiling: 1.0,
     };
 
@@ -276,12 +274,6 @@ mod tests {
             ..PATH
         };
         assert_eq!(k_max(&tenth, far_behind, 25.0, 0.1), 15.0);
-        // Nothing known of P: nothing is taken.
-        let unknown = PathRates {
-            capacity: None,
-            ..PATH
-        };
-        assert_eq!(k_max(&unknown, far_behind, 25.0, 0.1), 15.0);
     }
 
     #[test]
@@ -345,7 +337,7 @@ mod tests {
             rate in 0.0..1e6,
             length in 1u32..1000,
         ) {
-            let path = PathRates { available, capacity: Some(capacity), ceiling };
+            let path = PathRates { available, capacity, ceiling };
             for standing in [Standing::OnTarget, Standing::Behind { lacking }] {
                 let most = k_max(&path, standing, window, srtt);
                 let k = at_least(wanted, most, window, RENO);

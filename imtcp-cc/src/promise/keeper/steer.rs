@@ -227,7 +227,7 @@ impl Keeper {
         let packets = |rate: Bandwidth| rate.as_bps_f64() / on_wire;
         let known = |available, capacity: Bandwidth| PathRates {
             available,
-            capacity: Some(packets(capacity)),
+            capacity: packets(capacity),
             ceiling: self.ceiling(capacity.scaled(self.goodput_of(path).as_bits_f64() / on_wire)),
         };
         let estimate = self.fresh_estimate(path);
