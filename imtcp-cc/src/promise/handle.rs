@@ -165,14 +165,6 @@ impl Promise {
         Ok(())
     }
 
-    /// Changes the requirement. It does the same as [`Promise::require`].
-    ///
-    /// # Errors
-    /// As [`Promise::require`].
-    pub fn change(&self, requirement: Requirement) -> Result<(), RejectedRequirement> {
-        self.require(requirement)
-    }
-
     /// Withdraws the requirement, from the same event on as [`Promise::require`]. The window is
     /// free from the next acknowledgement on.
     pub fn withdraw(&self) {

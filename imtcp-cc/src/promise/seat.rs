@@ -204,7 +204,7 @@ mod tests {
             .expect("nothing known of the path");
         handle
             .clone()
-            .change(requirement(9))
+            .require(requirement(9))
             .expect("nothing known of the path");
         assert_eq!(handle.required(), Some(requirement(9)));
         assert_eq!(seat.take_requirement(), Some(Some(requirement(9))));
