@@ -3,6 +3,7 @@
 
 use super::slice::SliceView;
 use super::slices::Slices;
+use super::window::FEWEST_SLICES;
 use super::{CAPACITY_DOUBT, LONGEST_WINDOW, SYSTEMATIC_SHARE, change, is_variable, window};
 use crate::estimate::{Estimate, Flags};
 use crate::path::ack::{EchoGap, EchoTiming};
@@ -34,8 +35,10 @@ const LONGEST_SLICE: Duration = Duration::from_millis(320);
 /// once, so that they reach back for as long as the longest window.
 const MOST_SLICES: usize = 408;
 
-/// The fewest slices with samples that make an estimate.
-const FEWEST_SLICES: usize = 8;
+/// Fewer slices than [`FEWEST_SLICES`] make an estimate if they are so many, and as much time was
+/// seen as this number of slices has. A source that sends in bursts fills few.
+const FEWEST_SEEN: usize = 3;
+const SEEN_SLICES: f64 = 2.0;
 
 /// Half of the 95 % interval of what gaps read wrongly of the others' traffic, as a share of that
 /// traffic. Traffic that reacts, or that other links carry, is no sample of anything, so its error
@@ -191,12 +194,24 @@ impl GapView {
         }
         let span = usize::try_from(newest + 1 - oldest).unwrap_or(usize::MAX);
         let window = slice * u32::try_from(span).unwrap_or(u32::MAX);
-        if window < SHORTEST_WINDOW || self.scratch.len() < FEWEST_SLICES {
+        if window < SHORTEST_WINDOW || !self.is_enough() {
             return None;
         }
         let rooms = self.slices.rooms(capacity, newest);
         let mean = window::mean(&self.scratch, rooms, span, slice, capacity.as_bps_f64())?;
         Some(Self::report_of(at, window, capacity, &mean))
+    }
+
+    /// Whether the slices in view make an estimate.
+    fn is_enough(&self) -> bool {
+        let seen_s: f64 = self.scratch.iter().map(SliceView::seen_s).sum();
+        let is_well_seen = seen_s >= SEEN_SLICES * self.slices.length().as_secs_f64();
+        let fewest = if is_well_seen {
+            FEWEST_SEEN
+        } else {
+            FEWEST_SLICES
+        };
+        self.scratch.len() >= fewest
     }
 
     /// Views of all complete slices of the present level.

@@ -12,7 +12,7 @@
 
 use super::SYSTEMATIC_SHARE;
 use super::arrivals::{Arrivals, SPAN, Span};
-use super::window::BLOCK_95;
+use super::blocks::BLOCK_95;
 use crate::deviation::Deviation;
 use crate::estimate::{Estimate, Flags};
 use crate::units::{Bandwidth, Timestamp};

@@ -13,10 +13,10 @@
 //! right, and the interval reaches up to this one's.
 
 use super::arrivals::{Arrivals, SPAN, Span};
+use super::blocks::BLOCK_95;
 use super::is_variable;
 use super::noise::Waits;
 use super::pauses::Pauses;
-use super::window::BLOCK_95;
 use super::{CAPACITY_DOUBT, SYSTEMATIC_SHARE};
 use crate::deviation::Deviation;
 use crate::estimate::{Estimate, Flags};

@@ -14,6 +14,7 @@
 //! turn, the pace of our waiting packets is our share (`given.rs`).
 
 mod arrivals;
+mod blocks;
 mod change;
 mod full;
 mod gaps;

@@ -72,6 +72,32 @@ fn who_reads_much_traffic_of_others_doubts_as_much_of_it() {
 }
 
 #[test]
+fn a_few_bursts_that_fill_slices_make_an_estimate() {
+    let told = |packets: u64| {
+        let mut estimator = estimator();
+        for burst in 0..3 {
+            let begun = 7_000_000 + burst * 900_000;
+            for place in 0..packets {
+                let number = burst * 100 + place;
+                let [from, to] = [place, place + 1].map(|it| {
+                    let sent = begun + it * 1000;
+                    point(number + it - place, sent, sent + it * 400)
+                });
+                estimator.on_gap(&gap(from, to, Nanos::ZERO, LinkState::BusySpaced));
+            }
+        }
+        let estimate = estimator.report(at_us(9_000_000), Bytes::new(1))?;
+        let [value, low] = [estimate.available, estimate.low].map(|it| it.as_bps_f64() / 1e6);
+        assert!(low < value - 1.0, "three looks leave much open: {low}");
+        Some(value)
+    };
+    // A slice lasts 10 ms.
+    let value = told(18).expect("three bursts of 18 ms");
+    assert!((value - 6.0).abs() < 0.1, "{value}");
+    assert_eq!(told(4), None, "12 ms in all");
+}
+
+#[test]
 fn a_capacity_that_may_be_wrong_widens_the_interval_by_that() {
     let half = |doubt: f64| {
         let mut estimator = estimator();
@@ -109,12 +135,12 @@ fn what_gets_through_all_the_time_is_bounded_by_the_capacity_unless_it_refutes_i
 fn what_kept_a_slower_link_busy_proves_nothing_of_a_faster_one() {
     let after = |capacity: Bandwidth| {
         let mut estimator = estimator();
-        // Packets that leave every millisecond keep a link of 10 Mbit/s busy.
-        feed(&mut estimator, 0..100, 1000);
+        // Packets that leave every millisecond keep a link of 10 Mbit/s busy, beside others.
+        feed(&mut estimator, 0..100, 1200);
         estimator.on_capacity(capacity, PACKET, None);
         told(&mut estimator)
     };
-    // They would be 10 Mbit/s of others' traffic on a link of 20.
+    // They would be even more of others' traffic on a link of 20.
     assert_eq!(after(Bandwidth::from_mbps(20)), None);
     // A slower link is as busy, and a revision within the doubt changes nothing.
     assert!(after(Bandwidth::from_mbps(9)).is_some());

@@ -1,7 +1,7 @@
 //! The mean over the slices of a window, with a 95 % interval that counts all sources of error.
 
+use super::blocks::{BLOCK_95, Blocks, point_95};
 use super::slice::{Room, SliceView};
-use crate::deviation::Deviation;
 use std::time::Duration;
 
 /// The two-sided 95 % point of the normal distribution.
@@ -29,13 +29,13 @@ const FARTHEST: u64 = 10;
 /// capacity. The tolerance is needed because a link that is nearly full leaves no room either.
 const REFUTING_SHARE: f64 = 0.1;
 
-/// The window is cut into blocks of this length. What the others sent in the present second differs
-/// from the mean over the window as blocks differ from each other.
-const BLOCK: Duration = Duration::from_millis(500);
+/// The fewest slices of which each counts as a look of its own at the others' traffic. Fewer are
+/// those of a few bursts, and slices of one burst meet the same traffic.
+pub(super) const FEWEST_SLICES: usize = 8;
 
-/// Half of the 95 % interval of the present second, in standard deviations of blocks: the two-sided
-/// point of Student's distribution with the 7 degrees of freedom of a full window.
-pub(super) const BLOCK_95: f64 = 2.36;
+/// A capacity is wrong that leaves others less than nothing, by more than this share of it. Echoes
+/// off by a packet's time at the edges of slices make less.
+const NEGATIVE_SHARE: f64 = 0.03;
 
 /// The rate of the others' traffic over a window of slices, in bits per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,33 +99,39 @@ pub(super) fn mean(
     if time <= 0.0 {
         return None;
     }
-    let mut place = 0;
-    for room in rooms {
-        place += views[place..].partition_point(|view| view.index < room.index);
-        let Some(nearest) = nearest(views, place, room.index) else {
-            continue;
-        };
-        let rate = common.rate_of(nearest, &scatter);
-        if rate > room.most + REFUTING_SHARE * capacity {
-            bits -= (rate - room.most / 2.0) * slice_s;
-            doubt += room.most / 2.0 * slice_s;
-        }
+    for [refuted, half] in refuted(views, rooms, capacity, |view| {
+        common.rate_of(view, &scatter)
+    }) {
+        bits -= (refuted - half) * slice_s;
+        doubt += half * slice_s;
     }
-    // By chance a single slice may have a rate below zero. The mean cannot be below zero.
-    let rate = (bits / time).max(0.0);
+    // By chance a single slice may have a rate below zero. If all of them together have one, packets
+    // of ours came faster than the capacity.
+    let rate = bits / time;
+    if rate < -NEGATIVE_SHARE * capacity {
+        return None;
+    }
+    let rate = rate.max(0.0);
     // The window also holds slices in which nothing was seen. Their true rates differ from those of
     // the views that stand for them.
     let missing = span.saturating_sub(views.len()) as f64 * slice_s;
     let of_slices = scatter.between + scatter.within / slice_s;
     // Slices that happen to agree show little of how slices differ while they are few. One slice of
     // any rate counts besides them.
-    let unseen = UNSEEN * capacity / views.len() as f64;
+    let blocks = blocks.ended();
+    let is_few = views.len() < FEWEST_SLICES;
+    let looks = if is_few {
+        blocks.count()
+    } else {
+        views.len() as f64
+    };
+    let unseen = UNSEEN * capacity / looks;
     let variance =
         variance / (time * time) + of_slices * missing * slice_s / (time * time) + unseen * unseen;
     let seen_share = seen / time;
     let doubt = doubt / time;
     let unlike = UNLIKE_SHARE * (1.0 - seen_share).max(0.0) * libm::sqrt(scatter.between);
-    let present = BLOCK_95 * blocks.deviation();
+    let present = blocks.get() * if is_few { point_95(&blocks) } else { BLOCK_95 };
     let squares =
         NORMAL_95 * NORMAL_95 * variance + unlike * unlike + doubt * doubt + present * present;
     Some(WindowMean {
@@ -135,52 +141,21 @@ pub(super) fn mean(
     })
 }
 
-/// The means of blocks of slices, and how they differ.
-struct Blocks {
-    /// The number of slices in a block.
-    slices: u64,
-    /// The block that is being filled.
-    index: Option<u64>,
-    sum: f64,
-    views: f64,
-    /// Of the blocks so far. The first and the last may be cut.
-    deviation: Deviation,
-}
-
-impl Blocks {
-    fn new(slice: Duration) -> Self {
-        let slices = BLOCK.as_nanos().div_ceil(slice.as_nanos().max(1));
-        Self {
-            slices: u64::try_from(slices).unwrap_or(u64::MAX),
-            index: None,
-            sum: 0.0,
-            views: 0.0,
-            deviation: Deviation::default(),
-        }
-    }
-
-    fn add(&mut self, slice: u64, rate: f64) {
-        let index = slice / self.slices;
-        if self.index.is_some_and(|present| present != index) {
-            self.close();
-        }
-        self.index = Some(index);
-        self.sum += rate;
-        self.views += 1.0;
-    }
-
-    fn close(&mut self) {
-        self.deviation.add(self.sum / self.views);
-        (self.sum, self.views) = (0.0, 0.0);
-    }
-
-    /// The standard deviation of blocks; zero if there are less than two.
-    fn deviation(mut self) -> f64 {
-        if self.views > 0.0 {
-            self.close();
-        }
-        self.deviation.get()
-    }
+/// The rates of views that are refuted in the slices for which they stand, and half of what `rooms`
+/// leave there. `rate_of` says the rate of a view.
+fn refuted(
+    views: &[SliceView],
+    rooms: impl Iterator<Item = Room>,
+    capacity: f64,
+    rate_of: impl Fn(&SliceView) -> f64,
+) -> impl Iterator<Item = [f64; 2]> {
+    let mut place = 0;
+    rooms.filter_map(move |room| {
+        place += views[place..].partition_point(|view| view.index < room.index);
+        let rate = rate_of(nearest(views, place, room.index)?);
+        let is_refuted = rate > room.most + REFUTING_SHARE * capacity;
+        is_refuted.then_some([rate, room.most / 2.0])
+    })
 }
 
 /// The view that stands for slice `index`, which lies before the one at `place`.
@@ -298,8 +273,8 @@ mod tests {
     const CAPACITY: f64 = 10e6;
     const RATE: f64 = 8e6;
 
-    /// What two slices that agree leave open.
-    const OF_TWO: f64 = NORMAL_95 * UNSEEN * CAPACITY / 2.0;
+    /// What two slices of one block leave open.
+    const OF_ONE: f64 = NORMAL_95 * UNSEEN * CAPACITY;
 
     /// A slice that was seen from end to end.
     fn covered(index: u64) -> SliceView {
@@ -343,9 +318,37 @@ mod tests {
             let mean = mean(&views, std::iter::empty(), span, SLICE, CAPACITY);
             mean.expect("there are slices").half_width / CAPACITY
         };
-        assert!((0.25..0.3).contains(&half_of(2)), "{}", half_of(2));
+        assert!((0.55..0.6).contains(&half_of(2)), "{}", half_of(2));
         assert!((0.06..0.08).contains(&half_of(8)), "{}", half_of(8));
         assert!(half_of(200) < 0.003, "{}", half_of(200));
+    }
+
+    #[test]
+    fn slices_of_one_burst_are_one_look() {
+        let half_of = |bursts: u64| {
+            let views: Vec<_> = (0..bursts)
+                .flat_map(|burst| [burst * 100, burst * 100 + 1])
+                .map(covered)
+                .collect();
+            let mean = mean(&views, std::iter::empty(), 400, SLICE, CAPACITY);
+            mean.expect("there are slices").half_width / CAPACITY
+        };
+        assert!((0.18..0.2).contains(&half_of(3)), "{}", half_of(3));
+        assert!((0.06..0.08).contains(&half_of(4)), "{}", half_of(4));
+    }
+
+    #[test]
+    fn who_gets_more_than_the_capacity_refutes_it() {
+        let told = |rate: f64| {
+            let view = |index| SliceView {
+                rate: single(rate),
+                ..covered(index)
+            };
+            let views: Vec<_> = (0..20).map(view).collect();
+            mean(&views, std::iter::empty(), 20, SLICE, CAPACITY).map(|mean| mean.rate)
+        };
+        assert_eq!(told(-0.02 * CAPACITY), Some(0.0), "by chance");
+        assert_eq!(told(-0.04 * CAPACITY), None);
     }
 
     #[test]
@@ -363,7 +366,7 @@ mod tests {
         // Ten slices have their neighbours' rate. One lies between zero and the bound.
         let expected = (10.0 * RATE + 1e6) / 11.0;
         assert!((mean.rate - expected).abs() < 1.0, "{mean:?}");
-        let expected = libm::hypot(1e6 / 11.0, OF_TWO);
+        let expected = libm::hypot(1e6 / 11.0, OF_ONE);
         assert!((mean.half_width - expected).abs() < 1.0, "{mean:?}");
     }
 
@@ -371,7 +374,7 @@ mod tests {
     fn a_bound_near_its_neighbours_says_nothing() {
         let mean = with_room(10, 5, RATE - 0.09 * CAPACITY);
         assert!((mean.rate - RATE).abs() < 1.0, "{mean:?}");
-        assert!((mean.half_width - OF_TWO).abs() < 1.0, "{mean:?}");
+        assert!((mean.half_width - OF_ONE).abs() < 1.0, "{mean:?}");
         let mean = with_room(10, 5, RATE - 0.11 * CAPACITY);
         assert!(mean.rate < RATE - 1.0, "{mean:?}");
     }
