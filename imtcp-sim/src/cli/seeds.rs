@@ -3,6 +3,9 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+/// More runs than this have no end, and a list of them no room.
+const MOST: u128 = 1_000_000;
+
 /// A range of seeds, both ends included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds(pub RangeInclusive<u64>);
@@ -21,6 +24,12 @@ impl FromStr for Seeds {
         if last < first {
             return Err(format!(
                 "{first}..{last} holds no seed; let the second be the larger"
+            ));
+        }
+        let count = u128::from(last - first) + 1;
+        if count > MOST {
+            return Err(format!(
+                "`{first}..{last}` holds {count} seeds; at most {MOST} at a time"
             ));
         }
         Ok(Self(first..=last))
@@ -43,5 +52,19 @@ mod tests {
         for text in ["5", "a..b", "5..3", ".."] {
             assert!(text.parse::<Seeds>().is_err(), "{text}");
         }
+    }
+
+    /// They were put into a list, for which there was no room.
+    #[test]
+    fn more_seeds_than_can_be_run_are_refused() {
+        for (text, count) in [
+            ("1..10000000000", "10000000000"),
+            ("0..18446744073709551615", "18446744073709551616"),
+            ("0..1000000", "1000001"),
+        ] {
+            let expected = format!("`{text}` holds {count} seeds; at most 1000000 at a time");
+            assert_eq!(text.parse::<Seeds>(), Err(expected));
+        }
+        assert!("1..1000000".parse::<Seeds>().is_ok());
     }
 }
