@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use crate::workspace;
+use crate::{seeds, workspace};
 
 /// Draws paths with steps, runs each with and without measuring and with CUBIC, prints the worst;
 /// fails when a bar is missed.
@@ -16,8 +16,8 @@ use crate::workspace;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// One path for each seed from A to B, both included.
-    #[arg(long, value_name = "A..B", default_value = "1..200")]
-    seeds: String,
+    #[arg(long, value_name = "A..B", default_value = "1..200", value_parser = seeds::parse)]
+    seeds: (u64, u64),
     /// Write everything to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -38,10 +38,12 @@ pub struct Arguments {
 /// Builds the simulator and lets it survey the class `steps`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let here = std::env::current_dir().context("finding the current folder")?;
+    let (first, last) = arguments.seeds;
     let mut command = workspace::cargo(&workspace::root());
     command
         .args(["run", "--quiet", "--release", "--package", "imtcp-sim"])
-        .args(["--", "survey", "steps", "--seeds", &arguments.seeds])
+        .args(["--", "survey", "steps"])
+        .args(["--seeds", &format!("{first}..{last}")])
         .args(["--jobs", &arguments.jobs.to_string()])
         .args(["--repeats", &arguments.repeats.to_string()]);
     // Files are named as seen from where this was started.

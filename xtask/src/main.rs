@@ -23,6 +23,7 @@ mod quiche_tests;
 mod real_path;
 mod referee;
 mod rivals;
+mod seeds;
 mod series;
 mod soak;
 mod testbed;

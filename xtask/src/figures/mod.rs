@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 
+use crate::seeds;
 use crate::testbed::{self, Launcher};
 use crate::workspace;
 use case::Case;
@@ -34,7 +35,7 @@ pub struct Arguments {
     /// Rows, such as A1 or M0, or letters for all of theirs; all rows without any.
     ids: Vec<String>,
     /// All seeds from A to B, both included.
-    #[arg(long, value_name = "A..B", default_value = "1..10", value_parser = seeds)]
+    #[arg(long, value_name = "A..B", default_value = "1..10", value_parser = seeds::parse)]
     seeds: (u64, u64),
     /// Only what is met and takes seconds, with one seed.
     #[arg(long, conflicts_with = "seeds")]
@@ -134,13 +135,6 @@ fn look_at_each_other(outcomes: &mut [Outcome]) {
     for outcome in outcomes {
         outcome.look_at_others(&met);
     }
-}
-
-fn seeds(text: &str) -> Result<(u64, u64)> {
-    let (first, last) = text.split_once("..").context("write A..B, such as 1..10")?;
-    let seeds: (u64, u64) = (first.trim().parse()?, last.trim().parse()?);
-    ensure!(seeds.0 <= seeds.1, "the first seed is above the last one");
-    Ok(seeds)
 }
 
 /// The rows that were asked for.

@@ -194,7 +194,12 @@ pub struct Axes {
     rtts: Vec<u32>,
 
     /// The queues, in bandwidth-delay products.
-    #[arg(long = "queue", value_name = "BDP", value_delimiter = ',', default_values_t = [0.5, 2.0])]
+    #[arg(
+        long = "queue",
+        value_name = "BDP",
+        value_delimiter = ',', default_values_t = [0.5, 2.0],
+        value_parser = queue
+    )]
     queues: Vec<f64>,
 
     /// Let packets come out of the path at multiples of so many microseconds only, in batches, as
@@ -288,6 +293,13 @@ impl Axes {
     }
 }
 
+/// A queue that a path can have, in bandwidth-delay products.
+pub fn queue(text: &str) -> Result<f64, &'static str> {
+    let bdp = text.trim().parse::<f64>().ok();
+    bdp.filter(|bdp| (0.01..=1000.0).contains(bdp))
+        .ok_or("write a number of bandwidth-delay products, 0.01 to 1000")
+}
+
 /// Gives each cell every value of an axis.
 fn spread<T: Copy>(cells: &mut Vec<Cell>, values: &[T], place: fn(&mut Cell) -> &mut T) {
     let of_cell = |cell: &Cell| {
@@ -331,6 +343,14 @@ mod tests {
         for text in ["", "60kB", "60/33", "0kB/33ms", "60kB/20000ms", "60kB/33us"] {
             let error = text.parse::<Source>().expect_err(text);
             assert!(error.contains("`60kB/33ms`"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_queue_is_refused() {
+        assert_eq!(queue("0.5"), Ok(0.5));
+        for text in ["nan", "inf", "-1", "0", "1e9", "long"] {
+            assert!(queue(text).is_err(), "{text}");
         }
     }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::real_path::Grid;
-use crate::real_path::cells::{Cell, Extensions, Source};
+use crate::real_path::cells::{Cell, Extensions, Source, queue};
 use crate::real_path::results::Results;
 use crate::testbed::{self, Launcher};
 use report::Pair;
@@ -36,7 +36,7 @@ const JOINS_WITHIN: Duration = Duration::from_secs(4);
 pub struct Arguments {
     /// The queues, in bandwidth-delay products.
     #[arg(long = "queue", value_name = "BDP", value_delimiter = ',',
-        default_values_t = [0.5, 1.0, 4.0])]
+        default_values_t = [0.5, 1.0, 4.0], value_parser = queue)]
     queues: Vec<f64>,
 
     /// How many flows of CUBIC there are before the newcomer.
