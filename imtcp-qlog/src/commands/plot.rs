@@ -52,16 +52,21 @@ fn truth(file: &Path, most: usize) -> Result<Vec<(f64, f64)>, Box<dyn Error>> {
         t_s: f64,
         truth_bps: f64,
     }
-    let failed = |error: csv::Error| {
-        format!(
-            "{}: {error}; the truth is a CSV file with the columns t_s and truth_bps",
-            file.display()
-        )
+    let refused = |problem: &str| {
+        let file = file.display();
+        format!("{file}: {problem}; the truth is a CSV file with the columns t_s and truth_bps")
     };
+    let failed = |error: csv::Error| refused(&error.to_string());
     let mut points = Vec::new();
     for row in csv::Reader::from_path(file).map_err(failed)?.deserialize() {
         let Row { t_s, truth_bps } = row.map_err(failed)?;
+        if !(t_s.is_finite() && truth_bps.is_finite()) {
+            return Err(refused(&format!("{truth_bps} bit/s at {t_s} s are no truth")).into());
+        }
         points.push((t_s * 1e3, truth_bps));
+    }
+    if points.is_empty() {
+        return Err(refused("there is no row in it").into());
     }
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut column = Column::new(most);
@@ -99,5 +104,19 @@ mod tests {
         }
         std::fs::write(&file, text).expect("a file");
         assert!(truth(&file, 40).is_ok_and(|points| points.len() <= 40));
+        for (text, expected) in [
+            (
+                "",
+                "there is no row in it; the truth is a CSV file with the columns t_s and",
+            ),
+            ("t_s,truth_bps\n", "there is no row in it"),
+            ("t_s,truth_bps\nnan,7\n", "7 bit/s at NaN s are no truth"),
+            ("t_s,truth_bps\n7,inf\n", "inf bit/s at 7 s are no truth"),
+            ("t_s,rate\n7,7\n", "missing field `truth_bps`"),
+        ] {
+            std::fs::write(&file, text).expect("a file");
+            let error = truth(&file, 40).expect_err(text).to_string();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 }
