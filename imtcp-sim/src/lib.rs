@@ -1,6 +1,7 @@
 //! Real quiche endpoints over simulated paths in virtual time, with a known truth.
 
 mod application;
+mod bounded;
 pub mod calibration;
 pub mod endpoint;
 pub mod engine;

@@ -1,6 +1,7 @@
 //! The scenarios and sweeps that come with the crate, built into it.
 
 use super::error::ScenarioError;
+use crate::bounded;
 use include_dir::{Dir, include_dir};
 use std::path::Path;
 
@@ -38,6 +39,9 @@ fn files(folder: &'static Dir<'static>) -> Vec<Listed> {
     all
 }
 
+/// No scenario is that long.
+const MOST_BYTES: u64 = 16_000_000;
+
 /// Name and text of a file, or of the built-in one with that name.
 pub(super) fn source(
     file: &str,
@@ -48,7 +52,9 @@ pub(super) fn source(
     {
         return Ok((format!("{file}.toml"), listed.text.to_owned()));
     }
-    let text = std::fs::read_to_string(file).map_err(|error| ScenarioError {
+    let text = bounded::read(Path::new(file), MOST_BYTES);
+    let text = text.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
+    let text = text.map_err(|error| ScenarioError {
         origin: file.to_owned(),
         position: None,
         key: String::new(),

@@ -1,11 +1,15 @@
 //! Files of mahimahi: one whole number a line, the millisecond of an opportunity.
 
 use super::Trace;
+use crate::bounded;
 use std::fmt::Write;
 use std::path::Path;
 
 /// A trace longer than a day, in milliseconds, is none.
 const LONGEST_MS: u32 = 86_400_000;
+
+/// A quarter of an hour of 100 Mbit/s, with eight characters a line.
+const MOST_BYTES: u64 = 64_000_000;
 
 /// A file that is no trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +42,7 @@ impl std::error::Error for TraceError {}
 /// It cannot be read, or is no trace.
 pub fn read(file: &Path) -> Result<Trace, TraceError> {
     let name = file.display().to_string();
-    let text = std::fs::read(file).map_err(|error| TraceError {
+    let text = bounded::read(file, MOST_BYTES).map_err(|error| TraceError {
         file: name.clone(),
         line: None,
         problem: format!("cannot be read: {error}"),
