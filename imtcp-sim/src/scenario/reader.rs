@@ -162,17 +162,17 @@ impl<'d> Entry<'d> {
 
     pub(super) fn number(&self, allowed: RangeInclusive<f64>) -> Result<f64, ScenarioError> {
         let what = format!("a number, {} to {}", allowed.start(), allowed.end());
-        let digits = match self.value {
-            DeValue::Integer(number) => number.as_str(),
-            DeValue::Float(number) => number.as_str(),
+        let (written, number) = match self.value {
+            DeValue::Integer(number) => {
+                let value = i64::from_str_radix(number.as_str(), number.radix());
+                (number.to_string(), value.ok().map(|value| value as f64))
+            }
+            DeValue::Float(number) => (number.to_string(), number.as_str().parse().ok()),
             _ => return Err(self.expected(&what)),
         };
-        let number = digits
-            .parse()
-            .ok()
-            .filter(|number| allowed.contains(number));
+        let number = number.filter(|number| allowed.contains(number));
         number.ok_or_else(|| {
-            let problem = format!("{digits} is out of range");
+            let problem = format!("{written} is out of range");
             self.reject(Complaint::new(problem, format!("write {what}")))
         })
     }

@@ -154,6 +154,10 @@ fn shares(entry: &Entry<'_>) -> Result<Sizes, ScenarioError> {
         section.finish()?;
         shares.push((size, share));
     }
+    if shares.is_empty() {
+        let remedy = "write \"1500 B\", \"mix\", or [{ size = \"576 B\", share = \"100 %\" }]";
+        return Err(entry.reject(Complaint::new("there is no size in it", remedy)));
+    }
     let total: f64 = shares.iter().map(|(_, share)| share).sum();
     if (total - 1.0).abs() > 0.001 {
         let problem = format!("the shares add up to {:.1} %", total * 100.0);
@@ -172,4 +176,47 @@ fn packet_size(text: &str) -> Result<Bytes, Complaint> {
         ));
     }
     Ok(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    fn with(keys: &str) -> Result<Pattern, String> {
+        let text = format!(
+            "name = \"t\"\ntitle = \"t\"\nduration = \"9 s\"\n[[link]]\nname = \"l\"\n\
+             rate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"9 KB\"\n[[traffic]]\n\
+             name = \"t\"\nlink = \"l\"\nrate = \"1 Mbit/s\"\nkind = \"web\"\n{keys}\n"
+        );
+        let mut scenario =
+            Scenario::parse("t.toml", &text, &[]).map_err(|error| error.to_string())?;
+        Ok(scenario.traffic.remove(0).source.pattern)
+    }
+
+    /// 0x10 was read as 10.
+    #[test]
+    fn a_number_may_have_any_radix_of_toml() {
+        for (written, expected) in [("0x10", 16.0), ("0b11", 3.0), ("0o17", 15.0), ("1_0", 10.0)] {
+            let pattern = with(&format!("shape = {written}")).expect(written);
+            let Pattern::Web(web) = pattern else {
+                panic!("{pattern:?}");
+            };
+            assert_eq!(web.shape, expected, "{written}");
+        }
+        let error = with("shape = 0xff").expect_err("255 is above 100");
+        assert!(
+            error.ends_with("traffic.t.shape: 0xff is out of range; write a number, 1.01 to 100"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn no_sizes_are_said_to_be_none() {
+        let error = with("sizes = []").expect_err("no size");
+        assert!(
+            error.contains("traffic.t.sizes: there is no size in it; write \"1500 B\""),
+            "{error}"
+        );
+    }
 }
