@@ -2,7 +2,8 @@
 
 use super::error::{Complaint, ScenarioError};
 use super::quantity;
-use super::reader::Section;
+use super::reader::{Entry, Section, unknown_name};
+use super::sweep::Cell;
 use imtcp_cc::units::Bandwidth;
 
 /// A column of a sweep's table.
@@ -104,14 +105,23 @@ const VALUES: &[(&str, Value)] = &[
     ("error", Value::Error),
 ];
 
-pub(super) fn read(mut section: Section<'_>) -> Result<Column, ScenarioError> {
+/// The flows that a column names, where it names any.
+#[derive(Debug)]
+pub(super) struct About<'d> {
+    flow: Option<Entry<'d>>,
+    beside: Option<Entry<'d>>,
+}
+
+pub(super) fn read(mut section: Section<'_>) -> Result<(Column, About<'_>), ScenarioError> {
     let name = section.required("name", "\"neighbour Mbit/s\"")?.text()?;
     let value = section.required("value", "\"goodput\"")?;
     let value = value.choice(VALUES)?;
-    let flow = section.optional("flow");
-    let flow = flow
-        .map(|flow| flow.text().map(str::to_owned))
-        .transpose()?;
+    let about = About {
+        flow: section.optional("flow"),
+        beside: section.optional("beside"),
+    };
+    let text = |entry: &Entry<'_>| entry.text().map(str::to_owned);
+    let flow = about.flow.as_ref().map(text).transpose()?;
     let is_of_all = flow.is_none() && value == Value::Jain;
     if !is_of_all && flow.is_none() != (value == Value::CrossDelay) {
         let (problem, remedy) = match flow {
@@ -120,10 +130,7 @@ pub(super) fn read(mut section: Section<'_>) -> Result<Column, ScenarioError> {
         };
         return Err(section.reject(Complaint::new(problem, remedy)));
     }
-    let beside = section.optional("beside");
-    let beside = beside
-        .map(|flow| flow.text().map(str::to_owned))
-        .transpose()?;
+    let beside = about.beside.as_ref().map(text).transpose()?;
     if beside.is_some() != (value == Value::GoodputRatio) {
         let (problem, remedy) = match beside {
             None => ("a ratio to which flow?", "add beside = \"reno\""),
@@ -146,12 +153,37 @@ pub(super) fn read(mut section: Section<'_>) -> Result<Column, ScenarioError> {
     let change = change.map_or(Ok(false), |change| change.boolean())?;
     let name = name.to_owned();
     section.finish()?;
-    Ok(Column {
+    let column = Column {
         name,
         flow,
         beside,
         value,
         rung_bps: rung.map(Bandwidth::as_bps),
         change,
+    };
+    Ok((column, about))
+}
+
+/// Refuses columns about flows that no cell has: they would show nothing at all.
+pub(super) fn check(about: &[About<'_>], cells: &[Cell]) -> Result<(), ScenarioError> {
+    let flows = || cells.iter().flat_map(|cell| &cell.scenario.flows);
+    let mut names: Vec<&str> = flows().map(|flow| flow.name.as_str()).collect();
+    let mut with_groups = names.clone();
+    with_groups.extend(flows().filter_map(|flow| flow.group.as_deref()));
+    for names in [&mut names, &mut with_groups] {
+        names.sort_unstable();
+        names.dedup();
+    }
+    let is_there = |entry: &Option<Entry<'_>>, known: &[&str]| {
+        let Some(entry) = entry else { return Ok(()) };
+        let name = entry.text()?;
+        match known.contains(&name) {
+            true => Ok(()),
+            false => Err(entry.reject(unknown_name("flow", name, known))),
+        }
+    };
+    about.iter().try_for_each(|column| {
+        is_there(&column.flow, &with_groups)?;
+        is_there(&column.beside, &names)
     })
 }

@@ -13,8 +13,19 @@ pub(super) struct Document<'t> {
     origin: &'t str,
     text: &'t str,
     root: DeTable<'t>,
-    overridden: Vec<&'t str>,
+    overridden: Vec<Override<'t>>,
 }
+
+/// A key that was set from outside the file.
+#[derive(Debug)]
+struct Override<'t> {
+    key: &'t str,
+    /// Where that stands, for errors.
+    place: &'t str,
+}
+
+/// No key of a scenario lies deeper than this, and tables in each other take room on the stack.
+const DEEPEST: usize = 32;
 
 impl<'t> Document<'t> {
     pub(super) fn parse(origin: &'t str, text: &'t str) -> Result<Self, ScenarioError> {
@@ -38,32 +49,59 @@ impl<'t> Document<'t> {
     }
 
     /// Sets the key at `path`, such as `link.bottleneck.rate`, creating tables on the way. `value`
-    /// is a TOML value. Anything else is taken for a string, so that no quotes are needed.
-    pub(super) fn set(&mut self, path: &'t str, value: &'t str) -> Result<(), ScenarioError> {
+    /// is a TOML value. Anything else is taken for a string, so that no quotes are needed. `place`
+    /// is where that is written.
+    pub(super) fn set(
+        &mut self,
+        place: &'t str,
+        path: &'t str,
+        value: &'t str,
+    ) -> Result<(), ScenarioError> {
         let parsed = match DeValue::parse(value) {
             Ok(parsed) => parsed.into_inner(),
             Err(_) => DeValue::String(value.into()),
         };
         let keys: Vec<&str> = path.split('.').collect();
-        self.overridden.push(path);
+        if keys.len() > DEEPEST {
+            return Err(ScenarioError {
+                origin: place.to_owned(),
+                position: None,
+                key: format!("{}...", keys[..3].join(".")),
+                problem: format!("a key of {} parts", keys.len()),
+                remedy: format!("write {DEEPEST} parts at most, such as link.bottleneck.rate"),
+            });
+        }
+        self.overridden.push(Override { key: path, place });
         set(&mut self.root, &keys, parsed).map_err(|c| self.error(path, &(0..0), c))
     }
 
     /// Where a file is that the key at `key` names: beside this file, unless the key was overridden
     /// or the name says it.
     pub(super) fn beside(&self, key: &str, file: &str) -> PathBuf {
-        let folder = match self.is_overridden(key) {
-            true => None,
-            false => Path::new(self.origin).parent(),
+        let folder = match self.overridden_at(key) {
+            Some(_) => None,
+            None => Path::new(self.origin).parent(),
         };
         folder.unwrap_or(Path::new("")).join(file)
     }
 
-    fn is_overridden(&self, key: &str) -> bool {
-        self.overridden.iter().any(|path| {
-            key.strip_prefix(*path)
+    /// Where the key at `key` was set, if not in the file. Of several places the last one counts.
+    pub(super) fn overridden_at(&self, key: &str) -> Option<&'t str> {
+        let is_of = |set: &&Override<'t>| {
+            key.strip_prefix(set.key)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        })
+        };
+        self.overridden
+            .iter()
+            .rev()
+            .find(is_of)
+            .map(|set| set.place)
+    }
+
+    /// Where a value of the file stands.
+    pub(super) fn place(&self, key: &str, span: &Range<usize>) -> String {
+        let (line, column) = position(self.text, span);
+        format!("{}:{line}:{column}: {key}", self.origin)
     }
 
     /// An error about the key at `key`, wherever it came from.
@@ -73,9 +111,9 @@ impl<'t> Document<'t> {
         span: &Range<usize>,
         complaint: Complaint,
     ) -> ScenarioError {
-        let (origin, position) = match self.is_overridden(key) {
-            true => ("--set".to_owned(), None),
-            false => (self.origin.to_owned(), Some(position(self.text, span))),
+        let (origin, position) = match self.overridden_at(key) {
+            Some(place) => (place.to_owned(), None),
+            None => (self.origin.to_owned(), Some(position(self.text, span))),
         };
         ScenarioError {
             origin,
@@ -138,4 +176,24 @@ fn named<'a, 't>(
         format!("no {kind} is named `{name}`"),
         format!("known: {}", names.join(", ")),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Its tables in each other were more than the stack holds.
+    #[test]
+    fn a_key_of_very_many_parts_is_refused() {
+        let key = vec!["a"; 60_000].join(".");
+        let least = vec!["a"; DEEPEST].join(".");
+        let mut document = Document::parse("t.toml", "").expect("an empty file");
+        let error = document.set("--set", &key, "1").expect_err("too deep");
+        assert_eq!(
+            error.to_string(),
+            "--set: a.a.a...: a key of 60000 parts; write 32 parts at most, such as \
+             link.bottleneck.rate"
+        );
+        document.set("--set", &least, "1").expect("it is not deep");
+    }
 }

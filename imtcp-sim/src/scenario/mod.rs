@@ -41,7 +41,7 @@ pub use library::{Listed, listed, listed_sweeps};
 pub use link::Link;
 pub use nominal::Nominal;
 pub use receiver::{Acknowledge, Receiver, Stack};
-pub use sweep::{Axis, Baseline, Cell, Point, Sweep};
+pub use sweep::{Axis, Baseline, Cell, Point, Setting, Sweep};
 pub use tool::{Times, Tool};
 pub use traffic::Traffic;
 
@@ -77,8 +77,13 @@ impl Scenario {
     /// # Errors
     /// The first thing that is wrong.
     pub fn load(file: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
+        Self::load_with(file, &Setting::of_command_line(overrides))
+    }
+
+    /// The same with settings that know where they were written.
+    fn load_with(file: &str, settings: &[Setting]) -> Result<Self, ScenarioError> {
         let (origin, text) = library::source(file, listed)?;
-        Self::parse(&origin, &text, overrides)
+        Self::parse_with(&origin, &text, settings)
     }
 
     /// Reads a scenario from its text; `origin` names it in errors.
@@ -90,9 +95,13 @@ impl Scenario {
         text: &str,
         overrides: &[(String, String)],
     ) -> Result<Self, ScenarioError> {
+        Self::parse_with(origin, text, &Setting::of_command_line(overrides))
+    }
+
+    fn parse_with(origin: &str, text: &str, settings: &[Setting]) -> Result<Self, ScenarioError> {
         let mut document = Document::parse(origin, text)?;
-        for (path, value) in overrides {
-            document.set(path, value)?;
+        for setting in settings {
+            document.set(&setting.place, &setting.key, &setting.value)?;
         }
         Self::read(document.root())
     }

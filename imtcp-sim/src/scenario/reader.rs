@@ -195,6 +195,11 @@ impl<'d> Entry<'d> {
         Ok(self.document.beside(&self.path, self.text()?))
     }
 
+    /// Where it stands in the file.
+    pub(super) fn place(&self) -> String {
+        self.document.place(&self.path, &self.span)
+    }
+
     /// The key, as a path.
     pub(super) fn key(&self) -> &str {
         &self.path

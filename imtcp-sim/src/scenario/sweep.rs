@@ -1,6 +1,6 @@
 //! A sweep: one scenario with many settings, such as a promise beside more and more rivals.
 
-use super::column::{self, Column};
+use super::column::{self, About, Column};
 use super::document::Document;
 use super::error::{Complaint, ScenarioError};
 use super::reader::{Entry, Section, unknown_name};
@@ -48,8 +48,31 @@ pub struct Point {
     pub name: String,
     /// The scenario's name or file, where it is not the sweep's.
     pub scenario: Option<String>,
-    /// Keys and values, as overrides of a scenario.
-    pub set: Vec<(String, String)>,
+    /// Overrides of a scenario.
+    pub set: Vec<Setting>,
+}
+
+/// An override of a scenario's key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The key, as a path such as `link.bottleneck.rate`.
+    pub key: String,
+    /// Its value, as TOML or as plain text.
+    pub value: String,
+    /// Where it is written, for errors: a place in a sweep's file, or the command line's option.
+    pub place: String,
+}
+
+impl Setting {
+    /// Overrides as `--set` has them.
+    pub(super) fn of_command_line(overrides: &[(String, String)]) -> Vec<Self> {
+        let setting = |(key, value): &(String, String)| Self {
+            key: key.clone(),
+            value: value.clone(),
+            place: "--set".to_owned(),
+        };
+        overrides.iter().map(setting).collect()
+    }
 }
 
 /// A combination of points.
@@ -76,15 +99,14 @@ impl Sweep {
         let title = root.required("title", "\"one line\"")?.text()?.to_owned();
         let scenario = root.optional("scenario");
         let scenario = scenario.map(|s| s.text().map(str::to_owned)).transpose()?;
-        let axes = root.tables("axis")?;
-        let axes: Vec<Axis> = axes.into_iter().map(axis).collect::<Result<_, _>>()?;
+        let axes = super::read_named(&mut root, "axis", axis)?;
         let named = |axis: &Axis| axis.points.iter().all(|point| point.scenario.is_some());
         if scenario.is_none() && !axes.iter().any(named) {
             let remedy = "add scenario = \"d2\", here or to all points of an axis";
             return Err(root.reject(Complaint::new("a sweep of no scenario", remedy)));
         }
         let columns = root.tables("column")?.into_iter().map(column::read);
-        let columns = columns.collect::<Result<_, _>>()?;
+        let (columns, about) = columns.collect::<Result<(Vec<Column>, Vec<About<'_>>), _>>()?;
         let baseline = root.optional("baseline");
         let baseline = baseline.map(|entry| {
             let found = baseline_named(entry.text()?, &axes);
@@ -92,14 +114,19 @@ impl Sweep {
         });
         let baseline = baseline.transpose()?;
         root.finish()?;
-        Ok(Self {
+        let sweep = Self {
             name,
             title,
             scenario,
             axes,
             columns,
             baseline,
-        })
+        };
+        // What is wrong with a cell is told when it is run: an override may mend it.
+        if let Ok(cells) = sweep.cells(&[]) {
+            column::check(&about, &cells)?;
+        }
+        Ok(sweep)
     }
 
     /// Keeps only the points of an axis that have these names.
@@ -156,7 +183,7 @@ impl Sweep {
         }
         let cell = |points: Vec<&Point>| {
             let set = points.iter().flat_map(|point| point.set.iter().cloned());
-            let set: Vec<_> = set.chain(overrides.iter().cloned()).collect();
+            let set: Vec<Setting> = set.chain(Setting::of_command_line(overrides)).collect();
             let named = points
                 .iter()
                 .rev()
@@ -164,7 +191,7 @@ impl Sweep {
             let scenario = named.or(self.scenario.as_ref()).map_or("", |name| name);
             Ok(Cell {
                 names: points.iter().map(|point| point.name.clone()).collect(),
-                scenario: Scenario::load(scenario, &set)?,
+                scenario: Scenario::load_with(scenario, &set)?,
             })
         };
         combinations.into_iter().map(cell).collect()
@@ -192,11 +219,13 @@ fn baseline_named(name: &str, axes: &[Axis]) -> Result<Baseline, Complaint> {
     })
 }
 
-fn axis(mut section: Section<'_>) -> Result<Axis, ScenarioError> {
-    let name = name_of(&mut section)?;
+fn axis(name: String, mut section: Section<'_>) -> Result<Axis, ScenarioError> {
     let points = section.required("points", "[{ name = \"reno\", set = [\"key=value\"] }]")?;
-    let points = points.tables()?.into_iter().map(point);
-    let points = points.collect::<Result<Vec<_>, _>>()?;
+    let sections = points.tables()?;
+    let mut points: Vec<Point> = Vec::with_capacity(sections.len());
+    for section in sections {
+        points.push(point(section, &points)?);
+    }
     if points.is_empty() {
         let complaint = Complaint::new("an axis without a point", "add points or leave it out");
         return Err(section.reject(complaint));
@@ -205,8 +234,14 @@ fn axis(mut section: Section<'_>) -> Result<Axis, ScenarioError> {
     Ok(Axis { name, points })
 }
 
-fn point(mut section: Section<'_>) -> Result<Point, ScenarioError> {
-    let name = section.required("name", "\"reno\"")?.text()?.to_owned();
+/// A point, which has another name than those `before`: the runs of two would be one cell.
+fn point(mut section: Section<'_>, before: &[Point]) -> Result<Point, ScenarioError> {
+    let entry = section.required("name", "\"reno\"")?;
+    let name = entry.text()?.to_owned();
+    if before.iter().any(|point| point.name == name) {
+        let problem = format!("a second point is named `{name}`");
+        return Err(entry.reject(Complaint::new(problem, "give each a name of its own")));
+    }
     let set = section.required("set", "[\"flow.main.controller=reno\"]")?;
     let scenario = section.optional("scenario");
     let scenario = scenario.map(|s| s.text().map(str::to_owned)).transpose()?;
@@ -214,7 +249,11 @@ fn point(mut section: Section<'_>) -> Result<Point, ScenarioError> {
         let pair = entry.text()?.split_once('=');
         let pair = pair
             .ok_or_else(|| entry.reject(Complaint::new("no `=` in it", "write \"key=value\"")))?;
-        Ok((pair.0.trim().to_owned(), pair.1.trim().to_owned()))
+        Ok(Setting {
+            key: pair.0.trim().to_owned(),
+            value: pair.1.trim().to_owned(),
+            place: entry.place(),
+        })
     };
     let set = set
         .items()?

@@ -48,6 +48,19 @@ fn what_is_wrong_is_said() {
     assert!(error.to_string().contains("`set` is missing"), "{error}");
 }
 
+/// It was said of the command line, which has no such option.
+#[test]
+fn a_wrong_setting_is_said_of_the_sweeps_file() {
+    let sweep = SWEEP.replace("controller=reno", "controller=remo");
+    let sweep = parse(&sweep).expect("its cells are not looked at yet");
+    let error = sweep.cells(&[]).expect_err("there is no remo").to_string();
+    let expected = "small.toml:12:65: axis.carrier.points.reno.set[0]: flow.main.controller: \
+                    unknown value `remo`; did you mean `reno`?";
+    assert_eq!(error, expected);
+    let mended = [("flow.main.controller".to_owned(), "reno".to_owned())];
+    assert!(sweep.cells(&mended).is_ok(), "the command line comes last");
+}
+
 #[test]
 fn the_built_in_sweeps_load() {
     for listed in library::listed_sweeps() {
@@ -129,6 +142,26 @@ fn what_is_wrong_with_columns_is_said() {
             "{ name = \"fast\"",
             "{ name = \"off\"",
             "more than one axis has a point `off`",
+        ),
+        (
+            "flow = \"main\"",
+            "flow = \"mian\"",
+            "column.lost.flow: unknown flow `mian`; did you mean `main`?",
+        ),
+        (
+            "value = \"lost\"",
+            "value = \"goodput ratio\"\nbeside = \"nosuch\"",
+            "column.lost.beside: unknown flow `nosuch`; known: main",
+        ),
+        (
+            "{ name = \"fast\"",
+            "{ name = \"slow\"",
+            "a second point is named `slow`; give each a name of its own",
+        ),
+        (
+            "name = \"measuring\"",
+            "name = \"path\"",
+            "a second axis is named `path`; give each a name of its own",
         ),
         (
             "{ name = \"fast\", scenario = \"m1-frames-50-rtt20\"",
