@@ -2,8 +2,8 @@
 
 use super::error::{Complaint, ScenarioError};
 use super::flow::Flow;
-use super::quantity;
 use super::reader::Section;
+use super::{life, quantity};
 use imtcp_cc::units::Timestamp;
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ pub(super) struct Alike {
 impl Alike {
     pub(super) fn read(
         section: &mut Section<'_>,
-        start: Timestamp,
-        stop: Option<Timestamp>,
+        (start, stop): (Timestamp, Option<Timestamp>),
+        too_late: Timestamp,
     ) -> Result<Self, ScenarioError> {
         let count = section.optional("count");
         let count = count.map_or(Ok(1), |entry| entry.count(0..=MOST))?;
@@ -36,6 +36,7 @@ impl Alike {
             let remedy = "let `stop` be later, or leave it out";
             return Err(entry.reject(Complaint::new(problem, remedy)));
         }
+        life::in_time(&entry, last, too_late)?;
         Ok(Self { count, every })
     }
 

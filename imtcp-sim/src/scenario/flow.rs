@@ -60,8 +60,13 @@ pub struct Flow {
     pub observers: bool,
 }
 
-pub(super) fn read_all(root: &mut Section<'_>, links: &[Link]) -> Result<Vec<Flow>, ScenarioError> {
-    let written = super::read_named(root, "flow", |name, section| read(name, section, links))?;
+pub(super) fn read_all(
+    root: &mut Section<'_>,
+    links: &[Link],
+    too_late: Timestamp,
+) -> Result<Vec<Flow>, ScenarioError> {
+    let read = |name: String, section: Section<'_>| read(name, section, links, too_late);
+    let written = super::read_named(root, "flow", read)?;
     let flows: Vec<Flow> = written
         .into_iter()
         .flat_map(|(flow, alike)| alike.expand(&flow))
@@ -81,14 +86,15 @@ fn read(
     name: String,
     mut section: Section<'_>,
     links: &[Link],
+    too_late: Timestamp,
 ) -> Result<(Flow, Alike), ScenarioError> {
     let controller = controller::read(&section.required("controller", "\"imtcp\"")?)?;
     let application = section.required("application", "{ kind = \"bulk\" }")?;
     let application = application::read(&application)?;
-    let (start, stop) = life(&mut section)?;
+    let (start, stop) = life::read(&mut section, too_late)?;
     let start_within = section.optional("start_within");
     let start_within = start_within.map_or(Ok(Duration::ZERO), |e| e.quantity(quantity::span))?;
-    let alike = Alike::read(&mut section, start, stop)?;
+    let alike = Alike::read(&mut section, (start, stop), too_late)?;
     let route = route(&mut section, links)?;
     let host = host::read(section.optional("host"))?;
     let receiver = receiver::read(section.optional("receiver"), controller.receiver())?;

@@ -16,6 +16,7 @@ mod fairness;
 mod flow;
 mod host;
 mod library;
+mod life;
 mod link;
 mod nominal;
 mod pipe;
@@ -109,13 +110,13 @@ impl Scenario {
     fn read(mut root: Section<'_>) -> Result<Self, ScenarioError> {
         let name = name_of(&mut root)?;
         let title = root.required("title", "\"one line\"")?.text()?.to_owned();
-        let duration = root
-            .required("duration", "\"60 s\"")?
-            .quantity(quantity::span_above_zero)?;
+        let entry = root.required("duration", "\"60 s\"")?;
+        let duration = entry.quantity(quantity::span_above_zero)?;
+        let too_late = life::too_late(&entry, duration);
         let links = link::read_all(&mut root, Timestamp::from_origin(duration))?;
-        let traffic = traffic::read_all(&mut root, &links)?;
-        let flows = flow::read_all(&mut root, &links)?;
-        let tools = tool::read_all(&mut root, &links)?;
+        let traffic = traffic::read_all(&mut root, &links, too_late)?;
+        let flows = flow::read_all(&mut root, &links, too_late)?;
+        let tools = tool::read_all(&mut root, &links, too_late)?;
         root.finish()?;
         Ok(Self {
             name,
@@ -177,23 +178,6 @@ fn link_named(entry: &reader::Entry<'_>, links: &[Link]) -> Result<usize, Scenar
         let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
         entry.reject(unknown_name("link", name, &names))
     })
-}
-
-/// `start` and `stop`, in this order.
-fn life(section: &mut Section<'_>) -> Result<(Timestamp, Option<Timestamp>), ScenarioError> {
-    let start = match section.optional("start") {
-        Some(entry) => Timestamp::from_origin(entry.quantity(quantity::span)?),
-        None => Timestamp::ZERO,
-    };
-    let Some(entry) = section.optional("stop") else {
-        return Ok((start, None));
-    };
-    let stop = Timestamp::from_origin(entry.quantity(quantity::span)?);
-    if stop <= start {
-        let problem = "it stops before it starts";
-        return Err(entry.reject(Complaint::new(problem, "let `stop` be later than `start`")));
-    }
-    Ok((start, Some(stop)))
 }
 
 #[cfg(test)]

@@ -200,6 +200,11 @@ impl<'d> Entry<'d> {
         self.document.place(&self.path, &self.span)
     }
 
+    /// Whether it was set from outside the file.
+    pub(super) fn is_overridden(&self) -> bool {
+        self.document.overridden_at(&self.path).is_some()
+    }
+
     /// The key, as a path.
     pub(super) fn key(&self) -> &str {
         &self.path

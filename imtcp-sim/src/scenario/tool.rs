@@ -3,8 +3,8 @@
 use super::error::{Complaint, ScenarioError};
 use super::flow::route;
 use super::link::Link;
-use super::quantity;
 use super::reader::Section;
+use super::{life, quantity};
 use crate::network::Route;
 use crate::tool::Kind;
 use imtcp_cc::units::{Bandwidth, Timestamp};
@@ -47,16 +47,26 @@ pub enum Times {
     Unbounded,
 }
 
-pub(super) fn read_all(root: &mut Section<'_>, links: &[Link]) -> Result<Vec<Tool>, ScenarioError> {
-    super::read_named(root, "tool", |name, section| read(name, section, links))
+pub(super) fn read_all(
+    root: &mut Section<'_>,
+    links: &[Link],
+    too_late: Timestamp,
+) -> Result<Vec<Tool>, ScenarioError> {
+    let read = |name: String, section: Section<'_>| read(name, section, links, too_late);
+    super::read_named(root, "tool", read)
 }
 
-fn read(name: String, mut section: Section<'_>, links: &[Link]) -> Result<Tool, ScenarioError> {
+fn read(
+    name: String,
+    mut section: Section<'_>,
+    links: &[Link],
+    too_late: Timestamp,
+) -> Result<Tool, ScenarioError> {
     let kinds: Vec<(&str, Kind)> = Kind::ALL.iter().map(|kind| (kind.name(), *kind)).collect();
     let kind = section.required("kind", "\"pathload\"")?.choice(&kinds)?;
     let follow = follow(&mut section, kind)?;
     let route = route(&mut section, links)?;
-    let (start, stop) = super::life(&mut section)?;
+    let (start, stop) = life::read(&mut section, too_late)?;
     let times = times(&mut section)?;
     let pause = match section.optional("pause") {
         Some(entry) => entry.quantity(quantity::span)?,

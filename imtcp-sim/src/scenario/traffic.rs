@@ -40,11 +40,18 @@ enum Kind {
 pub(super) fn read_all(
     root: &mut Section<'_>,
     links: &[Link],
+    too_late: Timestamp,
 ) -> Result<Vec<Traffic>, ScenarioError> {
-    super::read_named(root, "traffic", |name, section| read(name, section, links))
+    let read = |name: String, section: Section<'_>| read(name, section, links, too_late);
+    super::read_named(root, "traffic", read)
 }
 
-fn read(name: String, mut section: Section<'_>, links: &[Link]) -> Result<Traffic, ScenarioError> {
+fn read(
+    name: String,
+    mut section: Section<'_>,
+    links: &[Link],
+    too_late: Timestamp,
+) -> Result<Traffic, ScenarioError> {
     let link = link_named(&section.required("link", "\"the-name-of-a-link\"")?, links)?;
     let direction = match section.optional("direction") {
         Some(entry) => entry.choice(&[
@@ -68,7 +75,7 @@ fn read(name: String, mut section: Section<'_>, links: &[Link]) -> Result<Traffi
         Some(entry) => sizes(&entry)?,
         None => Sizes::fixed(Bytes::new(1500)),
     };
-    let (start, stop) = life(&mut section)?;
+    let (start, stop) = life::read(&mut section, too_late)?;
     let ecn = match section.optional("ecn") {
         Some(entry) => entry.choice(&[("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1)])?,
         None => Ecn::NotCapable,
