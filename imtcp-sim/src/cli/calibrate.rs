@@ -40,15 +40,15 @@ pub fn run(arguments: &CalibrateArguments) -> Result<(), Box<dyn Error>> {
         reliability.count(),
         surveys.len()
     );
-    println!("{title}\n{}", bins(&reliability));
-    println!("{}", warned(&warnings));
+    say!("{title}\n{}", bins(&reliability))?;
+    say!("{}", warned(&warnings))?;
     output::reliability(&title, &reliability, &arguments.out.join("calibration.svg"))?;
     predictions(&jobs, &surveys, &arguments.out.join("forecasts.csv"))?;
     slots(&jobs, &surveys, &arguments.out.join("slots.csv"))?;
-    println!(
+    say!(
         "In {}: calibration.svg, forecasts.csv, slots.csv",
         arguments.out.display()
-    );
+    )?;
     Ok(())
 }
 

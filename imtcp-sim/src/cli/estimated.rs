@@ -1,7 +1,7 @@
 //! `imtcp-sim survey --estimates`: how right estimates are on paths that nobody chose.
 
 use super::survey::on_each_path;
-use super::{SurveyArguments, create};
+use super::{SurveyArguments, create, stdout};
 use imtcp_sim::output::{self, EstimatePage};
 use imtcp_sim::survey::estimate::{Measure, Surveyed, Tally, percent, run as read};
 use imtcp_sim::survey::{Class, Path, Traces};
@@ -28,7 +28,7 @@ pub fn run(
         let one = |path: &Path, seed| read(path, seed, arguments.observers);
         let (_, all) = on_each_path(*class, arguments, traces, one)?;
         let tally = Tally::of(&all);
-        print!("{}", report(*class, &all, &tally));
+        stdout::write(report(*class, &all, &tally))?;
         if let Some(folder) = &arguments.out {
             output::estimate_files(*class, &all, &tally, folder)?;
         }

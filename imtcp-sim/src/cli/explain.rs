@@ -9,21 +9,22 @@ use imtcp_sim::traffic::Pattern;
 use std::fmt::Write;
 
 /// Prints what a scenario is made of and what it promises.
-pub fn print(scenario: &Scenario) {
-    println!("{}: {}", scenario.name, scenario.title);
-    println!("{} s of virtual time\n", scenario.duration.as_secs_f64());
-    println!("{}\n", path(scenario));
-    println!("Links, in forward order\n{}\n", links(&scenario.links));
+pub fn print(scenario: &Scenario) -> Result<(), String> {
+    say!("{}: {}", scenario.name, scenario.title)?;
+    say!("{} s of virtual time\n", scenario.duration.as_secs_f64())?;
+    say!("{}\n", path(scenario))?;
+    say!("Links, in forward order\n{}\n", links(&scenario.links))?;
     if !scenario.traffic.is_empty() {
-        println!("Cross traffic\n{}\n", traffic(scenario));
+        say!("Cross traffic\n{}\n", traffic(scenario))?;
     }
     if !scenario.tools.is_empty() {
-        println!("Tools\n{}\n", tools(scenario));
+        say!("Tools\n{}\n", tools(scenario))?;
     }
     if !scenario.flows.is_empty() {
-        println!("Flows\n{}\n", flows(scenario));
-        println!("Nominal available bandwidth\n{}", available(scenario));
+        say!("Flows\n{}\n", flows(scenario))?;
+        say!("Nominal available bandwidth\n{}", available(scenario))?;
     }
+    Ok(())
 }
 
 fn tools(scenario: &Scenario) -> comfy_table::Table {

@@ -3,7 +3,7 @@
 use imtcp_sim::scenario::{Scenario, Sweep, listed, listed_sweeps};
 
 /// Prints the names and titles of the built-in scenarios and sweeps.
-pub fn print() {
+pub fn print() -> Result<(), String> {
     let mut table = super::table(["scenario", "title"]);
     for listed in listed() {
         let title = match Scenario::load(listed.name, &[]) {
@@ -12,7 +12,7 @@ pub fn print() {
         };
         table.add_row([listed.name.to_owned(), title]);
     }
-    println!("{table}");
+    say!("{table}")?;
     let mut table = super::table(["sweep", "title"]);
     for listed in listed_sweeps() {
         let title = match Sweep::load(listed.name) {
@@ -21,5 +21,5 @@ pub fn print() {
         };
         table.add_row([listed.name.to_owned(), title]);
     }
-    println!("{table}");
+    say!("{table}")
 }

@@ -1,5 +1,8 @@
 //! The command line.
 
+#[macro_use]
+mod stdout;
+
 mod calibrate;
 mod compare;
 mod demo;
@@ -300,14 +303,14 @@ pub fn main() -> Result<(), Box<dyn Error>> {
         Command::Survey(arguments) => survey::run(&arguments),
         Command::Traces(arguments) => traces::run(&arguments),
         Command::List => {
-            list::print();
+            list::print()?;
             Ok(())
         }
         Command::Explain(arguments) => {
             let scenario = load(&arguments.scenario)?;
             match arguments.json {
-                true => println!("{}", serde_json::to_string(&scenario.description())?),
-                false => explain::print(&scenario),
+                true => say!("{}", serde_json::to_string(&scenario.description())?)?,
+                false => explain::print(&scenario)?,
             }
             Ok(())
         }

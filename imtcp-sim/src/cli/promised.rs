@@ -1,7 +1,7 @@
 //! `imtcp-sim survey --promise`: promises on paths that nobody chose.
 
 use super::pool::{self, Failure};
-use super::{SurveyArguments, survey::Clock};
+use super::{SurveyArguments, stdout, survey::Clock};
 use imtcp_sim::output;
 use imtcp_sim::survey::promise::{Bar, Carrier, Promised, Row, Tally, Wish, run as carry, wish};
 use imtcp_sim::survey::{Class, Path};
@@ -19,7 +19,7 @@ pub fn run(classes: &[Class], arguments: &SurveyArguments) -> Result<(), Box<dyn
     for class in classes {
         let all = survey(*class, arguments)?;
         let tally = Tally::of(&all);
-        print!("{}", report(*class, &all, &tally));
+        stdout::write(report(*class, &all, &tally))?;
         surveyed.push((*class, all, tally));
     }
     if let Some(file) = &arguments.json {
@@ -27,7 +27,7 @@ pub fn run(classes: &[Class], arguments: &SurveyArguments) -> Result<(), Box<dyn
     }
     if let Some(folder) = &arguments.out {
         output::promise_files(&surveyed, folder)?;
-        println!("{}", folder.join("promise.html").display());
+        say!("{}", folder.join("promise.html").display())?;
     }
     match surveyed.iter().filter(|(_, _, it)| !it.is_kept()).count() {
         0 => Ok(()),
@@ -58,11 +58,11 @@ fn survey(class: Class, arguments: &SurveyArguments) -> Result<Vec<Promised>, Bo
     clock.end();
     let left_out = arguments.seeds.0.clone().count() - jobs.len();
     if left_out > 0 {
-        println!(
+        say!(
             "{}: on {left_out} paths inelastic traffic leaves nothing in some periods, and \
              nothing is promised",
             class.name()
-        );
+        )?;
     }
     all.map_err(|failure| failure.to_string().into())
 }

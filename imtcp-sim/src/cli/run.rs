@@ -1,7 +1,7 @@
 //! `imtcp-sim run`.
 
 use super::pool::{self, Failure};
-use super::{QlogOf, RunArguments, create, load, summary};
+use super::{QlogOf, RunArguments, create, load, stdout, summary};
 use imtcp_cc::units::Timestamp;
 use imtcp_sim::output;
 use imtcp_sim::result::RunResult;
@@ -27,6 +27,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Box<dyn Error>> {
     let folder = arguments.out.clone();
     let folder = folder.unwrap_or_else(|| PathBuf::from("out").join(&scenario.name));
     create(&folder)?;
+    arguments.json.iter().try_for_each(|it| output::check(it))?;
     let begun = Instant::now();
     let job = Job {
         scenario: &scenario,
@@ -43,10 +44,12 @@ pub fn run(arguments: &RunArguments) -> Result<(), Box<dyn Error>> {
     let results = pool::run_all(seeds.len(), usize::from(arguments.jobs), run_one)
         .map_err(|failure| failure.to_string())?;
     job.bar.finish_and_clear();
+    // Neither output is lost where the other cannot be written.
+    let said = stdout::write(summary::of(&results));
     if let Some(file) = &arguments.json {
         output::json(&results, file)?;
     }
-    print!("{}", summary::of(&results));
+    said?;
     report(&scenario, &results, begun, &folder);
     Ok(())
 }

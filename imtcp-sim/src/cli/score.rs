@@ -34,7 +34,7 @@ pub fn run(arguments: &ScoreArguments) -> Result<(), Box<dyn Error>> {
         format!("`{wanted}` is not alone on its path, so nobody knows what was available to it")
     })?;
     let samples = read(&arguments.estimates, arguments.head_start)?;
-    println!("{}", serde_json::to_string(&score(&samples, &reference))?);
+    say!("{}", serde_json::to_string(&score(&samples, &reference))?)?;
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! `imtcp-sim survey --shares`: what a bulk transfer would get, on paths that nobody chose.
 
 use super::survey::on_each_path;
-use super::{SurveyArguments, create};
+use super::{SurveyArguments, create, stdout};
 use imtcp_sim::output;
 use imtcp_sim::survey::share::{Score, Shared, Tally, run as read};
 use imtcp_sim::survey::{Class, Path, Traces};
@@ -27,7 +27,7 @@ pub fn run(
         let one = |path: &Path, seed| read(path, seed);
         let (_, all) = on_each_path(*class, arguments, traces, one)?;
         let tally = Tally::of(&all);
-        print!("{}", report(*class, &all, &tally));
+        stdout::write(report(*class, &all, &tally))?;
         if let Some(folder) = &arguments.out {
             output::share_files(*class, &all, folder)?;
         }

@@ -1,7 +1,7 @@
 //! `imtcp-sim survey`: what measuring costs on paths that nobody chose.
 
 use super::pool::{self, Failure};
-use super::{SurveyArguments, create};
+use super::{SurveyArguments, create, stdout};
 use imtcp_sim::output;
 use imtcp_sim::survey::bars::{AGE_ABOVE_MS, GOODPUT_EACH, GOODPUT_MEDIAN};
 use imtcp_sim::survey::{Class, Extent, Mean, Miss, Paired, Path, Tally, Traces, compare};
@@ -23,6 +23,8 @@ pub fn run(arguments: &SurveyArguments) -> Result<(), Box<dyn Error>> {
     if let Some(folder) = &arguments.out {
         create(folder)?;
     }
+    let mut files = arguments.json.iter().chain(&arguments.html);
+    files.try_for_each(|it| output::check(it))?;
     let classes = |all: &'static [Class]| match arguments.classes.is_empty() {
         true => all,
         false => &arguments.classes[..],
@@ -67,10 +69,10 @@ fn survey(
     let (paths, all) = on_each_path(class, arguments, traces, |path, seed| {
         compare(path, seed, extent)
     })?;
+    stdout::write(report(class, &all))?;
     if let Some(folder) = &arguments.out {
         output::survey_files(class, &paths, &all, folder)?;
     }
-    print!("{}", report(class, &all));
     Ok(all)
 }
 

@@ -1,7 +1,7 @@
 //! `imtcp-sim sweep`.
 
 use super::pool::{self, Failure};
-use super::{SweepArguments, calibrate, compare, create, run};
+use super::{SweepArguments, calibrate, compare, create, run, stdout};
 use imtcp_sim::calibration::Warnings;
 use imtcp_sim::output;
 use imtcp_sim::result::{ComparedCell, ComparedRun, PromiseResult, RunResult, SweepRow, SweepRun};
@@ -31,11 +31,11 @@ pub fn run(arguments: &SweepArguments) -> Result<(), Box<dyn Error>> {
     if sweep.columns.is_empty() {
         let runs = run_all(&sweep, &jobs, arguments.jobs, slots)?;
         let rows = SweepRow::of(&runs);
-        output::sweep_files(&sweep, &runs, &rows, &folder)?;
-        print!("{}", table(&sweep, &rows, seeds));
+        stdout::write(table(&sweep, &rows, seeds))?;
         if let Some(warnings) = warnings(&runs) {
-            println!("{}", calibrate::warned(&warnings));
+            say!("{}", calibrate::warned(&warnings))?;
         }
+        output::sweep_files(&sweep, &runs, &rows, &folder)?;
     } else {
         let columns = |cell: &Cell, result: RunResult| {
             let names = cell.names.clone();
@@ -43,8 +43,8 @@ pub fn run(arguments: &SweepArguments) -> Result<(), Box<dyn Error>> {
         };
         let runs = run_all(&sweep, &jobs, arguments.jobs, columns)?;
         let compared = ComparedCell::of(&sweep, &runs);
+        stdout::write(compare::table(&sweep, &compared, seeds))?;
         output::comparison_files(&sweep, &runs, &compared, &folder)?;
-        print!("{}", compare::table(&sweep, &compared, seeds));
     }
     eprintln!(
         "{} s simulated in {:.0} s; files in {}",

@@ -15,7 +15,7 @@ pub fn run(arguments: &TracesArguments) -> Result<(), Box<dyn Error>> {
         let file = arguments.folder.join(format!("{}.trace", trace.name()));
         std::fs::write(&file, written(&trace))
             .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-        println!("{}: {} on average", file.display(), trace.mean());
+        say!("{}: {} on average", file.display(), trace.mean())?;
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ pub use survey::{survey_files, survey_json};
 pub use sweep::sweep_files;
 
 use serde::Serialize;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -49,6 +49,19 @@ impl OutputError {
             problem: problem.to_string(),
         }
     }
+}
+
+/// Finds out whether a file can be written, before a long run has made what goes into it. What is
+/// in the file stays there.
+///
+/// # Errors
+/// The file cannot be opened.
+pub fn check(path: &Path) -> Result<(), OutputError> {
+    let mut options = OpenOptions::new();
+    let opened = options.append(true).create(true).open(path);
+    opened
+        .map(drop)
+        .map_err(|error| OutputError::new(path, error))
 }
 
 /// Writes results as JSON, and a line's end.

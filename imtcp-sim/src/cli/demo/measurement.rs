@@ -30,23 +30,24 @@ pub(super) fn show(arguments: &DemoArguments) -> Result<(), Box<dyn Error>> {
     silent.name = "demo-without-measuring".to_owned();
     silent.flows[MAIN.0].imtcp = Config::builder().measurement(false).build()?;
 
-    println!("{}\n", measuring.title);
-    println!("    t    truth  estimate  (|: truth, o: estimate, in Mbit/s)");
-    println!("                         {}", scale());
+    say!("{}\n", measuring.title)?;
+    say!("    t    truth  estimate  (|: truth, o: estimate, in Mbit/s)")?;
+    say!("                         {}", scale())?;
     let mut view = LiveView::new();
     let mut show = |simulation: &Simulation<'_>, now: Timestamp| view.show(simulation, now);
     let with = one(&measuring, arguments, Some(&mut show))?;
-    println!("\nThe same path and seed once more, without measuring ...");
+    view.said?;
+    say!("\nThe same path and seed once more, without measuring ...")?;
     let without = one(&silent, arguments, None)?;
-    println!("\n{}", comparison(&with, &without));
+    say!("\n{}", comparison(&with, &without))?;
     let name = format!("demo-seed{}-main", arguments.seed);
-    println!("In {}:", arguments.out.display());
-    println!("  {name}.svg     estimate against truth");
-    println!(
+    say!("In {}:", arguments.out.display())?;
+    say!("  {name}.svg     estimate against truth")?;
+    say!(
         "  {name}.sqlog   the server's qlog; `cargo run --release -p imtcp-qlog -- FILE` sums \
          it up"
-    );
-    println!("  and series as CSV, and the same of the run without measuring");
+    )?;
+    say!("  and series as CSV, and the same of the run without measuring")?;
     Ok(())
 }
 
@@ -84,6 +85,8 @@ fn one(
 struct LiveView {
     rows: usize,
     watched: bool,
+    /// What became of the rows. The simulation goes on when they cannot be written.
+    said: Result<(), String>,
 }
 
 impl LiveView {
@@ -91,6 +94,7 @@ impl LiveView {
         Self {
             rows: 0,
             watched: std::io::stdout().is_terminal(),
+            said: Ok(()),
         }
     }
 
@@ -104,10 +108,10 @@ impl LiveView {
         let estimate = simulation.pairs()[MAIN.0]
             .tap()
             .last_estimate(EstimatorKind::Statistical);
-        println!(
-            "{}",
-            row(seconds, truth, estimate.map(|estimate| estimate.available))
-        );
+        let row = row(seconds, truth, estimate.map(|estimate| estimate.available));
+        if self.said.is_ok() {
+            self.said = say!("{row}");
+        }
         if self.watched {
             std::thread::sleep(PACE);
         }

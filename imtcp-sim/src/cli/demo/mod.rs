@@ -14,6 +14,6 @@ const PACE: Duration = Duration::from_millis(150);
 pub fn run(arguments: &DemoArguments) -> Result<(), Box<dyn Error>> {
     create(&arguments.out)?;
     measurement::show(arguments)?;
-    println!();
+    say!("")?;
     promise::show(arguments)
 }

@@ -19,7 +19,7 @@ const MARKS: [char; 3] = ['o', 'r', 'c'];
 /// Runs the cells of the built-in sweep and shows their slots side by side.
 pub(super) fn show(arguments: &DemoArguments) -> Result<(), Box<dyn Error>> {
     let sweep = Sweep::load("demo-promise")?;
-    println!("{}\n", sweep.title);
+    say!("{}\n", sweep.title)?;
     let mut runs = Vec::new();
     for cell in sweep.cells(&[])? {
         let result = cell.scenario.run(arguments.seed, RunOptions::default())?;
@@ -30,22 +30,22 @@ pub(super) fn show(arguments: &DemoArguments) -> Result<(), Box<dyn Error>> {
             promise: promises.next().ok_or("no slot ended")?,
         });
     }
-    println!("    t  required  achieved  (|: required, o: imtcp, r: Reno, c: CUBIC)");
+    say!("    t  required  achieved  (|: required, o: imtcp, r: Reno, c: CUBIC)")?;
     let steered = &runs.first().ok_or("nothing was run")?.promise;
     for slot in &steered.slots {
-        println!("{}", row(slot.t_s, steered, &runs));
+        say!("{}", row(slot.t_s, steered, &runs))?;
         if std::io::stdout().is_terminal() {
             std::thread::sleep(PACE);
         }
     }
-    println!("\n{}", comparison(&runs));
+    say!("\n{}", comparison(&runs))?;
     let rows = SweepRow::of(&runs);
     output::sweep_files(&sweep, &runs, &rows, &arguments.out)?;
     let folder = arguments.out.display();
-    println!(
+    say!(
         "In {folder}: {}-time.svg, the slots as a figure, and all of them as CSV",
         sweep.name
-    );
+    )?;
     Ok(())
 }
 
