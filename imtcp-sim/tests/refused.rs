@@ -65,6 +65,42 @@ fn more_seeds_than_can_be_run_are_refused() {
     }
 }
 
+/// They were taken and did nothing.
+#[test]
+fn options_that_would_do_nothing_are_refused() {
+    let survey = ["survey", "fixed", "--seeds", "1..1"];
+    for options in [
+        &["--promise", "--placebo"][..],
+        &["--promise", "--repeats", "3"],
+        &["--estimates", "--repeats", "3"],
+        &["--shares", "--repeats", "3"],
+    ] {
+        let said = refused(&[&survey, options].concat());
+        assert!(said.contains("cannot be used with"), "{said}");
+    }
+    for options in [
+        &["--qlog-replay"][..],
+        &["--qlog-level", "events"],
+        &["--qlog-compression", "gzip"],
+    ] {
+        let said = refused(&[&["run", "demo", "--qlog", "none"], options].concat());
+        assert!(said.contains("--qlog none writes no qlog"), "{said}");
+    }
+    let out = folder("calibrated").display().to_string();
+    let said = refused(&["calibrate", "demo", "--seeds", "1..1", "--out", &out]);
+    assert!(said.contains("demo: nothing is promised"), "{said}");
+    let said = refused(&[
+        "calibrate",
+        "--sweep",
+        "m1",
+        "--seeds",
+        "1..1",
+        "--out",
+        &out,
+    ]);
+    assert!(said.contains("m1: nothing is promised"), "{said}");
+}
+
 /// The runs were made, and then neither their scores were printed nor the file written.
 #[test]
 fn a_file_that_cannot_be_written_is_told_before_the_first_run() {

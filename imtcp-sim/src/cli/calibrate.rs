@@ -7,7 +7,7 @@ use imtcp_sim::calibration::{
     Asked, BINS, Case, LEAST, Reliability, Survey, Warnings, drawn, survey,
 };
 use imtcp_sim::output;
-use imtcp_sim::scenario::{Controller, Scenario, Sweep};
+use imtcp_sim::scenario::{Cell, Controller, Scenario, Sweep};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::error::Error;
 use std::path::Path;
@@ -76,12 +76,23 @@ impl Job {
 fn jobs(arguments: &CalibrateArguments) -> Result<Vec<Job>, Box<dyn Error>> {
     let mut named = Vec::new();
     for name in &arguments.scenarios {
-        named.push((name.clone(), Scenario::load(name, &[])?));
+        let scenario = Scenario::load(name, &[])?;
+        if !promises(&scenario) {
+            return Err(no_promise(name, "its first flow whose controller is imtcp").into());
+        }
+        named.push((name.clone(), scenario));
     }
     for name in &arguments.sweeps {
         let cells = Sweep::load(name)?.cells(&[])?.into_iter();
-        let promising = cells.filter(|cell| promises(&cell.scenario));
-        named.extend(promising.map(|cell| {
+        let promising: Vec<Cell> = cells.filter(|cell| promises(&cell.scenario)).collect();
+        if promising.is_empty() {
+            return Err(no_promise(
+                name,
+                "the first flow whose controller is imtcp, in one cell at least,",
+            )
+            .into());
+        }
+        named.extend(promising.into_iter().map(|cell| {
             let name = format!("{name} {}", cell.names.join(" "));
             (name, cell.scenario)
         }));
@@ -106,10 +117,18 @@ fn jobs(arguments: &CalibrateArguments) -> Result<Vec<Job>, Box<dyn Error>> {
     Ok(jobs.collect())
 }
 
-/// Whether there is a controller that makes forecasts.
+/// Whether the flow that is asked has a promise: the first whose controller makes forecasts.
 fn promises(scenario: &Scenario) -> bool {
     let mut flows = scenario.flows.iter();
-    flows.any(|flow| flow.controller == Controller::Imtcp && flow.imtcp.promise().is_some())
+    let first = flows.find(|flow| flow.controller == Controller::Imtcp);
+    first.is_some_and(|flow| flow.imtcp.promise().is_some())
+}
+
+fn no_promise(name: &str, whose: &str) -> String {
+    format!(
+        "{name}: nothing is promised, so that there is nothing to hold against an outcome; give \
+         {whose} an imtcp.promise"
+    )
 }
 
 fn bins(reliability: &Reliability) -> String {

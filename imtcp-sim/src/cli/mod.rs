@@ -154,11 +154,11 @@ struct SurveyArguments {
     /// How many times more to run a path that misses goodput or age, with measuring and without,
     /// begun a millisecond later each time. A miss stands if the means miss by more than chance. 0
     /// judges the first pair of runs.
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, conflicts_with_all = ["promise", "estimates", "shares"])]
     repeats: u32,
     /// Run each path once more, not measuring and begun a millisecond later: how much differs by
     /// chance alone.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "promise")]
     placebo: bool,
     /// How many paths to run at the same time.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]

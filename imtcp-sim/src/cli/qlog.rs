@@ -20,6 +20,12 @@ pub struct Style {
 }
 
 impl Style {
+    /// Whether it is what a qlog is without any option.
+    pub fn is_usual(&self) -> bool {
+        let usual = (Level::default(), Compression::default(), false);
+        (self.qlog_level, self.qlog_compression, self.qlog_replay) == usual
+    }
+
     /// The qlogs of a run whose files go into `folder`.
     pub fn qlog(&self, folder: &Path) -> Qlog {
         Qlog {

@@ -17,6 +17,11 @@ use std::time::{Duration, Instant};
 #[expect(clippy::disallowed_methods, reason = "its speed goes to standard error alone")]
 pub fn run(arguments: &RunArguments) -> Result<(), Box<dyn Error>> {
     let mut scenario = load(&arguments.scenario)?;
+    if arguments.qlog == QlogOf::None && !arguments.style.is_usual() {
+        let problem = "--qlog none writes no qlog, so that nothing can be said of one; leave it \
+                       out, or --qlog-level, --qlog-compression and --qlog-replay";
+        return Err(problem.into());
+    }
     if arguments.observers {
         watch(&mut scenario)?;
     }
