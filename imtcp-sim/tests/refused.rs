@@ -149,6 +149,18 @@ fn a_run_that_cannot_begin_leaves_an_earlier_result_alone() {
 }
 
 #[test]
+fn a_head_start_that_is_no_time_is_refused() {
+    for time in ["inf", "1e300", "nan", "-1", "soon"] {
+        let head_start = format!("--head-start={time}");
+        let said = refused(&["score", "demo", "--estimates", "none.csv", &head_start]);
+        assert!(
+            said.contains("this is no time; write seconds, such as 2.5"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn a_file_without_an_end_is_refused() {
     let said = refused(&["explain", "/dev/zero"]);
     assert!(

@@ -33,6 +33,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Real QUIC endpoints over simulated paths in virtual time, with a known truth.
 #[derive(Debug, Parser)]
@@ -203,8 +204,8 @@ struct ScoreArguments {
     #[arg(long, value_name = "FILE")]
     estimates: PathBuf,
     /// How long the server was there before the scenario began, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
-    head_start: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
+    head_start: Duration,
 }
 
 #[derive(Debug, Args)]
@@ -274,6 +275,12 @@ enum QlogOf {
 fn key_and_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.trim().parse().ok();
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or_else(|| "this is no time; write seconds, such as 2.5".to_owned())
 }
 
 fn class(text: &str) -> Result<Class, String> {
