@@ -24,6 +24,7 @@ pub mod bulk;
 pub mod controller;
 pub mod crosstraffic;
 pub mod estimates;
+pub mod families;
 pub mod fetch;
 pub mod output;
 pub mod requirement;

@@ -11,8 +11,9 @@ use crate::site::{Live, Site};
 use crate::tls::Identity;
 use anyhow::{Context, Result, anyhow};
 use futures::StreamExt;
-use imtcp_cc::quiche::{Detail, Factory, register_as};
+use imtcp_cc::quiche::{Detail, Factory};
 use imtcp_cc::units::Bytes;
+use imtcp_examples::families::Families;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -23,13 +24,9 @@ use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_quiche::metrics::DefaultMetrics;
+use tokio_quiche::quiche::cc;
 use tokio_quiche::settings::{self, CertificateKind, Hooks, QuicSettings, TlsCertificatePaths};
 use tokio_quiche::{ConnectionParams, QuicConnectionStream, listen};
-
-/// Bytes of the IP header, by the family of the address, and of the UDP header.
-const IPV4_HEADER: u64 = 20;
-const IPV6_HEADER: u64 = 40;
-const UDP_HEADER: u64 = 8;
 
 /// Addresses and connection IDs of a client at the same time. Each new port of a client is a path
 /// to quiche, and takes one.
@@ -237,30 +234,28 @@ fn controller(options: &Options, site: &Site, estimates: Option<&Arc<CsvFile>>) 
     if let Some(name) = options.cc.built_in() {
         return Ok(name.to_owned());
     }
-    let ip = if options.listen.is_ipv4() {
-        IPV4_HEADER
-    } else {
-        IPV6_HEADER
-    };
-    let config = imtcp_cc::Config::builder()
-        .measurement(options.cc == ControllerKind::Imtcp)
-        .header_overhead(Bytes::new(ip + UDP_HEADER + options.link_header))
-        .build()?;
-    let distances = Arc::clone(&site.counts.distances);
-    let mut factory = Factory::new(config).with_gap_observer(distances);
-    if let Some(file) = estimates {
-        let file = Arc::clone(file);
-        factory = factory.with_subscribers(move |path| {
-            let connection = Arc::clone(&path.connection);
-            Arc::new(Estimates::new(connection, Arc::clone(&file)))
-        });
-    }
-    if options.qlog_replay {
-        factory = factory.with_qlog_detail(Detail::Replay);
-    }
+    let families = Families::new(|headers| {
+        let config = imtcp_cc::Config::builder()
+            .measurement(options.cc == ControllerKind::Imtcp)
+            .header_overhead(Bytes::new(headers + options.link_header))
+            .build()?;
+        let distances = Arc::clone(&site.counts.distances);
+        let mut factory = Factory::new(config).with_gap_observer(distances);
+        if let Some(file) = estimates {
+            let file = Arc::clone(file);
+            factory = factory.with_subscribers(move |path| {
+                let connection = Arc::clone(&path.connection);
+                Arc::new(Estimates::new(connection, Arc::clone(&file)))
+            });
+        }
+        if options.qlog_replay {
+            factory = factory.with_qlog_detail(Detail::Replay);
+        }
+        Ok(factory)
+    })?;
     let number = SERVERS.fetch_add(1, Ordering::Relaxed);
     let name = format!("imtcp-serve-{number}");
-    register_as(&name, factory)?;
+    cc::register(&name, Arc::new(families))?;
     Ok(name)
 }
 

@@ -30,7 +30,6 @@ use anyhow::{Context, Result};
 use client::Client;
 use files::Root;
 use frames::Frames;
-use imtcp_cc::units::Bytes;
 use routes::Routes;
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -106,10 +105,9 @@ impl Server {
             detail: options.detail(),
         };
         let mut config = transport::server(tls::server(&identity)?)?;
-        let headers = Bytes::new(options.header_overhead());
         install(
             options.controller,
-            headers,
+            options.link_header,
             instruments.clone(),
             &mut config,
         )?;

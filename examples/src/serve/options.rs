@@ -11,11 +11,6 @@ use imtcp_cc::quiche::Detail;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Bytes of the IP header, by the family of the address, and of the UDP header.
-const IPV4_HEADER: u64 = 20;
-const IPV6_HEADER: u64 = 40;
-const UDP_HEADER: u64 = 8;
-
 /// How to serve.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
@@ -78,16 +73,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// What IP, UDP and the link add to each QUIC datagram.
-    pub(super) fn header_overhead(&self) -> u64 {
-        let ip = if self.listen.is_ipv4() {
-            IPV4_HEADER
-        } else {
-            IPV6_HEADER
-        };
-        ip + UDP_HEADER + self.link_header
-    }
-
     /// How much the controllers write to qlogs.
     pub(super) fn detail(&self) -> Detail {
         if self.qlog_replay {
