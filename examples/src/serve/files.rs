@@ -1,9 +1,11 @@
 //! The files below the root, and nothing else.
 
 use anyhow::{Context, Result, ensure};
+use nix::libc;
 use percent_encoding::percent_decode;
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// How much of a file is read at a time. Reading is done between sends; from the page cache it
@@ -19,8 +21,30 @@ pub struct Root(PathBuf);
 pub enum Refusal {
     /// There is no such file, or it is not below the root; nobody is told which.
     Missing,
+    /// It cannot be opened now, for example because too many files are open.
+    Unavailable,
     /// Not a GET.
     Method,
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        let is_absence = matches!(
+            error.kind(),
+            ErrorKind::NotFound
+                | ErrorKind::PermissionDenied
+                | ErrorKind::NotADirectory
+                | ErrorKind::IsADirectory
+                | ErrorKind::InvalidFilename
+                | ErrorKind::InvalidInput
+        );
+        // Links in a circle, and sockets.
+        if is_absence || matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENXIO)) {
+            Self::Missing
+        } else {
+            Self::Unavailable
+        }
+    }
 }
 
 impl Refusal {
@@ -28,6 +52,7 @@ impl Refusal {
     pub fn status(self) -> &'static str {
         match self {
             Self::Missing => "404",
+            Self::Unavailable => "503",
             Self::Method => "405",
         }
     }
@@ -36,6 +61,7 @@ impl Refusal {
     pub fn reason(self) -> &'static str {
         match self {
             Self::Missing => "There is no such file here.\n",
+            Self::Unavailable => "The file cannot be opened now; ask again later.\n",
             Self::Method => "Only GET is understood here.\n",
         }
     }
@@ -61,28 +87,25 @@ impl Root {
     /// The file that the path of a URL names.
     ///
     /// # Errors
-    /// There is no such file below the root.
+    /// There is no such file below the root, or it cannot be opened now.
     pub fn find(&self, path: &[u8]) -> Result<Content, Refusal> {
-        self.open_file(path).ok_or(Refusal::Missing)
-    }
-
-    fn open_file(&self, path: &[u8]) -> Option<Content> {
-        let path = path.split(|byte| *byte == b'?').next()?;
-        let name = percent_decode(path).decode_utf8().ok()?;
+        let path = path.split(|byte| *byte == b'?').next().unwrap_or_default();
+        let name = percent_decode(path).decode_utf8();
+        let name = name.map_err(|_| Refusal::Missing)?;
         // Resolves `..` and links before it is asked where the file lies.
-        let real = self
-            .0
-            .join(name.trim_start_matches('/'))
-            .canonicalize()
-            .ok()?;
+        let real = self.0.join(name.trim_start_matches('/')).canonicalize()?;
         if !real.starts_with(&self.0) {
-            return None;
+            return Err(Refusal::Missing);
         }
-        let file = File::open(real).ok()?;
-        let metadata = file.metadata().ok()?;
-        metadata
-            .is_file()
-            .then(|| Content::from_file(file, metadata.len()))
+        let mut options = OpenOptions::new();
+        // Opening a pipe waits for its writer otherwise, and all connections with it.
+        options.read(true).custom_flags(libc::O_NONBLOCK);
+        let file = options.open(real)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(Refusal::Missing);
+        }
+        Ok(Content::from_file(file, metadata.len()))
     }
 }
 
@@ -149,6 +172,10 @@ impl Content {
 mod tests {
     use super::*;
     use std::fs;
+    use std::process::Command;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
 
     fn root() -> (tempfile::TempDir, Root) {
         let folder = tempfile::tempdir().expect("a folder");
@@ -190,6 +217,33 @@ mod tests {
                 Some(Refusal::Missing),
                 "{path}"
             );
+        }
+    }
+
+    #[test]
+    fn a_pipe_is_refused_at_once() {
+        let (_folder, root) = root();
+        let made = Command::new("mkfifo").arg(root.0.join("pipe")).status();
+        assert!(made.expect("there is a mkfifo").success());
+        let (tell, told) = mpsc::channel();
+        // It is left behind if it waits.
+        thread::spawn(move || tell.send(root.find(b"/pipe").err()));
+        let refusal = told.recv_timeout(Duration::from_secs(1));
+        assert_eq!(refusal, Ok(Some(Refusal::Missing)));
+    }
+
+    #[test]
+    fn what_is_there_and_cannot_be_opened_is_not_called_missing() {
+        for (code, status) in [
+            (libc::ENOENT, "404"),
+            (libc::EACCES, "404"),
+            (libc::ENOTDIR, "404"),
+            (libc::ELOOP, "404"),
+            (libc::EMFILE, "503"),
+            (libc::EIO, "503"),
+        ] {
+            let refusal = Refusal::from(io::Error::from_raw_os_error(code));
+            assert_eq!(refusal.status(), status, "{code}");
         }
     }
 
