@@ -27,6 +27,8 @@ pub mod estimates;
 pub mod families;
 pub mod fetch;
 pub mod output;
+#[cfg(test)]
+mod pair;
 pub mod requirement;
 pub mod serve;
 mod session;

@@ -4,7 +4,7 @@ use super::files::{Content, Refusal, Root};
 use super::frames::{Frames, Recording};
 use quiche::Connection;
 use quiche::h3::{self, Event, Header, NameValue};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 /// The responses of one connection.
@@ -13,6 +13,8 @@ pub struct Responses {
     frames: Option<Frames>,
     /// By stream. quiche's limit of streams bounds them.
     pending: BTreeMap<u64, Response>,
+    /// The streams whose request has come, and has not ended.
+    asked: BTreeSet<u64>,
     completed: u64,
 }
 
@@ -43,6 +45,7 @@ impl Responses {
             http: h3::Connection::with_transport(connection, config)?,
             frames: None,
             pending: BTreeMap::new(),
+            asked: BTreeSet::new(),
             completed: 0,
         })
     }
@@ -65,15 +68,32 @@ impl Responses {
         while let Ok((stream, event)) = self.http.poll(connection) {
             match event {
                 Event::Headers { list, .. } => {
-                    self.pending.insert(stream, respond(&list, root));
+                    // Those behind a body are trailers, and ask for nothing.
+                    if self.asked.insert(stream) {
+                        self.pending.insert(stream, respond(&list, root));
+                    }
                 }
                 // A body means nothing to a server of files; it is read so that it does not wait.
                 Event::Data => self.discard_body(connection, stream),
-                Event::Reset(_) => {
-                    self.pending.remove(&stream);
+                Event::Reset(_) => self.cancel(connection, stream),
+                Event::Finished => {
+                    self.asked.remove(&stream);
                 }
-                Event::Finished | Event::PriorityUpdate | Event::GoAway => {}
+                Event::PriorityUpdate | Event::GoAway => {}
             }
+        }
+    }
+
+    /// The client has taken its request back. A stream counts among those that it may open until
+    /// both directions have ended, so this one ends here as well. One that was answered in full
+    /// has.
+    fn cancel(&mut self, connection: &mut Connection, stream: u64) {
+        let is_pending = self.pending.remove(&stream).is_some();
+        let is_answered = self.asked.remove(&stream) && !is_pending;
+        if !is_answered {
+            let code = h3::WireErrorCode::RequestCancelled as u64;
+            // An error means that it has ended already.
+            let _ = connection.stream_shutdown(stream, quiche::Shutdown::Write, code);
         }
     }
 
@@ -93,6 +113,7 @@ impl Responses {
             frames,
             pending,
             completed,
+            ..
         } = self;
         pending.retain(|stream, response| {
             if let Some(frames) = frames {
@@ -198,5 +219,148 @@ impl Response {
         if let Some(recording) = &mut self.recording {
             recording.take(count);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pair::Pair;
+    use std::fs::File;
+
+    const SMALL: u64 = 3_000;
+    const LARGE: u64 = 1_000_000;
+
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    struct Got {
+        bytes: u64,
+        is_finished: bool,
+        is_reset: bool,
+    }
+
+    /// A server with a small file and a large one, and a client.
+    struct Exchange {
+        pair: Pair,
+        responses: Responses,
+        root: Root,
+        client: h3::Connection,
+        got: BTreeMap<u64, Got>,
+        _folder: tempfile::TempDir,
+    }
+
+    impl Exchange {
+        fn new(frames: Option<Frames>) -> Self {
+            let folder = tempfile::tempdir().expect("a folder");
+            for (name, length) in [("small", SMALL), ("large", LARGE)] {
+                let file = File::create(folder.path().join(name)).expect("a file");
+                file.set_len(length).expect("it takes no blocks");
+            }
+            let mut pair = Pair::new();
+            let config = h3::Config::new().expect("a configuration");
+            let client = h3::Connection::with_transport(&mut pair.client, &config);
+            let responses = Responses::begin(&mut pair.server, &config);
+            Self {
+                pair,
+                responses: responses.expect("HTTP/3").in_frames(frames),
+                root: Root::open(folder.path()).expect("it is there"),
+                client: client.expect("HTTP/3"),
+                got: BTreeMap::new(),
+                _folder: folder,
+            }
+        }
+
+        fn ask(&mut self, path: &str, is_all: bool) -> Result<u64, h3::Error> {
+            let request = [
+                Header::new(b":method", b"GET"),
+                Header::new(b":scheme", b"https"),
+                Header::new(b":authority", b"localhost"),
+                Header::new(b":path", path.as_bytes()),
+            ];
+            let client = &mut self.pair.client;
+            let stream = self.client.send_request(client, &request, is_all)?;
+            self.go_on();
+            Ok(stream)
+        }
+
+        /// Each side does what it can.
+        fn go_on(&mut self) {
+            self.pair.exchange();
+            self.responses
+                .take_requests(&mut self.pair.server, &self.root);
+            self.responses.fill(&mut self.pair.server);
+            self.pair.exchange();
+            let connection = &mut self.pair.client;
+            let mut buffer = [0; 4096];
+            while let Ok((stream, event)) = self.client.poll(connection) {
+                let got = self.got.entry(stream).or_default();
+                match event {
+                    Event::Data => {
+                        let mut take = || self.client.recv_body(connection, stream, &mut buffer);
+                        while let Ok(count) = take() {
+                            got.bytes += count as u64;
+                        }
+                    }
+                    Event::Finished => got.is_finished = true,
+                    Event::Reset(_) => got.is_reset = true,
+                    _ => {}
+                }
+            }
+        }
+
+        fn assert_comes_whole(&mut self, stream: u64, bytes: u64) {
+            let whole = Got {
+                bytes,
+                is_finished: true,
+                is_reset: false,
+            };
+            for _ in 0..1000 {
+                if self.got.get(&stream) == Some(&whole) {
+                    return;
+                }
+                self.go_on();
+            }
+            panic!("{:?}", self.got.get(&stream));
+        }
+    }
+
+    #[test]
+    fn trailers_ask_for_nothing() {
+        // The one response has been given when they come, and the other has begun.
+        for (path, bytes) in [("/small", SMALL), ("/large", LARGE)] {
+            let mut exchange = Exchange::new(None);
+            let stream = exchange.ask(path, false).expect("asked");
+            let (http, client) = (&mut exchange.client, &mut exchange.pair.client);
+            http.send_body(client, stream, b"body", false)
+                .expect("sent");
+            let trailers = [Header::new(b"checksum", b"1")];
+            http.send_additional_headers(client, stream, &trailers, true, true)
+                .expect("sent");
+            exchange.go_on();
+            exchange.assert_comes_whole(stream, bytes);
+            assert_eq!(exchange.responses.completed(), 1, "{path}");
+            assert!(exchange.responses.asked.is_empty(), "{path}");
+        }
+    }
+
+    #[test]
+    fn requests_that_are_taken_back_make_room_for_others() {
+        // The small file is one frame, and the large one takes hours.
+        let frames = Frames::parse("3 kB per 60 s").expect("possible");
+        let mut exchange = Exchange::new(Some(frames));
+        // One more than may be open at a time.
+        for number in 0..101 {
+            let stream = exchange.ask("/large", false);
+            let stream = stream.unwrap_or_else(|error| panic!("request {number}: {error}"));
+            let cancelled = h3::WireErrorCode::RequestCancelled as u64;
+            let client = &mut exchange.pair.client;
+            client
+                .stream_shutdown(stream, quiche::Shutdown::Write, cancelled)
+                .expect("it is open");
+            exchange.go_on();
+            assert!(exchange.got[&stream].is_reset, "request {number}");
+        }
+        let stream = exchange.ask("/small", true).expect("asked");
+        exchange.assert_comes_whole(stream, SMALL);
+        assert_eq!(exchange.responses.completed(), 1);
     }
 }
