@@ -46,8 +46,15 @@ impl Client {
             .min()
     }
 
+    /// None once nothing is answered any more: the next frame would be due for ever.
     fn next_frame(&self) -> Option<Instant> {
-        self.responses.as_ref().and_then(Responses::next_frame)
+        let responses = self.responses.as_ref();
+        responses.filter(|_| self.may_answer())?.next_frame()
+    }
+
+    fn may_answer(&self) -> bool {
+        let connection = &self.session.connection;
+        connection.is_established() && !connection.is_closed() && !connection.is_draining()
     }
 
     /// Lets timers fire that are due. True if it may have something to send now.
@@ -89,10 +96,10 @@ impl Client {
     }
 
     fn answer(&mut self, http: &quiche::h3::Config, root: &Root) {
-        let connection = &mut self.session.connection;
-        if !connection.is_established() || connection.is_closed() || connection.is_draining() {
+        if !self.may_answer() {
             return;
         }
+        let connection = &mut self.session.connection;
         if self.responses.is_none() {
             // What fails has closed the connection with the error to send.
             let begun = Responses::begin(connection, http).ok();
@@ -110,5 +117,45 @@ impl Client {
     /// Requests answered in full.
     pub(super) fn completed_responses(&self) -> u64 {
         self.responses.as_ref().map_or(0, Responses::completed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pair::{Pair, carry};
+    use quiche::h3::{self, Header};
+    use std::fs;
+
+    #[test]
+    fn nobody_waits_for_a_frame_that_nobody_takes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("file"), "a live source").expect("a file");
+        let root = Root::open(folder.path()).expect("it is there");
+        let config = h3::Config::new().expect("a configuration");
+        let Pair {
+            client: mut peer,
+            server,
+        } = Pair::new();
+        let frames = Frames::parse("1 B per 1 ms").expect("possible");
+        let mut client = Client::new(Session::new(server, false), Some(frames), None);
+
+        let mut http = h3::Connection::with_transport(&mut peer, &config).expect("HTTP/3");
+        let request = [
+            Header::new(b":method", b"GET"),
+            Header::new(b":scheme", b"https"),
+            Header::new(b":authority", b"localhost"),
+            Header::new(b":path", b"/file"),
+        ];
+        let asked = http.send_request(&mut peer, &request, true);
+        asked.expect("a stream is free");
+        carry(&mut peer, &mut client.session.connection);
+        client.answer(&config, &root);
+        assert!(client.next_frame().is_some(), "there is more to come");
+
+        peer.close(true, 0x100, b"enough").expect("it is open");
+        carry(&mut peer, &mut client.session.connection);
+        assert!(client.session.connection.is_draining());
+        assert_eq!(client.next_frame(), None);
     }
 }
