@@ -7,6 +7,8 @@
 mod arrivals;
 mod download;
 mod options;
+#[cfg(test)]
+mod scripted;
 
 pub use options::Options;
 
@@ -121,9 +123,7 @@ impl Fetch {
         loop {
             let mut flushed = self.receive(&mut buffer).await?;
             self.session.wake(Instant::now());
-            self.check(give_up)?;
-            self.download.advance(&mut self.session.connection)?;
-            self.download.stop_if_due(Instant::now());
+            self.advance(give_up)?;
             if self.download.is_complete() {
                 return Ok(());
             }
@@ -140,6 +140,17 @@ impl Fetch {
                 woken = alarm.wait_until(next) => woken?,
             }
         }
+    }
+
+    /// Takes what has come of the file. It is whole even if the server closed the connection right
+    /// behind it, so there is no look at the connection before.
+    fn advance(&mut self, give_up: Instant) -> Result<()> {
+        self.download.advance(&mut self.session.connection)?;
+        self.download.stop_if_due(Instant::now());
+        if self.download.is_complete() {
+            return Ok(());
+        }
+        self.check(give_up)
     }
 
     fn wake_at(&self, give_up: Instant) -> Instant {
@@ -238,4 +249,45 @@ fn describe(error: &quiche::ConnectionError, what: &str) -> String {
         ""
     };
     format!("{what}: error {:#x} {reason}{hint}", error.error_code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pair::carry;
+    use scripted::Scripted;
+
+    /// A client that has heard all from a server, and then that the server closed the connection.
+    fn closed_upon(scripted: Scripted) -> Fetch {
+        let Scripted {
+            mut pair, download, ..
+        } = scripted;
+        carry(&mut pair.server, &mut pair.client);
+        let closed = pair.server.close(true, NO_ERROR, b"the server ends");
+        closed.expect("it is open");
+        carry(&mut pair.server, &mut pair.client);
+        assert!(pair.client.is_draining());
+        Fetch {
+            socket: Socket::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a free port"),
+            session: Session::new(pair.client, false),
+            download,
+            datagrams: 0,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_is_whole_though_the_server_closes_right_behind_it() {
+        let give_up = Instant::now() + HANDSHAKE_PATIENCE;
+        let mut scripted = Scripted::asked();
+        scripted.answer();
+        let mut fetch = closed_upon(scripted);
+        fetch.advance(give_up).expect("all of it has come");
+        let fetched = fetch.finish().expect("it is complete");
+        assert_eq!(fetched.bytes, scripted::BODY.len() as u64);
+
+        let mut fetch = closed_upon(Scripted::asked());
+        let error = fetch.advance(give_up).expect_err("nothing has come");
+        let error = error.to_string();
+        assert!(error.contains("the server ends"), "{error}");
+    }
 }
