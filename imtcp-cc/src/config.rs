@@ -66,6 +66,7 @@ impl Config {
     pub fn to_builder(&self) -> ConfigBuilder {
         ConfigBuilder {
             config: self.clone(),
+            ..ConfigBuilder::default()
         }
     }
 
@@ -177,6 +178,17 @@ impl Config {
             .get_or_insert(initial_window_packets);
         self.initial_rtt.get_or_insert(initial_rtt);
         self
+    }
+
+    /// The same with what a log says of these two. They may be a transport's, and then they are in
+    /// no range that [`ConfigBuilder`] knows.
+    #[cfg(feature = "json")]
+    pub(crate) fn logged(self, initial_window_packets: u32, initial_rtt: Option<Duration>) -> Self {
+        Self {
+            initial_window_packets: Some(initial_window_packets),
+            initial_rtt,
+            ..self
+        }
     }
 
     /// The law that the congestion window follows. [`Window::Cubic`] unless set.

@@ -45,3 +45,32 @@ fn packets_that_are_not_paced_have_no_rate() {
     let factory = Factory::new(config.expect("a plain choice"));
     assert_eq!(factory.build(&path(10)).pacing_rate(), None);
 }
+
+#[test]
+fn what_the_transport_gave_is_kept_by_whoever_changes_the_rest() {
+    let live = Config::default().or_transport(200, Duration::ZERO);
+    let changed = live.to_builder().build();
+    assert_eq!(changed.expect("nothing was set"), live);
+}
+
+#[cfg(feature = "qlog")]
+#[test]
+fn the_log_has_the_window_that_a_connection_begins_with() {
+    // RFC 9002, section 7.2: ten datagrams of 1500 bytes are more than the window may be.
+    for (packets, datagram, window) in [(10, 1_500, 14_720), (20, 1_500, 30_000), (1, 1_200, 2_400)]
+    {
+        let context = PathContext {
+            max_datagram_size: datagram,
+            ..path(packets)
+        };
+        let mut controller = Factory::new(Config::default()).build(&context);
+        assert_eq!(controller.cwnd(), window);
+        let mut logged = Vec::new();
+        controller.drain_qlog_events(&mut |_, name, data| {
+            if name == "quic:recovery_parameters_set" {
+                logged.push(data["initial_congestion_window"].as_u64());
+            }
+        });
+        assert_eq!(logged, [u64::try_from(window).ok()]);
+    }
+}

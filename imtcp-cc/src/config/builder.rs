@@ -13,6 +13,10 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default)]
 pub struct ConfigBuilder {
     pub(super) config: Config,
+    /// What is set here is checked. A configuration to start from may have the values of a
+    /// transport, which are not for anybody here to refuse.
+    pub(super) initial_window_packets: Option<u32>,
+    pub(super) initial_rtt: Option<Duration>,
 }
 
 macro_rules! setters {
@@ -79,14 +83,14 @@ impl ConfigBuilder {
     /// See [`Config::initial_window_packets`]; 2 to 100.
     #[must_use]
     pub fn initial_window_packets(mut self, packets: u32) -> Self {
-        self.config.initial_window_packets = Some(packets);
+        self.initial_window_packets = Some(packets);
         self
     }
 
     /// See [`Config::initial_rtt`]; above 0.
     #[must_use]
     pub fn initial_rtt(mut self, initial_rtt: Duration) -> Self {
-        self.config.initial_rtt = Some(initial_rtt);
+        self.initial_rtt = Some(initial_rtt);
         self
     }
 
@@ -96,7 +100,7 @@ impl ConfigBuilder {
     /// If a setting is out of its range, the error names the setting, its value and the range. It
     /// names the first such setting.
     pub fn build(self) -> Result<Config, ConfigError> {
-        let c = self.config;
+        let mut c = self.config;
         within("stream_packets", c.stream_packets, 3, 64)?;
         within("sub_ranges", c.sub_ranges, 2, 16)?;
         within(
@@ -105,9 +109,15 @@ impl ConfigBuilder {
             1,
             1000,
         )?;
-        within("initial_window_packets", c.initial_window_packets(), 2, 100)?;
-        if c.initial_rtt.is_some_and(|rtt| rtt.is_zero()) {
-            return Err(ConfigError::new("initial_rtt", "0 s".to_owned(), "above 0"));
+        if let Some(packets) = self.initial_window_packets {
+            within("initial_window_packets", packets, 2, 100)?;
+            c.initial_window_packets = Some(packets);
+        }
+        if let Some(rtt) = self.initial_rtt {
+            if rtt.is_zero() {
+                return Err(ConfigError::new("initial_rtt", "0 s".to_owned(), "above 0"));
+            }
+            c.initial_rtt = Some(rtt);
         }
         if let StoreTarget::Fixed(m) = c.store_target {
             within("store_target", m, 2, c.stream_packets)?;

@@ -177,7 +177,7 @@ fn missing(name: &str) -> BadRecord {
 /// A member is missing, or a setting is out of its range.
 pub fn parse_parameters(data: &Value) -> Result<Parameters, BadRecord> {
     let from = Members(data);
-    let packets = from.small("initial_window_packets")?;
+    let initial_window = from.small("initial_window_packets")?;
     let estimators = [EstimatorKind::Classic, EstimatorKind::Statistical];
     let mut builder = Config::builder()
         .measurement(from.flag("measurement")?)
@@ -190,7 +190,6 @@ pub fn parse_parameters(data: &Value) -> Result<Parameters, BadRecord> {
         .measurement_interval_rtts(from.small("measurement_interval_rtts")?)
         .minimum_range(Bandwidth::from_bps(from.count("minimum_range_bps")?))
         .header_overhead(Bytes::new(from.count("header_overhead")?))
-        .initial_window_packets(packets)
         .window(from.choice("window", &[Window::Cubic, Window::Reno], window_name)?)
         .mode(data.get("mode").map_or(Ok(Mode::Standard), parse_mode)?)
         .promise(promise(data)?)
@@ -222,13 +221,10 @@ pub fn parse_parameters(data: &Value) -> Result<Parameters, BadRecord> {
     if let Some(span) = from.span("store_timer_ns") {
         builder = builder.store_timer(StoreTimer::Fixed(span));
     }
-    if let Some(rtt) = from.span("initial_rtt_ns") {
-        builder = builder.initial_rtt(rtt);
-    }
+    let config = builder.build();
+    let config = config.map_err(|error| BadRecord::new(error.to_string()))?;
     Ok(Parameters {
-        config: builder
-            .build()
-            .map_err(|error| BadRecord::new(error.to_string()))?,
+        config: config.logged(initial_window, from.span("initial_rtt_ns")),
         max_datagram: Bytes::new(from.count("max_datagram")?),
         saved: data.get("saved").map(saved).transpose()?,
     })
@@ -301,31 +297,36 @@ mod tests {
             available: Bandwidth::from_bps(12_345_678),
             least_rtt: Duration::from_nanos(20_000_001),
         };
+        // 1.0666666666666667, whose last bit is lost where numbers are read fast.
+        let weighted = Config::builder().promise_weight(16.0 / 15.0);
+        let weighted = weighted.initial_window_packets(10);
         for one in [
             Parameters {
                 config,
                 max_datagram: Bytes::new(1350),
                 saved: Some(saved),
             },
-            Parameters {
-                config: Config::default().or_transport(10, Duration::from_millis(333)),
-                max_datagram: Bytes::new(1200),
-                saved: None,
-            },
+            of(Config::default().or_transport(10, Duration::from_millis(333))),
+            // What a transport may say, and no builder.
+            of(Config::default().or_transport(200, Duration::from_millis(333))),
+            of(Config::default().or_transport(1, Duration::ZERO)),
+            of(weighted.build().expect("within its range")),
         ] {
             assert_eq!(back(&one), one);
         }
     }
 
+    fn of(config: Config) -> Parameters {
+        Parameters {
+            config,
+            max_datagram: Bytes::new(1200),
+            saved: None,
+        }
+    }
+
     /// What stays at its default would come back even if nobody wrote it.
     fn assert_differs_everywhere(config: &Config) {
-        let record = |config: &Config| {
-            parameters(&Parameters {
-                config: config.clone(),
-                max_datagram: Bytes::new(1200),
-                saved: None,
-            })
-        };
+        let record = |config: &Config| parameters(&of(config.clone()));
         let (own, default) = (record(config), record(&Config::default()));
         for (name, value) in own.as_object().expect("an object") {
             assert!(

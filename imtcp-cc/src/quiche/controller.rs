@@ -133,6 +133,8 @@ impl Controller {
         #[cfg(feature = "qlog")]
         let settings = config.clone();
         let core = ImTcp::new(config, max_datagram, subscriber);
+        #[cfg(feature = "qlog")]
+        let initial_window = core.cwnd();
         let common = Common::of(path);
         let own = core.promise();
         let promise = common.map(|common| common.promise.get_or_init(|| own.clone()));
@@ -166,6 +168,7 @@ impl Controller {
                     max_datagram,
                     saved,
                 },
+                initial_window,
             ),
         }
     }

@@ -7,7 +7,7 @@ use crate::input::Input;
 use crate::log::Logged;
 use crate::qlog::{CORE_INPUT, PARAMETERS_SET, Parameters, input, parameters, record};
 use crate::transport::AckInfo;
-use crate::units::Timestamp;
+use crate::units::{Bytes, Timestamp};
 use quiche::cc::PacketSpace;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -40,6 +40,7 @@ pub(super) struct Recording {
     /// The number of the path.
     path: u32,
     parameters: Parameters,
+    initial_window: Bytes,
     waiting: VecDeque<(Timestamp, Entry)>,
     /// Whether an input was dropped. Later ones are then worth nothing.
     is_broken: bool,
@@ -59,12 +60,19 @@ enum Entry {
 }
 
 impl Recording {
-    /// That of a controller which is built `now` for the path with this number.
-    pub(super) fn new(now: Timestamp, path: u32, parameters: Parameters) -> Self {
+    /// That of a controller which is built `now` for the path with this number, and whose window
+    /// begins so.
+    pub(super) fn new(
+        now: Timestamp,
+        path: u32,
+        parameters: Parameters,
+        initial_window: Bytes,
+    ) -> Self {
         Self {
             detail: Detail::default(),
             path,
             parameters,
+            initial_window,
             waiting: VecDeque::new(),
             is_broken: false,
             has_begun: false,
@@ -161,7 +169,8 @@ impl Controller {
             self.recording.has_begun = true;
             let now = self.origin.instant(self.recording.began);
             let set = &self.recording.parameters;
-            emit(now, "quic:recovery_parameters_set", recovery(set));
+            let data = recovery(set, self.recording.initial_window);
+            emit(now, "quic:recovery_parameters_set", data);
             let set = self.recording.of_path(PARAMETERS_SET, parameters(set));
             emit(now, PARAMETERS_SET, set);
         }
@@ -183,14 +192,14 @@ impl Controller {
 }
 
 /// What quiche's loss detection and the window begin with (RFC 9002, appendices A.2 and B.2).
-fn recovery(set: &Parameters) -> Value {
+fn recovery(set: &Parameters, initial_window: Bytes) -> Value {
     let datagram = set.max_datagram.get();
     let mut data = json!({
         "reordering_threshold": 3,
         "time_threshold": 1.125,
         "timer_granularity": 1,
         "max_datagram_size": datagram,
-        "initial_congestion_window": datagram * u64::from(set.config.initial_window_packets()),
+        "initial_congestion_window": initial_window.get(),
         "minimum_congestion_window": datagram * 2,
         "loss_reduction_factor": match set.config.window() {
             Window::Cubic => 0.7,
