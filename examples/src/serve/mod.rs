@@ -25,11 +25,12 @@ use crate::slots::SlotLog;
 use crate::socket::{Received, Socket};
 use crate::timing::ReleaseTiming;
 use crate::tls;
-use crate::transport::{self, BATCH, CONNECTION_ID, RECEIVE_BUFFER};
+use crate::transport::{self, BATCH, CONNECTION_ID, DATAGRAM, RECEIVE_BUFFER};
 use anyhow::{Context, Result};
 use client::Client;
 use files::Root;
 use frames::Frames;
+use quiche::ConnectionId;
 use routes::Routes;
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -142,7 +143,7 @@ impl Server {
         tokio::pin!(shutdown);
         let alarm = Alarm::new()?;
         loop {
-            self.receive()?;
+            self.receive().await?;
             let next = self.serve().await;
             tokio::select! {
                 biased;
@@ -156,61 +157,105 @@ impl Server {
     }
 
     /// Takes what has arrived, each datagram as of its own time.
-    fn receive(&mut self) -> Result<()> {
+    async fn receive(&mut self) -> Result<()> {
         let mut buffer = std::mem::take(&mut self.buffer);
         for _ in 0..BATCH {
             let received = self.socket.try_receive(&mut buffer);
             let Some(received) = received.context("cannot receive")? else {
                 break;
             };
-            self.on_datagram(&mut buffer[..received.length], &received);
+            let datagram = &mut buffer[..received.length];
+            self.on_datagram(datagram, &received).await;
         }
         self.buffer = buffer;
         Ok(())
     }
 
-    fn on_datagram(&mut self, datagram: &mut [u8], received: &Received) {
+    async fn on_datagram(&mut self, datagram: &mut [u8], received: &Received) {
         let Ok(header) = quiche::Header::from_slice(datagram, CONNECTION_ID) else {
             return;
         };
-        if self.routes.find(&header.dcid).is_none() {
-            let opens = header.ty == quiche::Type::Initial && datagram.len() >= LEAST_INITIAL;
-            if !opens || self.routes.len() == MOST_CLIENTS {
-                return;
-            }
-            if let Err(error) = self.accept(&header, received) {
-                eprintln!("no connection for {}: {error:#}", received.from);
-                return;
-            }
-        }
-        let local = self.socket.local();
         if let Some(client) = self.routes.find(&header.dcid) {
-            client.session.receive(datagram, received, local);
+            client
+                .session
+                .receive(datagram, received, self.socket.local());
             client.has_work = true;
+            return;
+        }
+        if header.ty == quiche::Type::Short || datagram.len() < LEAST_INITIAL {
+            return;
+        }
+        if !quiche::version_is_supported(header.version) {
+            self.negotiate_version(&header, received.from).await;
+            return;
+        }
+        if header.ty != quiche::Type::Initial || self.routes.len() == MOST_CLIENTS {
+            return;
+        }
+        let asked = header.dcid.into_owned();
+        if let Err(error) = self.accept(asked, datagram, received) {
+            eprintln!("no connection for {}: {error:#}", received.from);
         }
     }
 
-    fn accept(&mut self, header: &quiche::Header<'_>, received: &Received) -> Result<()> {
+    /// Tells a client which versions there are (RFC 9000, section 6.1).
+    async fn negotiate_version(&self, header: &quiche::Header<'_>, to: SocketAddr) {
+        // That is an answer itself.
+        if header.ty == quiche::Type::VersionNegotiation {
+            return;
+        }
+        let mut datagram = [0; DATAGRAM];
+        let written = quiche::negotiate_version(&header.scid, &header.dcid, &mut datagram);
+        if let Ok(length) = written {
+            // Who does not hear it asks again.
+            let _ = self.socket.send(&datagram[..length], to).await;
+        }
+    }
+
+    /// Begins a connection with its first datagram, which is for the id that the client `asked`
+    /// for.
+    fn accept(
+        &mut self,
+        asked: ConnectionId<'static>,
+        datagram: &mut [u8],
+        received: &Received,
+    ) -> Result<()> {
         let id = transport::connection_id()?;
         let local = self.socket.local();
         let mut connection = quiche::accept(&id, None, local, received.from, &mut self.config)?;
-        if let Some(folder) = &self.qlog {
-            let path = folder.join(format!("{}.sqlog", connection.trace_id()));
-            let file = File::create(&path)
-                .with_context(|| format!("cannot create the qlog {}", path.display()))?;
-            let title = "imtcp-examples serve".to_owned();
-            connection.set_qlog(
-                Box::new(BufWriter::new(file)),
-                title,
-                received.from.to_string(),
-            );
+        let log = self.begin_log(&mut connection, received.from)?;
+        let mut session = Session::new(connection, self.paced_by_caller);
+        session.receive(datagram, received, local);
+        // A datagram that no client of this version made ends it at once, and leaves nothing.
+        if session.connection.is_closed() {
+            drop(session);
+            return match log {
+                Some(path) => fs::remove_file(&path)
+                    .with_context(|| format!("cannot remove the qlog {}", path.display())),
+                None => Ok(()),
+            };
         }
         self.report.connections += 1;
-        let session = Session::new(connection, self.paced_by_caller);
         let client = Client::new(session, self.frames, self.undertaking.clone());
-        self.routes
-            .insert(client, [id, header.dcid.clone().into_owned()]);
+        self.routes.insert(client, [id, asked]);
         Ok(())
+    }
+
+    /// The connection's qlog, if there is to be one. It has the first datagram, too.
+    fn begin_log(
+        &self,
+        connection: &mut quiche::Connection,
+        from: SocketAddr,
+    ) -> Result<Option<PathBuf>> {
+        let Some(folder) = &self.qlog else {
+            return Ok(None);
+        };
+        let path = folder.join(format!("{}.sqlog", connection.trace_id()));
+        let file = File::create(&path)
+            .with_context(|| format!("cannot create the qlog {}", path.display()))?;
+        let title = "imtcp-examples serve".to_owned();
+        connection.set_qlog(Box::new(BufWriter::new(file)), title, from.to_string());
+        Ok(Some(path))
     }
 
     /// Lets every connection that has work do it. Returns when there is some again.
@@ -244,7 +289,7 @@ impl Server {
         }
         let end = Instant::now() + FAREWELL;
         while !self.routes.is_empty() && Instant::now() < end {
-            self.receive()?;
+            self.receive().await?;
             let next = self.serve().await;
             tokio::select! {
                 biased;

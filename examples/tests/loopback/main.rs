@@ -1,6 +1,7 @@
 //! A server and clients in one runtime, over real sockets on the loopback interface.
 
 mod logs;
+mod strangers;
 mod support;
 
 use clap::Parser;
