@@ -105,8 +105,8 @@ pub(super) fn mean(
         bits -= (refuted - half) * slice_s;
         doubt += half * slice_s;
     }
-    // By chance a single slice may have a rate below zero. If all of them together have one, packets
-    // of ours came faster than the capacity.
+    // By chance a single slice may have a rate below zero. If all of them together have one, our
+    // packets came faster than the capacity.
     let rate = bits / time;
     if rate < -NEGATIVE_SHARE * capacity {
         return None;
