@@ -42,6 +42,25 @@ fn both(runs: &mut [Run; 2], seconds: std::ops::Range<u64>) {
     }
 }
 
+/// Two runs and their promises, after 7 s. The first requires 8 Mbit/s, and there is no room for
+/// the second's 4.
+fn with_the_second_refused() -> ([Run; 2], [Promise; 2]) {
+    let bounds = Bounds::default();
+    let mut runs = [1, 2].map(|seed| bulk(core(&bounds), crowded(), seed));
+    let promises = [&runs[0], &runs[1]].map(|run| run.core.promise());
+    let [one, two] = &promises;
+    both(&mut runs, 0..5);
+    one.require(require(8.0, Demand::AtLeast))
+        .expect("possible");
+    both(&mut runs, 5..6);
+    // The first has 5 of its 8. The second could have 4, but the 3 that the first lacks come first.
+    two.require(require(4.0, Demand::AtLeast))
+        .expect("possible");
+    both(&mut runs, 6..7);
+    assert!(is_refused(two), "{:?}", two.status());
+    (runs, promises)
+}
+
 fn is_refused(promise: &Promise) -> bool {
     matches!(promise.status(), Status::Broken { cause, .. } if cause == Cause::Ceiling)
 }
@@ -71,18 +90,7 @@ fn alone_a_promise_does_what_it_does_without_bounds() {
 
 #[test]
 fn who_does_not_fit_is_told_and_served_when_the_first_withdraws() {
-    let bounds = Bounds::default();
-    let mut runs = [1, 2].map(|seed| bulk(core(&bounds), crowded(), seed));
-    let [one, two] = [&runs[0], &runs[1]].map(|run| run.core.promise());
-    both(&mut runs, 0..5);
-    one.require(require(8.0, Demand::AtLeast))
-        .expect("possible");
-    both(&mut runs, 5..6);
-    // The first has 5 of its 8. The second could have 4, but the 3 that the first lacks come first.
-    two.require(require(4.0, Demand::AtLeast))
-        .expect("possible");
-    both(&mut runs, 6..7);
-    assert!(is_refused(&two), "{:?}", two.status());
+    let (mut runs, [one, two]) = with_the_second_refused();
     // What the first leaves of the ceiling's 10 Mbit/s is said as well.
     let reach = two.outlook().map(|outlook| outlook.reach());
     assert!(reach.is_some_and(|reach| reach < Bandwidth::from_mbps(8)));
@@ -93,17 +101,7 @@ fn who_does_not_fit_is_told_and_served_when_the_first_withdraws() {
 
 #[test]
 fn who_does_not_fit_and_withdraws_is_told_of_the_whole_ceiling_again() {
-    let bounds = Bounds::default();
-    let mut runs = [1, 2].map(|seed| bulk(core(&bounds), crowded(), seed));
-    let [one, two] = [&runs[0], &runs[1]].map(|run| run.core.promise());
-    both(&mut runs, 0..5);
-    one.require(require(8.0, Demand::AtLeast))
-        .expect("possible");
-    both(&mut runs, 5..6);
-    two.require(require(4.0, Demand::AtLeast))
-        .expect("possible");
-    both(&mut runs, 6..7);
-    assert!(is_refused(&two), "{:?}", two.status());
+    let (mut runs, [_, two]) = with_the_second_refused();
     two.withdraw();
     both(&mut runs, 7..8);
     // Half of the capacity of 20 Mbit/s, less headers.
