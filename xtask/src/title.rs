@@ -24,7 +24,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let package = workspace::root().join("imtcp-serve");
     let mut build = workspace::cargo(&package);
     workspace::run(build.args(["build", "--locked", "--release", "--bin", "imtcp-title"]))?;
-    let program = workspace::target().join("release/imtcp-title");
+    let program = workspace::release().join("imtcp-title");
     let mut title = std::process::Command::new(program);
     workspace::run(title.arg(&arguments.folder).args(&arguments.options))?;
     Ok(ExitCode::SUCCESS)

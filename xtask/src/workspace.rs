@@ -19,6 +19,11 @@ pub fn target() -> PathBuf {
     root().join(from_environment.unwrap_or_else(|| PathBuf::from("target")))
 }
 
+/// Where [`cargo`] puts what is built for release, whatever workspace it is of.
+pub fn release() -> PathBuf {
+    target().join("release")
+}
+
 /// A folder below the target folder, empty.
 pub fn scratch(name: &str) -> Result<PathBuf> {
     let folder = target().join(name);
@@ -72,4 +77,18 @@ pub fn run(command: &mut Command) -> Result<()> {
         bail!("{command:?} failed: {status}");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_any_workspace_builds_is_where_it_is_looked_for() {
+        let command = cargo(&root().join("imtcp-serve"));
+        let mut variables = command.get_envs();
+        let target = variables.find(|(name, _)| *name == "CARGO_TARGET_DIR");
+        let target = target.and_then(|(_, folder)| folder).expect("it is set");
+        assert_eq!(Path::new(target).join("release"), release());
+    }
 }

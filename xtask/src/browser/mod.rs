@@ -11,7 +11,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::testbed::{self, Launcher, Network};
-use crate::workspace;
 use stage::{Stage, What};
 use tools::Tools;
 
@@ -109,8 +108,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 fn binaries(named: Option<&Path>) -> Result<PathBuf> {
     let folder = testbed::binaries(named)?;
     if named.is_none() {
-        let mut build = workspace::cargo(&workspace::root().join("imtcp-serve"));
-        workspace::run(build.args(["build", "--locked", "--release", "--bins"]))?;
+        testbed::build_player()?;
     }
     Ok(folder)
 }

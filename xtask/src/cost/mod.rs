@@ -15,7 +15,6 @@ use clap::ValueEnum;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::testbed::{self, Launcher, Network, Running};
-use crate::workspace;
 use report::Report;
 
 /// A part of the measurement.
@@ -103,19 +102,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     })
 }
 
-/// The server's and the clients' workspace is not this one.
+/// The server and the clients.
 pub fn binaries(named: Option<&Path>) -> Result<PathBuf> {
-    if let Some(folder) = named {
-        return Ok(folder.to_owned());
-    }
-    let folder = workspace::root().join("imtcp-serve");
-    let mut build = workspace::cargo(&folder);
-    workspace::run(build.args(["build", "--locked", "--release", "--bins"]))?;
-    // A target folder that is set is everybody's.
-    Ok(match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(_) => workspace::target().join("release"),
-        None => folder.join("target/release"),
-    })
+    named.map_or_else(testbed::build_player, |folder| Ok(folder.to_owned()))
 }
 
 /// Every client of a crowd has a socket. The programs inherit the limit.

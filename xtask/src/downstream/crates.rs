@@ -36,7 +36,7 @@ pub fn build(tokio_quiche: &str) -> Result<PathBuf> {
     )?;
     workspace::share_lock_file(&scratch)?;
     workspace::run(workspace::cargo(&scratch).args(["build", "--release"]))?;
-    Ok(workspace::target().join("release"))
+    Ok(workspace::release())
 }
 
 /// Tests the package for applications on tokio-quiche. It has a workspace, and so a lock file, of

@@ -20,7 +20,6 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use crate::testbed::{self, Launcher};
-use crate::workspace;
 use parts::Plan;
 use report::Report;
 use transfer::{Bench, Client};
@@ -146,8 +145,7 @@ fn build(arguments: &Arguments) -> Result<(PathBuf, Vec<Client>)> {
         clients.retain(|client| *client != Client::QuicGo || has_quic_go);
         folder.clone()
     } else {
-        crates::build(&arguments.tokio_quiche)?;
-        let folder = workspace::target().join("release");
+        let folder = crates::build(&arguments.tokio_quiche)?;
         testbed::binaries(None)?;
         if clients.contains(&Client::QuicGo) && quic_go::build(&folder)?.is_none() {
             clients.retain(|client| *client != Client::QuicGo);

@@ -164,7 +164,7 @@ fn build() -> Result<PathBuf> {
     let mut cargo = workspace::cargo(&root);
     cargo.args(["build", "--quiet", "--release", "--package", "imtcp-sim"]);
     workspace::run(&mut cargo)?;
-    Ok(workspace::target().join("release/imtcp-sim"))
+    Ok(workspace::release().join("imtcp-sim"))
 }
 
 fn jobs(arguments: &Arguments) -> usize {

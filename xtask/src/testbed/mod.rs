@@ -43,7 +43,7 @@ pub fn binaries_of(named: Option<&Path>, packages: &[&str]) -> Result<PathBuf> {
         cargo.args(["--package", package]);
     }
     workspace::run(&mut cargo)?;
-    Ok(workspace::target().join("release"))
+    Ok(workspace::release())
 }
 
 /// Building needs no root, so that nothing in the target folder belongs to it.
@@ -90,10 +90,12 @@ pub fn out_or_scratch(named: Option<&Path>, chore: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Builds the video server, its player and its titles, whose workspace is not this one.
-pub fn build_player() -> Result<()> {
+/// Builds the video server, its player, its titles and its crowd, whose workspace is not this one.
+/// Returns their folder, which all workspaces share.
+pub fn build_player() -> Result<PathBuf> {
     let mut build = workspace::cargo(&workspace::root().join("imtcp-serve"));
-    workspace::run(build.args(["build", "--locked", "--release", "--bins"]))
+    workspace::run(build.args(["build", "--locked", "--release", "--bins"]))?;
+    Ok(workspace::release())
 }
 
 /// Runs a system tool that says nothing when all is well.
