@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, bail};
 use nix::unistd::Uid;
 use serde::de::DeserializeOwned;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use crate::workspace;
 
@@ -63,7 +63,7 @@ pub fn demand_root(chore: &str, binaries: &Path) -> Result<()> {
 /// A flag that Ctrl-C and its like set, so that everything ends in order.
 pub fn interruption() -> Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))
             .context("cannot watch for signals")?;
     }

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 /// How often a program that is waited for is looked at.
@@ -120,8 +121,11 @@ impl Launcher {
             let file = File::create(&path);
             file.with_context(|| format!("cannot create {}", path.display()))
         };
-        // `ip` and `chrt` become the program, so its id is the child's.
+        // `ip` and `chrt` become the program, so its id is the child's. It has a process group of
+        // its own, so that what it starts ends with it. Ctrl-C does not reach that group: this
+        // program hears of it, and ends the other.
         let child = command
+            .process_group(0)
             .stdin(Stdio::null())
             .stdout(create("out")?)
             .stderr(create("err")?)
@@ -185,7 +189,17 @@ impl Running {
 
     /// Complains if it has ended already.
     pub fn ensure_it_runs(&mut self) -> Result<()> {
-        if let Some(status) = self.exit_status()? {
+        self.ensure_no_end(|_| true)
+    }
+
+    /// Complains if it has failed. It may run, and it may have ended well.
+    pub fn ensure_it_has_not_failed(&mut self) -> Result<()> {
+        self.ensure_no_end(|status| !status.success())
+    }
+
+    /// Complains if it has ended in such a way.
+    fn ensure_no_end(&mut self, is_bad: fn(&ExitStatus) -> bool) -> Result<()> {
+        if let Some(status) = self.exit_status()?.filter(is_bad) {
             bail!(
                 "{} ended ({status}): {}",
                 self.name,
@@ -268,9 +282,10 @@ impl Running {
         Ok(())
     }
 
+    /// Its whole group is told: a shell that ends leaves behind what it has started.
     fn signal(&self, signal: Signal) -> Result<()> {
-        let id = Pid::from_raw(self.child.id().try_into()?);
-        kill(id, signal).with_context(|| format!("cannot end {}", self.name))
+        let group = Pid::from_raw(self.child.id().try_into()?);
+        killpg(group, signal).with_context(|| format!("cannot end {}", self.name))
     }
 
     fn exit_status(&mut self) -> Result<Option<ExitStatus>> {
@@ -299,8 +314,48 @@ impl Drop for Running {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
             // This fails only if the program has just ended.
-            let _ = self.child.kill();
+            let _ = self.signal(Signal::SIGKILL);
             let _ = self.child.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process that nobody has waited for is a zombie, and runs no more.
+    fn runs(id: &str) -> bool {
+        let status = fs::read_to_string(format!("/proc/{id}/stat"));
+        status.is_ok_and(|status| !status.contains(") Z "))
+    }
+
+    #[test]
+    fn what_a_program_has_started_ends_with_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let launcher = Launcher::new(PathBuf::new(), false, Arc::default());
+        let ends: [fn(Running) -> Result<()>; 2] = [Running::end_or_kill, |running| {
+            drop(running);
+            Ok(())
+        }];
+        for end in ends {
+            let program = ["sh", "-c", "sleep 600 & echo $!; wait"];
+            let running = launcher.start_tool(&folder.path().join("shell"), &program);
+            let running = running.expect("a shell");
+            let id = loop {
+                if let Some(id) = running.printed().strip_suffix('\n') {
+                    break id.to_owned();
+                }
+                sleep(GLANCE);
+            };
+            end(running).expect("it ends");
+            // It takes a moment to die.
+            let is_gone = (0..250).any(|_| {
+                sleep(GLANCE);
+                !runs(&id)
+            });
+            let _ = Command::new("kill").arg(&id).status();
+            assert!(is_gone, "{id} still runs");
         }
     }
 }
