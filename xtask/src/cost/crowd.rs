@@ -43,7 +43,7 @@ fn come(stage: &Stage<'_>, network: &Network, cc: &str, report: &mut Report) -> 
     let url = url("part");
     let line = [&url, "--connections", &count, "--idle", "3 s"];
     let mut crowd = stage.clients(network, &log("crowd"), &line)?;
-    let memory = watch(process, &mut crowd)?;
+    let memory = watch(stage, process, &mut crowd)?;
     let fetched = fetched(&crowd.wait_until_it_ends(PATIENCE)?)?;
     server.end()?;
     let clients = f64::from(stage.arguments.crowd);
@@ -83,10 +83,13 @@ struct Memory {
 }
 
 /// Follows the crowd. The kernel only adds pages in the idle stage, so the last look counts.
-fn watch(process: Process, crowd: &mut Running) -> Result<Memory> {
+fn watch(stage: &Stage<'_>, process: Process, crowd: &mut Running) -> Result<Memory> {
     let give_up = Instant::now() + PATIENCE;
     let mut memory = Memory { idle: 0, active: 0 };
     loop {
+        stage.launcher.ensure_not_interrupted()?;
+        // Asked before: what has ended by then has printed everything.
+        let runs = crowd.ensure_it_runs();
         let printed = crowd.printed();
         let now = process.memory()?;
         if printed.contains("\"fetched\"") {
@@ -96,7 +99,7 @@ fn watch(process: Process, crowd: &mut Running) -> Result<Memory> {
         } else if printed.contains("\"connected\"") {
             memory.idle = now;
         }
-        crowd.ensure_it_runs()?;
+        runs?;
         ensure!(Instant::now() < give_up, "the crowd does not end");
         sleep(GLANCE);
     }

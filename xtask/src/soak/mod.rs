@@ -78,11 +78,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let connections = arguments.connections.to_string();
     let line = ["imtcp-crowd", "live", &server.url, "--for", &length];
     let line = [&line[..], &["--connections", &connections]].concat();
-    let crowd = launcher.start_outside(&scratch.join("crowd"), &line)?;
+    let mut crowd = launcher.start_outside(&scratch.join("crowd"), &line)?;
     let bound = Duration::from_secs(u64::from(arguments.minutes) * 60);
-    let samples = follow(&mut server, bound, &scratch)?;
+    // An hour beside a crowd that is not there would tell nothing.
+    let mut look = || {
+        launcher.ensure_not_interrupted()?;
+        crowd.ensure_it_has_not_failed()?;
+        server.sample()
+    };
+    let samples = follow(&mut look, bound, &scratch)?;
     let crowd: Crowd = testbed::parse(&crowd.wait_until_it_ends(bound / 4 + FAREWELL * 4)?)?;
-    let after = wait_for_the_last(&mut server)?;
+    let after = wait_for_the_last(&launcher, &mut server)?;
     let errors = server.errors()?;
     server.end()?;
     let Crowd {
@@ -114,13 +120,17 @@ fn make_files(root: &Path) -> Result<()> {
     Ok(())
 }
 
-fn follow(server: &mut Server, length: Duration, scratch: &Path) -> Result<Vec<Sample>> {
+fn follow(
+    look: &mut dyn FnMut() -> Result<Sample>,
+    length: Duration,
+    scratch: &Path,
+) -> Result<Vec<Sample>> {
     let mut table = File::create(scratch.join("samples.csv")).context("no file of samples")?;
     writeln!(table, "seconds,memory,files,connections,served")?;
     let (began, mut samples) = (Instant::now(), Vec::new());
     while began.elapsed() < length {
         sleep(EVERY);
-        let sample = server.sample()?;
+        let sample = look()?;
         let Sample {
             memory,
             files,
@@ -141,9 +151,10 @@ fn follow(server: &mut Server, length: Duration, scratch: &Path) -> Result<Vec<S
     Ok(samples)
 }
 
-fn wait_for_the_last(server: &mut Server) -> Result<Sample> {
+fn wait_for_the_last(launcher: &Launcher, server: &mut Server) -> Result<Sample> {
     let give_up = Instant::now() + FAREWELL;
     loop {
+        launcher.ensure_not_interrupted()?;
         let sample = server.sample()?;
         if sample.connections == 0 || Instant::now() > give_up {
             return Ok(sample);
