@@ -17,8 +17,8 @@ const TIMEOUT: u32 = 25;
 pub struct Arguments {
     /// The targets; all of them if none is named.
     targets: Vec<String>,
-    /// How long, for each.
-    #[arg(long, default_value_t = 60)]
+    /// How long, for each. libFuzzer takes 0 for no end.
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
     /// The sanitizer that watches over memory. `address` needs a nightly toolchain.
     #[arg(long, default_value = "none")]
