@@ -14,6 +14,10 @@ fn what_cannot_be_followed_is_refused_before_anything_is_built() {
             "figures --seeds 1..10000000000",
             "`1..10000000000` holds 10000000000 seeds; at most 1000000 at a time",
         ),
+        (
+            "figures A1 --traces .",
+            "none has an axis `trace`, as M3 has",
+        ),
         ("fuzz --seconds 0", "0 is not in 1.."),
         (
             "rivals --queue nan",

@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let rows = Row::all(&workspace::root().join("xtask/figures"))?;
     let mut rows = wanted(rows, arguments)?;
     if let Some(folder) = &arguments.traces {
-        rows.iter_mut().try_for_each(|row| row.follow(folder))?;
+        follow(&mut rows, folder)?;
     }
     let (first, last) = if arguments.quick {
         QUICK
@@ -156,6 +156,19 @@ fn wanted(mut rows: Vec<Row>, arguments: &Arguments) -> Result<Vec<Row>> {
         ensure!(!rows.is_empty(), "none of these rows has a quick part");
     }
     Ok(rows)
+}
+
+/// Lets the rows that run over recorded cells run over those of a folder.
+fn follow(rows: &mut [Row], folder: &Path) -> Result<()> {
+    let mut any = false;
+    for row in rows {
+        any |= row.follow(folder)?;
+    }
+    ensure!(
+        any,
+        "--traces is of no use to these rows: none has an axis `trace`, as M3 has"
+    );
+    Ok(())
 }
 
 /// Builds the simulator.

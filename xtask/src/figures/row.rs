@@ -341,10 +341,11 @@ impl Row {
         cases
     }
 
-    /// Lets an axis named `trace` have a point for each file of a folder.
-    pub fn follow(&mut self, folder: &Path) -> Result<()> {
+    /// Lets an axis named `trace` have a point for each file of a folder. Returns whether there is
+    /// such an axis.
+    pub fn follow(&mut self, folder: &Path) -> Result<bool> {
         let Some(axis) = self.axes.iter_mut().find(|axis| axis.name == "trace") else {
-            return Ok(());
+            return Ok(false);
         };
         let reading = || format!("reading the folder of traces, {}", folder.display());
         let folder = folder.canonicalize().with_context(reading)?;
@@ -369,7 +370,7 @@ impl Row {
         ensure!(!points.is_empty(), "{} has no files", folder.display());
         points.sort_by(|one, other| one.name.cmp(&other.name));
         axis.points = points;
-        Ok(())
+        Ok(true)
     }
 
     /// Whether a case has these points.
