@@ -24,9 +24,15 @@ fn what_cannot_be_followed_is_refused_before_anything_is_built() {
             "write a number of bandwidth-delay products, 0.01 to 1000",
         ),
         (
+            "rivals --newcomers cubic,bbr",
+            "[possible values: kernel, promise, promise-exactly, imtcp, imtcp-off, reno, cubic, \
+             bbr2]",
+        ),
+        (
             "real-path --queue nan",
             "write a number of bandwidth-delay products, 0.01 to 1000",
         ),
+        ("real-path --controllers imtpc", "imtcp-off, reno, cubic"),
     ] {
         let arguments: Vec<&str> = line.split(' ').collect();
         // Without a path there is no cargo that could build.

@@ -30,7 +30,7 @@ use cells::{Axes, Cell};
 use lanes::Unit;
 use report::Verdict;
 use results::{Results, Row};
-use transfer::Bench;
+use transfer::{Bench, NEWCOMERS};
 
 /// The rivals of a transfer have the path to themselves for this time.
 const HEAD_START: Duration = Duration::from_secs(2);
@@ -75,11 +75,14 @@ pub struct Arguments {
     side_by_side: u32,
 
     /// Which controllers; `imtcp` is judged against `imtcp-off` and, alone, against `cubic`.
+    /// `kernel` is a flow of the kernel's CUBIC; `promise` is imtcp with 8 Mbit/s over 2 s, and
+    /// `promise-exactly` with no more than that.
     #[arg(
         long,
         value_name = "NAMES",
         value_delimiter = ',',
-        default_value = "imtcp,imtcp-off,cubic"
+        default_value = "imtcp,imtcp-off,cubic",
+        value_parser = NEWCOMERS
     )]
     controllers: Vec<String>,
 

@@ -43,6 +43,18 @@ pub const REQUIRED_BPS: f64 = 8e6;
 /// The name of the kernel's CUBIC in the place of a controller.
 const KERNEL: &str = "kernel";
 
+/// Everybody that a transfer can be made with, by name.
+pub const NEWCOMERS: [&str; 8] = [
+    KERNEL,
+    PROMISES[0].0,
+    PROMISES[1].0,
+    "imtcp",
+    "imtcp-off",
+    "reno",
+    "cubic",
+    "bbr2",
+];
+
 /// Who comes when the rivals have had their head start.
 enum Newcomer<'a> {
     /// One more of the kernel's flows.

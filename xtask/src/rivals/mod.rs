@@ -18,6 +18,7 @@ use anyhow::{Context, Result};
 use crate::real_path::Grid;
 use crate::real_path::cells::{Cell, Extensions, Source, queue};
 use crate::real_path::results::Results;
+use crate::real_path::transfer::NEWCOMERS;
 use crate::testbed::{self, Launcher};
 use report::Pair;
 
@@ -50,7 +51,8 @@ pub struct Arguments {
         long,
         value_name = "NAMES",
         value_delimiter = ',',
-        default_value = "kernel,cubic,imtcp-off,promise,promise-exactly"
+        default_value = "kernel,cubic,imtcp-off,promise,promise-exactly",
+        value_parser = NEWCOMERS
     )]
     newcomers: Vec<String>,
 

@@ -141,6 +141,7 @@ fn of_newcomer(name: &str) -> &'static [&'static str] {
         ],
         "reno" => &["flow.main.controller=reno"],
         "bbr2" => &["flow.main.controller=bbr2"],
+        // What else there is was refused on the command line.
         _ => &["flow.main.controller=cubic"],
     }
 }
