@@ -76,6 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     say!("{}", report::table(&rows))?;
     say!("{}", report::OTHER_TOOLS)?;
+    say!("What the programs said: {}", scratch.display())?;
     let mut missed = rows.iter().flat_map(Row::missed).peekable();
     let code = if missed.peek().is_some() {
         ExitCode::FAILURE

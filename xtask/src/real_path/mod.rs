@@ -128,6 +128,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .map(|cell| Verdict::of(&cell.to_string(), cell.rivals == 0, &results))
         .collect();
     say!("\n{}", report::table(&verdicts))?;
+    say!("What the programs said: {}", scratch.display())?;
     if let Some(jitter) = report::jitter(results.rows()) {
         say!("{jitter}")?;
     }

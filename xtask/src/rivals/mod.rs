@@ -127,6 +127,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
     }
     say!("{}", report::table(&pairs))?;
+    say!("What the programs said: {}", scratch.display())?;
     outcome?;
     Ok(match pairs.iter().all(Pair::is_alike) {
         true => ExitCode::SUCCESS,
