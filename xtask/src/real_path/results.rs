@@ -1,11 +1,11 @@
 //! The results of transfers, a line of JSON each, written as each transfer ends. So a chore that
 //! was interrupted goes on where it was.
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::accuracy::Accuracy;
@@ -65,6 +65,9 @@ pub struct Packets {
     pub lost_packets: u64,
 }
 
+/// What each line begins with.
+const BEGINNING: &str = "{\"cell\":";
+
 /// All rows, and the file in which they are.
 pub struct Results {
     file: File,
@@ -89,10 +92,18 @@ impl Results {
             .append(true)
             .open(path)
             .with_context(failed)?;
+        let text = fs::read_to_string(path).with_context(failed)?;
+        let (whole, rest) = text.split_at(text.rfind('\n').map_or(0, |end| end + 1));
         let mut rows = Vec::new();
-        for (number, line) in (1..).zip(BufReader::new(&file).lines()) {
-            let line: String = line.with_context(failed)?;
-            rows.push(serde_json::from_str(&line).with_context(|| not_a_result(path, number))?);
+        for (number, line) in (1..).zip(whole.lines()) {
+            rows.push(serde_json::from_str(line).with_context(|| not_a_result(path, number))?);
+        }
+        // A run that was killed, or a full disk, leaves the beginning of a line. Its transfer is
+        // made again.
+        let is_cut_off = rest.starts_with(BEGINNING) || BEGINNING.starts_with(rest);
+        ensure!(is_cut_off, not_a_result(path, rows.len() + 1));
+        if !rest.is_empty() {
+            file.set_len(whole.len() as u64).with_context(failed)?;
         }
         Ok(Self { file, rows })
     }
@@ -106,8 +117,9 @@ impl Results {
 
     /// Keeps a row.
     pub fn add(&mut self, row: Row) -> Result<()> {
-        let line = serde_json::to_string(&row)?;
-        writeln!(self.file, "{line}").context("cannot write a result")?;
+        let line = serde_json::to_string(&row)? + "\n";
+        let written = self.file.write_all(line.as_bytes());
+        written.context("cannot write a result")?;
         self.rows.push(row);
         Ok(())
     }
@@ -149,5 +161,32 @@ mod tests {
         let again = Results::open(&path).expect("old");
         assert!(again.has("one", "cubic", 3) && !again.has("one", "cubic", 4));
         assert_eq!(again.of("one").count(), 1);
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_a_transfer_that_was_not_made() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("results.jsonl");
+        let mut results = Results::open(&path).expect("new");
+        for run in 1..=2 {
+            let row = Row::new("one".to_owned(), "cubic", run);
+            results.add(row).expect("written");
+        }
+        let text = fs::read_to_string(&path).expect("it is there");
+        let first = text.find('\n').expect("a line") + 1;
+        for end in [first, first + 3, first + 20, text.len() - 1] {
+            fs::write(&path, &text[..end]).expect("written");
+            let mut again = Results::open(&path).expect("it goes on");
+            assert!(again.has("one", "cubic", 1) && !again.has("one", "cubic", 2));
+            let row = Row::new("one".to_owned(), "cubic", 2);
+            again.add(row).expect("written");
+            assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
+        }
+        for other in ["no results", "{\"cells\": 3}", "{}\n{\"cell\":"] {
+            fs::write(&path, other).expect("written");
+            let error = Results::open(&path).err().expect("it is another's");
+            assert!(error.to_string().contains("line 1"), "{error:#}");
+            assert_eq!(fs::read_to_string(&path).expect("it is there"), other);
+        }
     }
 }

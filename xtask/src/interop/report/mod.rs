@@ -59,7 +59,10 @@ impl Results {
             outcomes: BTreeMap::new(),
             lines: lines.with_context(|| format!("cannot open {}", path.display()))?,
         };
-        // A line that was cut off belongs to a cell that is not there.
+        // A line that was cut off belongs to a cell that is not there, and spoils no other.
+        if !earlier.is_empty() && !earlier.ends_with('\n') {
+            results.lines.write_all(b"\n")?;
+        }
         for line in earlier
             .lines()
             .filter_map(|line| serde_json::from_str::<Line>(line).ok())
@@ -79,7 +82,8 @@ impl Results {
             case: cell.case.name().to_owned(),
             outcome: outcome.clone(),
         };
-        writeln!(self.lines, "{}", serde_json::to_string(&line)?)?;
+        let text = serde_json::to_string(&line)? + "\n";
+        self.lines.write_all(text.as_bytes())?;
         self.outcomes
             .insert((line.client, line.server, line.case), line.outcome);
         Ok(())
@@ -268,7 +272,7 @@ mod tests {
         let lines = folder.path().join(LINES);
         let mut text = fs::read_to_string(&lines).expect("it was written");
         // A run that was killed in the middle of a line.
-        text.push_str("{\"client\":\"imtcp\",\"server\":\"qu\n");
+        text.push_str("{\"client\":\"imtcp\",\"server\":\"qu");
         fs::write(&lines, text).expect("it can be written");
         let mut again = Results::open(folder.path()).expect("a folder");
         assert!(again.has_failures());
