@@ -92,6 +92,10 @@ impl<'a> Queue<'a> {
         results: &Sender<Result<Row>>,
     ) {
         while let Some(unit) = self.take() {
+            let _load = Load {
+                queue: self,
+                mbps: unit.cell.rate_mbps,
+            };
             for controller in unit.controllers {
                 let result = transfer(lane, unit.cell, controller, unit.run);
                 let failed = result.is_err();
@@ -103,8 +107,6 @@ impl<'a> Queue<'a> {
                     break;
                 }
             }
-            self.lock().load_mbps -= unit.cell.rate_mbps;
-            self.freed.notify_all();
         }
     }
 
@@ -136,6 +138,20 @@ impl<'a> Queue<'a> {
     fn lock(&self) -> MutexGuard<'_, State<'a>> {
         // A thread that panicked had taken its unit already, and left the rest as it was.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a unit adds to the load that is under way. It ends with the unit, also if the thread
+/// panics: the other lanes would wait for it without end.
+struct Load<'q, 'a> {
+    queue: &'q Queue<'a>,
+    mbps: u32,
+}
+
+impl Drop for Load<'_, '_> {
+    fn drop(&mut self) {
+        self.queue.lock().load_mbps -= self.mbps;
+        self.queue.freed.notify_all();
     }
 }
 
@@ -218,6 +234,24 @@ mod tests {
             Ok(())
         });
         assert_eq!(outcome.unwrap_err().to_string(), "no more");
+    }
+
+    #[test]
+    fn a_lane_that_panics_keeps_no_other_waiting() {
+        let cells = [cell(200)];
+        let transfer = |_: &(), cell: &Cell, controller: &str, run| {
+            assert!(run != 1, "a mistake");
+            Ok(row(cell, controller, run))
+        };
+        let mut made = 0;
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            work(&[(), ()], units(&cells, 3), 100, transfer, |_| {
+                made += 1;
+                Ok(())
+            })
+        }));
+        assert!(outcome.is_err(), "it is told");
+        assert_eq!(made, 4, "two runs with two controllers each");
     }
 
     #[test]
