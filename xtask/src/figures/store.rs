@@ -2,7 +2,7 @@
 //! is there is not run again.
 
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter};
+use std::io::{BufReader, BufWriter, IntoInnerError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
@@ -158,8 +158,10 @@ impl Store {
         let mut zipped =
             GzEncoder::new(BufWriter::new(File::create(&raw)?), Compression::default());
         serde_json::to_writer(&mut zipped, &whole)?;
+        // What is still in the buffer would fail without a word when it is dropped.
         zipped
             .finish()
+            .and_then(|buffer| buffer.into_inner().map_err(IntoInnerError::into_error))
             .with_context(|| format!("writing {}", raw.display()))?;
         let numbers = Numbers {
             seconds,
@@ -241,7 +243,7 @@ mod tests {
         }
     }
 
-    fn keep(store: &Store, folder: &Path, run: &Run) {
+    fn keep(store: &Store, folder: &Path, run: &Run) -> Result<()> {
         let json = folder.join("result.json");
         let series: Vec<u32> = (0..10).collect();
         let result = json!([{
@@ -251,7 +253,7 @@ mod tests {
         fs::write(&json, result.to_string()).expect("written");
         let figure = folder.join(format!("a1-seed{}-main.svg", run.seed));
         fs::write(figure, "<svg/>").expect("written");
-        store.keep(run, &json, folder, 1.5).expect("kept");
+        store.keep(run, &json, folder, 1.5)
     }
 
     #[test]
@@ -260,7 +262,7 @@ mod tests {
         let store_of = |program| store(folder.path(), program);
         let first = store_of("one");
         assert!(!first.has(&run(1)));
-        keep(&first, folder.path(), &run(1));
+        keep(&first, folder.path(), &run(1)).expect("kept");
         assert!(
             store_of("one").has(&run(1)),
             "the same simulator, started again"
@@ -279,7 +281,7 @@ mod tests {
     fn the_report_has_the_numbers_and_the_raw_data_everything() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = store(folder.path(), "one");
-        keep(&store, folder.path(), &run(3));
+        keep(&store, folder.path(), &run(3)).expect("kept");
         let numbers = store.numbers(&run(3)).expect("there");
         assert_eq!(numbers.seconds, 1.5);
         let expected =
@@ -303,10 +305,22 @@ mod tests {
     }
 
     #[test]
+    fn raw_data_that_a_full_disk_does_not_take_make_no_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = store(folder.path(), "one");
+        let raw = store.file(&run(1), ".json.gz");
+        fs::create_dir_all(raw.parent().expect("a folder")).expect("made");
+        std::os::unix::fs::symlink("/dev/full", &raw).expect("linked");
+        let error = keep(&store, folder.path(), &run(1)).expect_err("there is no room");
+        assert!(format!("{error:#}").contains("seed1.json.gz"), "{error:#}");
+        assert!(store.numbers(&run(1)).is_none());
+    }
+
+    #[test]
     fn a_run_without_its_figure_is_made_again() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = store(folder.path(), "one");
-        keep(&store, folder.path(), &run(1));
+        keep(&store, folder.path(), &run(1)).expect("kept");
         fs::remove_file(store.course(&run(1), "main")).expect("removed");
         assert!(!store.has(&run(1)));
     }
