@@ -7,6 +7,7 @@ mod libclang;
 
 use std::env;
 use std::fmt;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::Result;
@@ -140,8 +141,20 @@ fn checks(boringssl_is_prebuilt: bool) -> Vec<Check> {
 /// Whether a program runs: the one an environment variable names, or else `name`.
 fn program(name: &str, variable: Option<&str>, why: &str) -> Finding {
     let chosen = variable.and_then(|variable| env::var(variable).ok());
-    let program = chosen.as_deref().unwrap_or(name);
-    match Command::new(program).arg("--version").output() {
+    let chosen = chosen.filter(|chosen| !chosen.trim().is_empty());
+    runs(chosen.as_deref().unwrap_or(name), why)
+}
+
+/// Whether a program runs. Words may follow its name, as in `ccache gcc`, unless all of them are
+/// the name of a file: so the build reads `CC` and `CXX`, too.
+fn runs(program: &str, why: &str) -> Finding {
+    let mut words: Vec<&str> = program.split_whitespace().collect();
+    if words.len() > 1 && Path::new(program).is_file() {
+        words = vec![program];
+    }
+    let (name, arguments) = words.split_first().unwrap_or((&program, &[]));
+    let mut command = Command::new(name);
+    match command.args(arguments).arg("--version").output() {
         Ok(output) if output.status.success() => {
             let text = String::from_utf8_lossy(&output.stdout);
             Finding::Found(text.lines().next().unwrap_or(program).to_owned())
@@ -168,6 +181,19 @@ mod tests {
             why.contains("no-such-program-anywhere") && why.contains("is needed here"),
             "{why}"
         );
+    }
+
+    #[test]
+    fn a_program_may_have_words_before_it_and_behind() {
+        let found = runs("env env", "is needed here");
+        assert!(matches!(found, Finding::Found(_)), "{found:?}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let own = folder.path().join("of my own");
+        std::os::unix::fs::symlink("/usr/bin/env", &own).expect("linked");
+        let found = runs(&own.to_string_lossy(), "is needed here");
+        assert!(matches!(found, Finding::Found(_)), "{found:?}");
+        let missing = runs("env no-such-program-anywhere", "is needed here");
+        assert!(matches!(missing, Finding::Missing(_)), "{missing:?}");
     }
 
     #[test]
