@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::{Start, Task, run, words};
+use super::{Start, Task, holds, note, run, words};
 use crate::interop::play::PORT;
 
 /// The release on PyPI.
@@ -24,8 +24,7 @@ fn examples(cache: &Path) -> PathBuf {
 
 pub fn prepare(cache: &Path) -> Result<()> {
     let folder = folder(cache);
-    let done = folder.join("done");
-    if done.exists() {
+    if holds(&folder, VERSION) {
         return Ok(());
     }
     fs::create_dir_all(&folder).context("cannot make a folder for aioquic")?;
@@ -55,7 +54,7 @@ pub fn prepare(cache: &Path) -> Result<()> {
     if !examples(cache).is_dir() {
         bail!("aioquic's source distribution has no examples any more");
     }
-    fs::write(done, "").context("cannot note that aioquic is there")
+    note(&folder, VERSION)
 }
 
 /// The interpreter and an example.

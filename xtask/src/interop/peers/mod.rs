@@ -7,6 +7,7 @@ mod ours;
 mod quic_go;
 mod quinn;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -141,6 +142,20 @@ fn built(name: &str) -> PathBuf {
     workspace::target().join("debug").join(name)
 }
 
+/// Where a folder of the cache says which release it holds.
+const RELEASE: &str = "release";
+
+/// Whether a folder of the cache holds this release, all of it. An older one is replaced: the
+/// table would name the wrong one.
+fn holds(folder: &Path, release: &str) -> bool {
+    fs::read_to_string(folder.join(RELEASE)).is_ok_and(|held| held == release)
+}
+
+/// Notes that it does.
+fn note(folder: &Path, release: &str) -> Result<()> {
+    workspace::write(&folder.join(RELEASE), release)
+}
+
 fn run(program: &str, folder: &Path, arguments: &[&str]) -> Result<()> {
     let mut command = Command::new(program);
     workspace::run(command.args(arguments).current_dir(folder))
@@ -150,4 +165,18 @@ fn run(program: &str, folder: &Path, arguments: &[&str]) -> Result<()> {
 /// URLs in a script. The names of files are letters and digits.
 fn words(requests: &[String]) -> String {
     requests.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_holds_the_release_that_was_noted_last_and_no_other() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path().join("peer");
+        assert!(!holds(&folder, "v1"), "nothing is there");
+        note(&folder, "v1").expect("noted");
+        assert!(holds(&folder, "v1") && !holds(&folder, "v2"));
+    }
 }
