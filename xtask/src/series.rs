@@ -190,9 +190,12 @@ fn check(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs git in a folder; what it prints.
+/// Runs git in a folder; what it prints. Settings of the user do not count: `diff.noprefix`, say,
+/// would make patches that nobody can apply.
 fn git(folder: &Path, arguments: &[&str]) -> Result<String> {
     let output = Command::new("git")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
         .arg("-C")
         .arg(folder)
         .args(arguments)
