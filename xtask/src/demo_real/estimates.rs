@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 
 use crate::testbed::estimates::Estimate;
+use crate::testbed::median;
 
 /// The paper's estimator.
 pub const CLASSIC_ESTIMATOR: &str = "classic";
@@ -42,14 +43,10 @@ impl Summary {
         let mean = |value: fn(&Estimate) -> f64| {
             settled.iter().map(|estimate| value(estimate)).sum::<f64>() / count as f64
         };
-        let mut values: Vec<f64> = settled
-            .iter()
-            .map(|estimate| estimate.available_bps)
-            .collect();
-        values.sort_by(f64::total_cmp);
+        let values = settled.iter().map(|estimate| estimate.available_bps);
         Ok(Self {
             count,
-            median_bps: values[count / 2],
+            median_bps: median(values).unwrap_or(f64::NAN),
             mean_bps: mean(|estimate| estimate.available_bps),
             low_bps: mean(|estimate| estimate.low_bps),
             high_bps: mean(|estimate| estimate.high_bps),
@@ -92,6 +89,8 @@ mod tests {
             high_bps: 23e6,
         };
         assert_eq!(summary, expected);
+        let summary = Summary::of(&estimates[..5], DEFAULT_ESTIMATOR).expect("two are left");
+        assert_eq!(summary.median_bps, 21e6, "between 20 and 22");
     }
 
     #[test]
