@@ -6,6 +6,7 @@
 //! something.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
@@ -30,11 +31,18 @@ pub struct Arguments {
 
 /// Builds both profiles, runs both, compares; fails when a file differs.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    // The simulator is started in the workspace's root, and a file is named as seen from here.
+    let here = std::env::current_dir().context("finding the current folder")?;
+    let file = here.join(&arguments.scenario);
+    let scenario = match file.is_file() {
+        true => file.as_os_str(),
+        false => arguments.scenario.as_ref(),
+    };
     let scratch = workspace::scratch("determinism")?;
     let mut outputs = Vec::new();
     for profile in ["dev", "release"] {
         let folder = scratch.join(profile);
-        simulate(arguments, profile, &folder)?;
+        simulate((arguments, scenario), profile, &folder)?;
         outputs.push(files(&folder)?);
     }
     let differences = differences(&outputs[0], &outputs[1]);
@@ -53,7 +61,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn simulate(arguments: &Arguments, profile: &str, folder: &Path) -> Result<()> {
+fn simulate(
+    (arguments, scenario): (&Arguments, &OsStr),
+    profile: &str,
+    folder: &Path,
+) -> Result<()> {
     say!(
         "Building and running {} in profile {profile}",
         arguments.scenario
@@ -68,7 +80,8 @@ fn simulate(arguments: &Arguments, profile: &str, folder: &Path) -> Result<()> {
             "--profile",
             profile,
         ])
-        .args(["--", "run", &arguments.scenario])
+        .args(["--", "run"])
+        .arg(scenario)
         .args(["--seed", &arguments.seed.to_string()])
         .args(["--set", &format!("duration={}", arguments.duration)])
         .arg("--out")
