@@ -2,7 +2,7 @@
 
 use super::convert::{Origin, ack_info, ack_request, path_info, peer_acks, send_request};
 use super::gaps::{GapObserver, Gaps};
-use super::memory::Memory;
+use super::memory::{Legacy, Memory};
 use super::peer::host;
 #[cfg(feature = "qlog")]
 use super::qlog::Recording;
@@ -42,8 +42,7 @@ pub struct Controller {
     takes_marks: bool,
     /// The packets of the last acknowledgement. It keeps its memory.
     pub(super) acked: Vec<AckedPacket>,
-    memory: Option<Arc<Memory>>,
-    peer: IpAddr,
+    legacy: Legacy,
     gaps: Option<Gaps>,
     #[cfg(feature = "qlog")]
     pub(super) recording: Recording,
@@ -156,8 +155,7 @@ impl Controller {
             congestion_marks: 0,
             takes_marks,
             acked: Vec::new(),
-            memory,
-            peer,
+            legacy: Legacy::new(memory, peer),
             gaps: None,
             #[cfg(feature = "qlog")]
             recording: Recording::new(
@@ -176,13 +174,6 @@ impl Controller {
     pub(super) fn observed_by(mut self, observer: Arc<dyn GapObserver>) -> Self {
         self.gaps = Some(Gaps::new(observer));
         self
-    }
-
-    /// Leaves what is known of the path to later connections.
-    fn remember(&self, now: Instant) {
-        if let (Some(memory), Some(saved)) = (&self.memory, self.core.saved_path()) {
-            memory.save(self.peer, saved, Duration::ZERO, now);
-        }
     }
 
     /// The controller itself: estimates, capacity, state.
@@ -268,6 +259,7 @@ impl CongestionController for Controller {
         if ack.space != PacketSpace::Application {
             return;
         }
+        self.legacy.on_ack();
         let now = self.origin.timestamp(ack.now);
         let mut received = ack.receive_times;
         self.acked.clear();
@@ -338,7 +330,7 @@ impl CongestionController for Controller {
     fn on_space_discarded(&mut self, now: Instant, space: PacketSpace, _bytes: usize) {
         // The keys of 1-RTT packets are never discarded: the connection leaves the path.
         if space == PacketSpace::Application {
-            self.remember(now);
+            self.legacy.leave(self.core.saved_path(), now);
             let now = self.origin.timestamp(now);
             feed!(self, now, Input::PathLeft);
             self.core.on_path_left(now);
@@ -346,7 +338,7 @@ impl CongestionController for Controller {
     }
 
     fn on_closed(&mut self, now: Instant) {
-        self.remember(now);
+        self.legacy.leave(self.core.saved_path(), now);
         let now = self.origin.timestamp(now);
         feed!(self, now, Input::Closed);
         self.core.on_closed(now);

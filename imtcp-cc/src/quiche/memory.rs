@@ -6,7 +6,7 @@ use super::peer::network;
 use crate::saved::SavedPath;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The longest time for which a path is remembered.
@@ -82,6 +82,40 @@ impl Memory {
     /// A map is whole after every operation on it, so a poisoned lock holds no half-made state.
     fn lock(&self) -> MutexGuard<'_, BTreeMap<IpAddr, Entry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a path leaves to later connections.
+#[derive(Debug)]
+pub(super) struct Legacy {
+    memory: Option<Arc<Memory>>,
+    peer: IpAddr,
+    /// Whether the path has told anything since it last left something.
+    has_learned: bool,
+}
+
+impl Legacy {
+    pub(super) fn new(memory: Option<Arc<Memory>>, peer: IpAddr) -> Self {
+        Self {
+            memory,
+            peer,
+            has_learned: false,
+        }
+    }
+
+    /// The path has told something.
+    pub(super) fn on_ack(&mut self) {
+        self.has_learned = true;
+    }
+
+    /// Leaves what is known of the path, once. A connection that ends says so more than once, and
+    /// on the paths that it has left as well. By then another connection may have taken what is
+    /// known, or have left something newer.
+    pub(super) fn leave(&mut self, path: Option<SavedPath>, now: Instant) {
+        let has_learned = std::mem::take(&mut self.has_learned);
+        if let (true, Some(memory), Some(path)) = (has_learned, &self.memory, path) {
+            memory.save(self.peer, path, Duration::ZERO, now);
+        }
     }
 }
 
