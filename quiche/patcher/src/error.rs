@@ -1,6 +1,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::published::SOURCE_VARIABLE;
+
 /// Why the patched source could not be made. Each message names the thing and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -26,6 +28,16 @@ pub enum Error {
         manifest: PathBuf,
         /// What cargo said.
         reason: String,
+    },
+
+    /// The folder that was named holds no source.
+    #[error(
+        "{SOURCE_VARIABLE} is `{folder}`, and there is no `src/lib.rs` in it\nRemedy: let it name \
+         the folder of the published quiche by its whole path, or unset it."
+    )]
+    NoSource {
+        /// The folder.
+        folder: PathBuf,
     },
 
     /// A patch file is not a unified diff.

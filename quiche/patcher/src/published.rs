@@ -20,7 +20,7 @@ pub const SOURCE_VARIABLE: &str = "QUICHE_PUBLISHED_SOURCE";
 /// Cargo cannot be run, or does not find the crate.
 pub fn published_source(manifest: &Path, config_from: Option<&Path>) -> Result<PathBuf> {
     if let Some(folder) = std::env::var_os(SOURCE_VARIABLE) {
-        return Ok(PathBuf::from(folder));
+        return named(PathBuf::from(folder));
     }
     let fail = |reason: String| Error::Metadata {
         manifest: manifest.to_owned(),
@@ -54,8 +54,36 @@ pub fn published_source(manifest: &Path, config_from: Option<&Path>) -> Result<P
         .ok_or_else(|| fail("its answer names no package `quiche`".to_owned()))
 }
 
+/// The folder that somebody has named. A build script is started in the folder of its package, so a
+/// path from elsewhere has to be a whole one.
+fn named(folder: PathBuf) -> Result<PathBuf> {
+    if folder.join("src/lib.rs").is_file() {
+        return Ok(folder);
+    }
+    Err(Error::NoSource { folder })
+}
+
 fn manifest_of(metadata: &Value, name: &str) -> Option<PathBuf> {
     let packages = metadata["packages"].as_array()?;
     let package = packages.iter().find(|package| package["name"] == name)?;
     package["manifest_path"].as_str().map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_without_the_source_is_told_with_the_variable_that_names_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let error = named(folder.path().to_owned()).expect_err("it is empty");
+        let message = error.to_string();
+        let path = folder.path().display().to_string();
+        for part in [SOURCE_VARIABLE, &path, "src/lib.rs", "Remedy"] {
+            assert!(message.contains(part), "`{part}` is missing in:\n{message}");
+        }
+        std::fs::create_dir(folder.path().join("src")).expect("made");
+        std::fs::write(folder.path().join("src/lib.rs"), "").expect("written");
+        assert!(named(folder.path().to_owned()).is_ok());
+    }
 }
