@@ -12,8 +12,9 @@ pub struct Namespace(String);
 impl Namespace {
     /// A new one for one end of a path, with an interface of its own for loopback.
     pub fn create(chore: &str, role: &str) -> Result<Self> {
-        let namespace = Self(format!("imtcp-{chore}-{}-{role}", process::id()));
-        tool(&format!("ip netns add {}", namespace.0))?;
+        let name = format!("imtcp-{chore}-{}-{role}", process::id());
+        tool(&format!("ip netns add {name}"))?;
+        let namespace = Self(name);
         tool(&format!("ip -n {} link set lo up", namespace.0))?;
         Ok(namespace)
     }
