@@ -56,7 +56,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let packages = ["abw-ping", "imtcp-examples"];
     let binaries = testbed::binaries_of(arguments.binaries.as_deref(), &packages)?;
-    testbed::demand_root("abw-ping", &binaries)?;
+    testbed::demand_root(&binaries)?;
     let interrupted = testbed::interruption()?;
     let scratch = testbed::scratch("abw-ping")?;
     let launcher = Launcher::new(binaries, !arguments.ordinary_priority, interrupted);

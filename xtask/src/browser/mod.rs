@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let tools = Tools::find(&arguments.chromium)?;
     let packages = tools::install()?;
     let binaries = binaries(arguments.binaries.as_deref())?;
-    testbed::demand_root("browser", &binaries)?;
+    testbed::demand_root(&binaries)?;
     let interrupted = testbed::interruption()?;
     let scratch = testbed::scratch("browser")?;
     let launcher = Launcher::new(binaries, !arguments.ordinary_priority, interrupted);

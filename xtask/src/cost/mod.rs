@@ -69,7 +69,7 @@ pub struct Arguments {
 /// Builds, measures, cleans up. Fails if a bar is missed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let binaries = binaries(arguments.binaries.as_deref())?;
-    testbed::demand_root("cost", &binaries)?;
+    testbed::demand_root(&binaries)?;
     allow_many_files()?;
     let launcher = Launcher::new(
         binaries,

@@ -75,7 +75,7 @@ pub struct Arguments {
 /// kept.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let binaries = testbed::binaries(arguments.binaries.as_deref())?;
-    testbed::demand_root("demo-real", &binaries)?;
+    testbed::demand_root(&binaries)?;
     let interrupted = testbed::interruption()?;
     let scratch = testbed::scratch("demo")?;
     let network = Network::create("demo", LINK_MBPS)?;

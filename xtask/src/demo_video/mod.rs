@@ -84,7 +84,7 @@ pub struct Arguments {
 /// Builds, plays, cleans up.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let binaries = binaries(arguments.binaries.as_deref())?;
-    testbed::demand_root("demo-video", &binaries)?;
+    testbed::demand_root(&binaries)?;
     let interrupted = testbed::interruption()?;
     let folder = testbed::out_or_scratch(arguments.out.as_deref(), "video")?;
     let launcher = Launcher::new(binaries.clone(), !arguments.ordinary_priority, interrupted);

@@ -103,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let (binaries, clients) = build(arguments)?;
     if parts.iter().any(|part| part.needs_root()) {
-        testbed::demand_root("downstream", &binaries)?;
+        testbed::demand_root(&binaries)?;
     }
     let launcher = Launcher::new(binaries.clone(), false, testbed::interruption()?);
     let scratch = testbed::scratch("downstream")?;

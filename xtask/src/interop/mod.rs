@@ -21,8 +21,7 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use anyhow::{Context, Result, ensure};
-use nix::unistd::Uid;
+use anyhow::{Context, Result};
 
 use crate::testbed::{self, Launcher, Namespace};
 use crate::workspace;
@@ -90,7 +89,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     } else {
         prepare(others, &cache)?
     };
-    demand_root()?;
+    let place = cache.to_string_lossy();
+    testbed::demand_root_to_go_on(&[&["--built"], &["--cache", &place]])?;
     fs::create_dir_all(&arguments.out)?;
     let out = arguments.out.canonicalize()?;
     let launcher = Launcher::new(cache.clone(), false, testbed::interruption()?);
@@ -126,18 +126,6 @@ fn prepare(others: &[Peer], cache: &Path) -> Result<Vec<Peer>> {
         }
     }
     Ok(there)
-}
-
-/// Building needs no root, so that nothing in the target folder belongs to it.
-fn demand_root() -> Result<()> {
-    let own = std::env::current_exe().context("cannot tell where this program is")?;
-    ensure!(
-        Uid::effective().is_root(),
-        "only root can make network namespaces; everything is built, now run\n  sudo {} interop \
-         --built",
-        own.display()
-    );
-    Ok(())
 }
 
 /// Every case, with this project's endpoint on either side.

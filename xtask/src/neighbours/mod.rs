@@ -150,7 +150,7 @@ const KINDS: [(Carrier, Neighbour); 4] = [
 /// Builds, simulates, measures, compares.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let binaries = binaries(arguments.binaries.as_deref())?;
-    testbed::demand_root("neighbours", &binaries)?;
+    testbed::demand_root(&binaries)?;
     let interrupted = testbed::interruption()?;
     let folder = testbed::out_or_scratch(arguments.out.as_deref(), "neighbours")?;
     let simulator = binaries.join("imtcp-sim");

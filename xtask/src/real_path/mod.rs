@@ -109,7 +109,7 @@ pub struct Arguments {
 /// Builds, measures, cleans up; fails when a bar is missed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let binaries = testbed::binaries(arguments.binaries.as_deref())?;
-    testbed::demand_root("real-path", &binaries)?;
+    testbed::demand_root(&binaries)?;
     let interrupted = testbed::interruption()?;
     let scratch = testbed::scratch("path")?;
     let launcher = Launcher::new(binaries, arguments.real_time, interrupted);

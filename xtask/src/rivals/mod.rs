@@ -95,7 +95,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let programs = ["imtcp-examples", "imtcp-sim"];
     let binaries = testbed::binaries_of(arguments.binaries.as_deref(), &programs)?;
-    testbed::demand_root("rivals", &binaries)?;
+    testbed::demand_root(&binaries)?;
     let interrupted = testbed::interruption()?;
     let scratch = testbed::scratch("rivals")?;
     let simulator = binaries.join("imtcp-sim");

@@ -7,11 +7,13 @@ mod median;
 mod namespace;
 mod network;
 mod process;
+mod root;
 
 pub use median::median;
 pub use namespace::Namespace;
 pub use network::Network;
 pub use process::{Launcher, Running};
+pub use root::{demand_root, demand_root_to_go_on};
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +22,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
-use nix::unistd::Uid;
 use serde::de::DeserializeOwned;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
@@ -44,20 +45,6 @@ pub fn binaries_of(named: Option<&Path>, packages: &[&str]) -> Result<PathBuf> {
     }
     workspace::run(&mut cargo)?;
     Ok(workspace::release())
-}
-
-/// Building needs no root, so that nothing in the target folder belongs to it.
-pub fn demand_root(chore: &str, binaries: &Path) -> Result<()> {
-    if Uid::effective().is_root() {
-        return Ok(());
-    }
-    let own = std::env::current_exe().context("cannot tell where this program is")?;
-    bail!(
-        "only root can make network namespaces; everything is built, now run\n  sudo {} {chore} \
-         --binaries {}",
-        own.display(),
-        binaries.display()
-    );
 }
 
 /// A flag that Ctrl-C and its like set, so that everything ends in order.
