@@ -33,6 +33,10 @@ fn what_cannot_be_followed_is_refused_before_anything_is_built() {
             "write a number of bandwidth-delay products, 0.01 to 1000",
         ),
         ("real-path --controllers imtpc", "imtcp-off, reno, cubic"),
+        (
+            "real-path --controllers cubic --rivals 1,4",
+            "`cubic` is not measured beside rivals",
+        ),
     ] {
         let arguments: Vec<&str> = line.split(' ').collect();
         // Without a path there is no cargo that could build.

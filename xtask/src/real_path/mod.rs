@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::testbed::{self, Launcher};
 use cells::{Axes, Cell};
@@ -31,6 +31,9 @@ use lanes::Unit;
 use report::Verdict;
 use results::{Results, Row};
 use transfer::{Bench, NEWCOMERS};
+
+/// What a transfer alone is compared with.
+const CUBIC: &str = "cubic";
 
 /// The rivals of a transfer have the path to themselves for this time.
 const HEAD_START: Duration = Duration::from_secs(2);
@@ -74,9 +77,9 @@ pub struct Arguments {
     )]
     side_by_side: u32,
 
-    /// Which controllers; `imtcp` is judged against `imtcp-off` and, alone, against `cubic`.
-    /// `kernel` is a flow of the kernel's CUBIC; `promise` is imtcp with 8 Mbit/s over 2 s, and
-    /// `promise-exactly` with no more than that.
+    /// Which controllers; `imtcp` is judged against `imtcp-off` and, alone, against `cubic`, which
+    /// is measured nowhere else. `kernel` is a flow of the kernel's CUBIC; `promise` is imtcp with
+    /// 8 Mbit/s over 2 s, and `promise-exactly` with no more than that.
     #[arg(
         long,
         value_name = "NAMES",
@@ -108,6 +111,8 @@ pub struct Arguments {
 
 /// Builds, measures, cleans up; fails when a bar is missed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let grid = Grid::of(arguments);
+    grid.ensure_somebody_is_wanted()?;
     let binaries = testbed::binaries(arguments.binaries.as_deref())?;
     testbed::demand_root(&binaries)?;
     let interrupted = testbed::interruption()?;
@@ -118,7 +123,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut results = Results::open(file)?;
     say!("{launcher}\nResults: {}\n", file.display())?;
 
-    let grid = Grid::of(arguments);
     let outcome = grid.measure(&launcher, &scratch, &mut results);
     // The results so far are worth showing even after an interruption.
     let verdicts: Vec<Verdict> = grid
@@ -181,6 +185,20 @@ impl<'a> Grid<'a> {
             load_mbps: arguments.side_by_side,
             record: arguments.record.as_deref(),
         }
+    }
+
+    /// Complains if there is nothing to measure: that would look like success.
+    fn ensure_somebody_is_wanted(&self) -> Result<()> {
+        let is_of_use = |cell| {
+            let mut names = self.controllers.iter();
+            names.any(|name| (self.is_wanted)(cell, name))
+        };
+        ensure!(
+            self.cells.iter().any(is_of_use),
+            "`{CUBIC}` is not measured beside rivals; name others with --controllers, or have \
+             --rivals 0"
+        );
+        Ok(())
     }
 
     /// All transfers that are not in the results yet, round by round.
@@ -246,7 +264,7 @@ impl<'a> Grid<'a> {
 
 /// Beside rivals no controller is compared with CUBIC.
 fn is_wanted(cell: &Cell, controller: &str) -> bool {
-    cell.rivals == 0 || controller.starts_with("imtcp")
+    cell.rivals == 0 || controller != CUBIC
 }
 
 fn progress(elapsed: Duration, done: usize, of: usize, row: &Row) -> String {
@@ -272,4 +290,21 @@ fn progress(elapsed: Duration, done: usize, of: usize, row: &Row) -> String {
         (None, None) => format!("{:.2} Mbit/s", row.goodput_bps / 1e6),
     };
     format!("[{done}/{of}, {left:.1} min left] {cell} {controller} run {run}: {what}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beside_rivals_everybody_is_measured_but_cubic() {
+        let cells = Axes::quick(None).cells();
+        assert!(cells.iter().any(|cell| cell.rivals > 0));
+        for cell in &cells {
+            let is_left_out = |name: &&str| !is_wanted(cell, name);
+            let left_out: Vec<&str> = NEWCOMERS.into_iter().filter(is_left_out).collect();
+            let expected: &[&str] = if cell.rivals > 0 { &[CUBIC] } else { &[] };
+            assert_eq!(left_out, expected);
+        }
+    }
 }

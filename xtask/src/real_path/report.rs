@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::CUBIC;
 use super::results::{Results, Row};
 use crate::testbed::median;
 
@@ -24,7 +25,7 @@ const WRONG_BAR_S: f64 = 1.05;
 
 /// The controller that is judged, and those that it is compared with.
 const JUDGED: &str = "imtcp";
-const OTHERS: [&str; 2] = ["imtcp-off", "cubic"];
+const OTHERS: [&str; 2] = ["imtcp-off", CUBIC];
 
 /// A cell with all its runs.
 pub struct Verdict {
