@@ -126,14 +126,15 @@ impl Profile {
     }
 
     /// The first nanosecond by which `work` has passed since `from`, and the surplus that passed
-    /// beyond it by then; `None` if it never does because the rate stays zero.
+    /// beyond it by then; `None` if it never does because the rate stays zero. While the rate is
+    /// zero nothing passes, even where no work is left.
     pub fn when(&self, from: Timestamp, work: u64) -> Option<(Timestamp, u64)> {
         let mut left = work;
         let mut at = from;
         for index in self.segment(from)..self.steps.len() {
             let end = self.segment_end(index);
             let possible = self.segment_work(index, at, end);
-            if left <= possible {
+            if left <= possible && !self.steps[index].rate.is_zero() {
                 return Some(self.finish(index, at, left));
             }
             left -= possible;
@@ -220,5 +221,7 @@ mod tests {
         let work = work_of(Bytes::new(1250));
         assert_eq!(profile.when(Timestamp::ZERO, work), Some((at_ms(6), 0)));
         assert_eq!(profile.when(Timestamp::ZERO, work + 1), None);
+        assert_eq!(profile.when(Timestamp::ZERO, 0), Some((at_ms(5), 0)));
+        assert_eq!(profile.when(at_ms(7), 0), None);
     }
 }

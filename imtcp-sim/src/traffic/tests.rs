@@ -216,3 +216,26 @@ fn emissions_never_go_back_in_time_and_repeat_with_the_seed() {
         assert_ne!(packets, emissions(&settings, 12, at_s(5)));
     }
 }
+
+/// An on/off source sent its first packet at once, whatever its rate was then.
+#[test]
+fn nothing_is_sent_while_the_rate_is_zero() {
+    for pattern in [
+        Pattern::Constant,
+        Pattern::Poisson,
+        on_off(Periods::Constant),
+        on_off(Periods::Pareto(1.5)),
+    ] {
+        let mut settings = settings(pattern, Sizes::fixed(Bytes::new(1500)));
+        let rate = settings.rate.clone();
+        for seed in 0..SEEDS {
+            settings.rate = rate.within(at_s(2), at_s(4));
+            let sent = emissions(&settings, seed, at_s(9));
+            assert!(!sent.is_empty(), "seed {seed}: {settings:?}");
+            let outside = sent.iter().find(|e| e.at < at_s(2) || e.at > at_s(4));
+            assert_eq!(outside, None, "seed {seed}: {settings:?}");
+            settings.rate = Profile::constant(Bandwidth::ZERO);
+            assert_eq!(emissions(&settings, seed, at_s(9)), [], "seed {seed}");
+        }
+    }
+}
