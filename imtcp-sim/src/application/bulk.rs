@@ -40,7 +40,7 @@ impl Bulk {
 
     pub(super) fn drive(&mut self, connection: &mut dyn Outlet, progress: Progress) {
         let limit = match self.send_buffer {
-            Some(buffer) => progress.acknowledged + buffer,
+            Some(buffer) => progress.acknowledged.saturating_add(buffer),
             None => progress.read + (WINDOWS_AHEAD * connection.window()).max(LEAST_AHEAD),
         };
         let room = limit.saturating_sub(self.written);
@@ -48,6 +48,49 @@ impl Bulk {
         let bytes = room.min(left);
         if bytes > 0 {
             self.written += super::write(connection, bytes, bytes == left);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes whatever it is given.
+    struct Endless(u64);
+
+    impl Outlet for Endless {
+        fn write(&mut self, data: &[u8], _: bool) -> Option<usize> {
+            self.0 += data.len() as u64;
+            Some(data.len())
+        }
+
+        fn window(&self) -> u64 {
+            10_000
+        }
+
+        fn largest_datagram(&mut self) -> Option<usize> {
+            None
+        }
+
+        fn datagram(&mut self, _: &'static [u8]) -> bool {
+            false
+        }
+    }
+
+    /// With what was acknowledged it was more than there are numbers, and nothing was written.
+    #[test]
+    fn the_largest_send_buffer_there_is_holds_nothing_back() {
+        for (buffer, expected) in [(700_000, 701_000), (u64::MAX, 900_000)] {
+            let (size, buffer) = (Bytes::new(900_000), Bytes::new(buffer));
+            let mut bulk = Bulk::new(Some(size), Some(buffer));
+            let mut outlet = Endless(0);
+            let progress = Progress {
+                read: 1000,
+                acknowledged: 1000,
+            };
+            bulk.drive(&mut outlet, progress);
+            assert_eq!(outlet.0, expected, "{buffer}");
         }
     }
 }
