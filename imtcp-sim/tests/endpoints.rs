@@ -40,6 +40,24 @@ fn every_controller_fills_a_link_of_10_mbit() {
     }
 }
 
+/// The client's first packet takes 20 ms. A server that had not seen it by then had nothing to
+/// close, and served the client to the end of the run: 5 Gbit/s over 5 ms.
+#[test]
+fn a_server_that_has_stopped_takes_no_client() {
+    for controller in ["reno", "imtcp", "quinn-cubic"] {
+        let stop = "stop = \"5 ms\"";
+        let path = Path::default().lasting(3);
+        let path = path.flow("main", controller, "{ kind = \"bulk\" }", stop);
+        let result = run(&path, 1);
+        let main = flow(&result, "main");
+        assert_eq!(
+            (main.goodput_bps, main.sent_packets),
+            (0, 0),
+            "{controller}"
+        );
+    }
+}
+
 #[test]
 fn two_flows_of_reno_share_fairly() {
     let path = Path::default()

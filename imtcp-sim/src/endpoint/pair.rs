@@ -22,7 +22,8 @@ const HEADERS: Bytes = Bytes::new(28);
 /// Server and client of a flow.
 pub struct Pair {
     id: FlowId,
-    listener: Box<dyn Listener>,
+    /// Waits for the client, until the server is to close.
+    listener: Option<Box<dyn Listener>>,
     server: Option<Box<dyn Server>>,
     server_host: Host,
     /// What connects the client, until it has.
@@ -65,7 +66,7 @@ impl Pair {
         let application = Random::for_component(seed, &application);
         Ok(Self {
             id,
-            listener: server::prepare(id, flow, seed, (&tap, process))?,
+            listener: Some(server::prepare(id, flow, seed, (&tap, process))?),
             server: None,
             server_host: Host::new(flow.host, random("server")),
             dial: Some(client::prepare(id, flow, seed)?),
@@ -91,14 +92,18 @@ impl Pair {
     /// The server's connection writes its qlog to `writer`, and its controller logs so much. Stacks
     /// other than quiche write none.
     pub fn set_qlog(&mut self, flow: &Flow, writer: Box<dyn Write + Send + Sync>, detail: Detail) {
-        self.listener.set_qlog(flow, writer, detail);
+        if let Some(listener) = &mut self.listener {
+            listener.set_qlog(flow, writer, detail);
+        }
     }
 
     /// Records from now on when data leaves the server. The record takes the place of a qlog. Has
     /// to be called before the client connects.
     pub fn watch_departures(&mut self) {
         let departures = self.departures.insert(Departures::default());
-        self.listener.watch_departures(departures.clone());
+        if let Some(listener) = &mut self.listener {
+            listener.watch_departures(departures.clone());
+        }
     }
 
     /// The client connects.
@@ -109,11 +114,12 @@ impl Pair {
         self.serve(Side::Client, around);
     }
 
-    /// The server closes the connection.
+    /// The server closes the connection. It takes none that comes later.
     pub fn stop(&mut self, around: &mut Surroundings<'_>) {
         self.set_time(around);
-        if let Some(server) = &mut self.server {
-            server.close(around.moment());
+        match &mut self.server {
+            Some(server) => server.close(around.moment()),
+            None => self.listener = None,
         }
         self.serve(Side::Server, around);
     }
@@ -245,7 +251,8 @@ impl Pair {
         around: &mut Surroundings<'_>,
     ) {
         if self.server.is_none() {
-            self.server = self.listener.accept();
+            let listener = self.listener.as_mut();
+            self.server = listener.and_then(|listener| listener.accept());
         }
         self.delivery.acknowledgements += 1;
         self.acknowledged = self.acknowledged.max(stamp.read);
