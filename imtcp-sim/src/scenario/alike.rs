@@ -30,14 +30,20 @@ impl Alike {
             return Ok(Self { count, every });
         };
         let every = entry.quantity(quantity::span)?;
-        let last = start + every.saturating_mul(count.saturating_sub(1));
+        let alike = Self { count, every };
+        let last = alike.last(start);
         if stop.is_some_and(|stop| stop <= last) {
             let problem = "the last of them stops before it starts";
             let remedy = "let `stop` be later, or leave it out";
             return Err(entry.reject(Complaint::new(problem, remedy)));
         }
         life::in_time(&entry, last, too_late)?;
-        Ok(Self { count, every })
+        Ok(alike)
+    }
+
+    /// When the last of them starts, if the first does at `start`.
+    pub(super) fn last(self, start: Timestamp) -> Timestamp {
+        start + self.every.saturating_mul(self.count.saturating_sub(1))
     }
 
     /// `name` for one, `name-1`, `name-2` and so on for several.

@@ -92,9 +92,8 @@ fn read(
     let application = section.required("application", "{ kind = \"bulk\" }")?;
     let application = application::read(&application)?;
     let (start, stop) = life::read(&mut section, too_late)?;
-    let start_within = section.optional("start_within");
-    let start_within = start_within.map_or(Ok(Duration::ZERO), |e| e.quantity(quantity::span))?;
     let alike = Alike::read(&mut section, (start, stop), too_late)?;
+    let start_within = life::within(&mut section, (alike.last(start), stop), too_late)?;
     let route = route(&mut section, links)?;
     let host = host::read(section.optional("host"))?;
     let receiver = receiver::read(section.optional("receiver"), controller.receiver())?;

@@ -1,4 +1,4 @@
-//! `start` and `stop` of flows, traffic and tools.
+//! `start` and `stop` of flows, traffic and tools, and `start_within` of flows.
 
 use super::error::{Complaint, ScenarioError};
 use super::quantity;
@@ -37,6 +37,26 @@ pub(super) fn read(
         return Err(entry.reject(Complaint::new(problem, "let `stop` be later than `start`")));
     }
     Ok((start, Some(stop)))
+}
+
+/// `start_within` of flows of which the last one starts at `last` or later.
+pub(super) fn within(
+    section: &mut Section<'_>,
+    (last, stop): (Timestamp, Option<Timestamp>),
+    too_late: Timestamp,
+) -> Result<Duration, ScenarioError> {
+    let Some(entry) = section.optional("start_within") else {
+        return Ok(Duration::ZERO);
+    };
+    let within = entry.quantity(quantity::span)?;
+    let latest = last + within;
+    if stop.is_some_and(|stop| latest >= stop) {
+        let problem = "with some seeds it stops before it starts";
+        let remedy = "let `stop` be later, or this span shorter";
+        return Err(entry.reject(Complaint::new(problem, remedy)));
+    }
+    in_time(&entry, latest, too_late)?;
+    Ok(within)
 }
 
 /// Refuses what would start when the run is over, and so do nothing.
@@ -92,6 +112,24 @@ mod tests {
             error.starts_with("--set: flow.f.start: a start at 12 s"),
             "{error}"
         );
+    }
+
+    /// With most seeds such a flow did not start, or was never closed.
+    #[test]
+    fn a_random_start_has_to_be_in_time_as_well() {
+        let within = |keys: &str| with(FLOW, &format!("start_within = \"6 s\"\n{keys}"), &[]);
+        let error = within("start = \"3 s\"").expect_err("9 s is the end");
+        let expected = "flow.f.start_within: a start at 9 s, and the run ends at 9 s; let it";
+        assert!(error.contains(expected), "{error}");
+        let error = within("count = 4\nevery = \"1 s\"").expect_err("the fourth");
+        assert!(error.contains("start_within: a start at 9 s"), "{error}");
+        let error = within("stop = \"6 s\"").expect_err("it stops at 6 s");
+        let expected = "flow.f.start_within: with some seeds it stops before it starts; let `stop` \
+                        be later, or this span shorter";
+        assert!(error.ends_with(expected), "{error}");
+        within("start = \"2 s\"\nstop = \"8500 ms\"").expect("half a second is left");
+        let text = "start = \"1 s\"\nstart_within = \"6 s\"";
+        with(FLOW, text, &[("duration", "2 s")]).expect("its beginning");
     }
 
     #[test]
