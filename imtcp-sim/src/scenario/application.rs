@@ -180,6 +180,10 @@ const KINDS: &[(&str, Kind)] = &[
     ("datagrams", Kind::Datagrams),
 ];
 
+/// More bursts than this in a second would be simulated for ever.
+const MOST_PER_SECOND: f64 = 10_000.0;
+const SHORTEST_PERIOD: Duration = Duration::from_micros(100);
+
 pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
     let mut section = entry.section()?;
     let kind = section.required("kind", "\"bulk\"")?.choice(KINDS)?;
@@ -202,7 +206,7 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
             let rate = rate(&mut section)?;
             let per_second = section
                 .required("per_second", "30")?
-                .number(0.1..=10_000.0)?;
+                .number(0.1..=MOST_PER_SECOND)?;
             Application::Periodic {
                 rate,
                 period: Duration::from_secs_f64(1.0 / per_second),
@@ -214,7 +218,7 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
             rate: rate(&mut section)?,
             period: section
                 .required("period", "\"4 s\"")?
-                .quantity(quantity::span_above_zero)?,
+                .quantity(|text| quantity::span_of_at_least(text, SHORTEST_PERIOD))?,
             keyframes: None,
             pause: pause(&mut section)?,
         },
@@ -241,7 +245,7 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Application, ScenarioError> {
             size: bytes(&mut section, "size")?,
             period: section
                 .optional("per_second")
-                .map(|entry| entry.number(0.1..=10_000.0))
+                .map(|entry| entry.number(0.1..=MOST_PER_SECOND))
                 .transpose()?
                 .map(|per_second| Duration::from_secs_f64(1.0 / per_second)),
         },
@@ -295,4 +299,32 @@ fn pause(section: &mut Section<'_>) -> Result<Option<Pause>, ScenarioError> {
     }
     section.finish()?;
     Ok(Some(Pause { from, to }))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::Scenario;
+
+    fn with(application: &str) -> Result<Scenario, String> {
+        let text = format!(
+            "name = \"t\"\ntitle = \"t\"\nduration = \"9 s\"\n[[link]]\nname = \"l\"\n\
+             rate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"9 KB\"\n[[flow]]\n\
+             name = \"main\"\ncontroller = \"reno\"\napplication = {{ {application} }}\n"
+        );
+        Scenario::parse("t.toml", &text, &[]).map_err(|error| error.to_string())
+    }
+
+    /// It made bursts without end.
+    #[test]
+    fn bursts_that_follow_each_other_too_soon_are_refused() {
+        let chunks = |period: &str| {
+            with(&format!(
+                "kind = \"chunks\", rate = \"1 Mbit/s\", period = \"{period}\""
+            ))
+        };
+        let error = chunks("1 ns").expect_err("too short");
+        let expected = "application.period: 1 ns is too short to be simulated; at least 100µs";
+        assert!(error.ends_with(expected), "{error}");
+        chunks("100 us").expect("12.5 bytes");
+    }
 }

@@ -27,6 +27,9 @@ const KINDS: &[(&str, Kind)] = &[
     ("dualpi2", Kind::DualPi2),
 ];
 
+/// `DualPI2` looks at its queue once in that time.
+const SHORTEST_TARGET: Duration = Duration::from_micros(100);
+
 /// The bound of a queue and how it is managed. `rate` is that of the link.
 pub(super) fn read(
     entry: &Entry<'_>,
@@ -46,9 +49,7 @@ pub(super) fn read(
         Kind::FqCoDel => Discipline::FqCoDel(codel(&mut section)?),
         Kind::Pie => Discipline::Pie(pie(&mut section)?),
         Kind::Red => Discipline::Red(red(&mut section, rate)?),
-        Kind::DualPi2 => Discipline::DualPi2(DualPi2Settings {
-            target: span(&mut section, "target", DualPi2Settings::default().target)?,
-        }),
+        Kind::DualPi2 => Discipline::DualPi2(dualpi2(&mut section)?),
     };
     section.finish()?;
     Ok((limit, discipline))
@@ -68,6 +69,14 @@ fn pie(section: &mut Section<'_>) -> Result<PieSettings, ScenarioError> {
         target: span(section, "target", usual.target)?,
         burst: span(section, "burst", usual.burst)?,
     })
+}
+
+fn dualpi2(section: &mut Section<'_>) -> Result<DualPi2Settings, ScenarioError> {
+    let Some(entry) = section.optional("target") else {
+        return Ok(DualPi2Settings::default());
+    };
+    let target = entry.quantity(|text| quantity::span_of_at_least(text, SHORTEST_TARGET))?;
+    Ok(DualPi2Settings { target })
 }
 
 fn red(section: &mut Section<'_>, rate: Bandwidth) -> Result<RedSettings, ScenarioError> {
@@ -100,4 +109,33 @@ fn span(
 ) -> Result<Duration, ScenarioError> {
     let entry = section.optional(key);
     entry.map_or(Ok(usual), |entry| entry.quantity(quantity::span_above_zero))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    /// The queue is looked at once in this time: a second of such a run took four.
+    #[test]
+    fn a_target_that_is_too_short_is_refused() {
+        let with = |target: &str| {
+            let text = format!(
+                "name = \"t\"\ntitle = \"t\"\nduration = \"9 s\"\n[[link]]\nname = \"l\"\n\
+                 rate = \"8 Mbit/s\"\ndelay = \"10 ms\"\n\
+                 queue = {{ kind = \"dualpi2\", limit = \"9 KB\"{target} }}\n"
+            );
+            let scenario = Scenario::parse("t.toml", &text, &[]);
+            let scenario = scenario.map_err(|error| error.to_string())?;
+            Ok::<_, String>(scenario.links[0].forward.discipline)
+        };
+        let error = with(", target = \"1 ns\"").expect_err("too short");
+        let expected = "link.l.queue.target: 1 ns is too short to be simulated; at least 100µs";
+        assert!(error.ends_with(expected), "{error}");
+        let target = SHORTEST_TARGET;
+        let expected = Discipline::DualPi2(DualPi2Settings { target });
+        assert_eq!(with(", target = \"100 us\""), Ok(expected));
+        let usual = Discipline::DualPi2(DualPi2Settings::default());
+        assert_eq!(with(""), Ok(usual));
+    }
 }

@@ -98,11 +98,18 @@ pub(super) fn read(entry: Option<Entry<'_>>) -> Result<Host, ScenarioError> {
 fn naps(entry: Entry<'_>) -> Result<Naps, ScenarioError> {
     let mut section = entry.section()?;
     let awake = section.required("awake", "\"50 ms to 800 ms\"")?;
-    let awake = awake.quantity(range)?;
+    let awake = awake.quantity(nap)?;
     let asleep = section.required("asleep", "\"2 ms to 12 ms\"")?;
-    let asleep = asleep.quantity(range)?;
+    let asleep = asleep.quantity(nap)?;
     section.finish()?;
     Ok(Naps { awake, asleep })
+}
+
+fn nap(text: &str) -> Result<Range, Complaint> {
+    const SHORTEST: Duration = Duration::from_micros(1);
+    let (shortest, _) = text.split_once(" to ").unwrap_or((text, text));
+    quantity::span_of_at_least(shortest.trim(), SHORTEST)?;
+    range(text)
 }
 
 /// `"10 us to 4 ms"`, or one time for both.
@@ -173,6 +180,10 @@ mod tests {
             ("receive_spacing = \"3 us\"", "add receive_late"),
             ("receive_buffer = 0", "1 to 1000000"),
             ("naps = { asleep = \"2 ms\" }", "awake"),
+            (
+                "naps = { awake = \"1 s\", asleep = \"9 ns to 1 ms\" }",
+                "naps.asleep: 9 ns is too short to be simulated; at least 1µs",
+            ),
             ("recieve_late = \"3 us\"", "did you mean `receive_late`?"),
         ] {
             let error = host(keys).expect_err(keys);

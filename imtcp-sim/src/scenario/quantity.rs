@@ -57,6 +57,16 @@ pub(super) fn span_above_zero(text: &str) -> Result<Duration, Complaint> {
     above_zero(span(text)?, "time")
 }
 
+/// A time of at least so much. What happens again and again after less would be simulated for ever.
+pub(super) fn span_of_at_least(text: &str, least: Duration) -> Result<Duration, Complaint> {
+    let span = span(text)?;
+    if span < least {
+        let problem = format!("{text} is too short to be simulated");
+        return Err(Complaint::new(problem, format!("at least {least:?}")));
+    }
+    Ok(span)
+}
+
 /// A time above zero, or so many round trips of the empty path: `"32 RTT"`.
 pub(super) fn span_or_round_trips(text: &str, round_trip: Duration) -> Result<Duration, Complaint> {
     let Some(number) = text.strip_suffix("RTT") else {

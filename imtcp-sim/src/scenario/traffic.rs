@@ -8,6 +8,7 @@ use crate::network::{Direction, Ecn, HopId};
 use crate::profile::Profile;
 use crate::traffic::{OnOffSettings, Pattern, Periods, Sizes, SourceSettings, WebSettings};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
+use std::time::Duration;
 
 /// Cross traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,12 +97,10 @@ fn read(
 }
 
 fn on_off(section: &mut Section<'_>) -> Result<OnOffSettings, ScenarioError> {
-    let on = section
-        .required("on", "\"50 ms\"")?
-        .quantity(quantity::span_above_zero)?;
-    let off = section
-        .required("off", "\"50 ms\"")?
-        .quantity(quantity::span_above_zero)?;
+    const SHORTEST: Duration = Duration::from_micros(1);
+    let period = |text: &str| quantity::span_of_at_least(text, SHORTEST);
+    let on = section.required("on", "\"50 ms\"")?.quantity(period)?;
+    let off = section.required("off", "\"50 ms\"")?.quantity(period)?;
     let kind = match section.optional("periods") {
         Some(entry) => entry.choice(&[
             ("constant", Periods::Constant),
@@ -191,10 +190,14 @@ mod tests {
     use crate::scenario::Scenario;
 
     fn with(keys: &str) -> Result<Pattern, String> {
+        of_kind("web", keys)
+    }
+
+    fn of_kind(kind: &str, keys: &str) -> Result<Pattern, String> {
         let text = format!(
             "name = \"t\"\ntitle = \"t\"\nduration = \"9 s\"\n[[link]]\nname = \"l\"\n\
              rate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"9 KB\"\n[[traffic]]\n\
-             name = \"t\"\nlink = \"l\"\nrate = \"1 Mbit/s\"\nkind = \"web\"\n{keys}\n"
+             name = \"t\"\nlink = \"l\"\nrate = \"1 Mbit/s\"\nkind = \"{kind}\"\n{keys}\n"
         );
         let mut scenario =
             Scenario::parse("t.toml", &text, &[]).map_err(|error| error.to_string())?;
@@ -216,6 +219,21 @@ mod tests {
             error.ends_with("traffic.t.shape: 0xff is out of range; write a number, 1.01 to 100"),
             "{error}"
         );
+    }
+
+    /// A run with them did not come to an end.
+    #[test]
+    fn periods_that_are_too_short_are_refused() {
+        for (on, off, key) in [("9 ns", "1 s", "on"), ("1 s", "999 ns", "off")] {
+            let keys = format!("on = \"{on}\"\noff = \"{off}\"");
+            let error = of_kind("onoff", &keys).expect_err(&keys);
+            let expected = format!("traffic.t.{key}: ");
+            assert!(error.contains(&expected), "{error}");
+            let expected = "is too short to be simulated; at least 1µs";
+            assert!(error.ends_with(expected), "{error}");
+        }
+        let keys = "on = \"1 us\"\noff = \"1 us\"";
+        of_kind("onoff", keys).expect("long enough");
     }
 
     #[test]
