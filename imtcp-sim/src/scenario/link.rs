@@ -150,6 +150,18 @@ fn loss(entry: &Entry<'_>) -> Result<LossModel, ScenarioError> {
         .map(|entry| entry.number(1.0..=10_000.0))
         .transpose()?;
     section.finish()?;
+    // Between two bursts a packet at least comes through.
+    if let Some(burst) = burst_packets
+        && share > burst / (burst + 1.0)
+    {
+        let problem = format!(
+            "bursts of {burst} packets cannot lose {:.1} %",
+            share * 100.0
+        );
+        let most = burst / (burst + 1.0) * 100.0;
+        let remedy = format!("lose {most:.1} % at most, or take longer bursts");
+        return Err(entry.reject(Complaint::new(problem, remedy)));
+    }
     Ok(LossModel {
         share,
         burst_packets,
@@ -176,4 +188,45 @@ pub(super) fn steps(
         });
     }
     Ok(steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::network::Loss;
+    use crate::random::Random;
+    use crate::scenario::Scenario;
+
+    fn with(keys: &str) -> Result<Scenario, String> {
+        let text = format!(
+            "name = \"t\"\ntitle = \"t\"\nduration = \"9 s\"\n[[link]]\nname = \"l\"\n\
+             rate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"9 KB\"\n{keys}\n"
+        );
+        Scenario::parse("t.toml", &text, &[]).map_err(|error| error.to_string())
+    }
+
+    /// 80 % in bursts of 2 lost 67 %.
+    #[test]
+    fn losses_that_bursts_cannot_make_are_refused_and_the_most_that_they_can_is_lost() {
+        let loss = |percent: f64, burst: f64| {
+            with(&format!(
+                "loss = {{ rate = \"{percent} %\", burst_packets = {burst} }}"
+            ))
+        };
+        for (percent, burst, most) in [
+            (80.0, 2.0, "66.7"),
+            (51.0, 1.0, "50.0"),
+            (100.0, 9.0, "90.0"),
+        ] {
+            let error = loss(percent, burst).expect_err("it cannot be");
+            let expected = format!("lose {most} % at most, or take longer bursts");
+            assert!(error.ends_with(&expected), "{error}");
+        }
+        for (percent, burst) in [(66.6, 2.0), (50.0, 1.0), (90.0, 9.0)] {
+            let scenario = loss(percent, burst).expect("it can be");
+            let model = scenario.links[0].forward.loss.expect("a loss");
+            let mut loss = Loss::new(model, Random::for_component(1, "loss"));
+            let lost = (0..100_000).filter(|_| loss.strikes()).count() as f64 / 1e3;
+            assert!((lost - percent).abs() < 1.0, "{percent} %: {lost}");
+        }
+    }
 }
