@@ -21,7 +21,7 @@ const SIZES: Units<'static> = QUEUES.split_at(QUEUES.len() - 1).0;
 const SHARES: Units<'static> = &[("%", 1_000_000)];
 
 /// Beyond this the truth's bins would overflow.
-const GREATEST_RATE: Bandwidth = Bandwidth::from_mbps(100_000);
+pub(super) const GREATEST_RATE: Bandwidth = Bandwidth::from_mbps(100_000);
 /// Beyond this a run would not end.
 const LONGEST_SPAN: Duration = Duration::from_secs(86_400);
 

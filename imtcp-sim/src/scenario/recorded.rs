@@ -58,6 +58,11 @@ pub(super) fn read(
         }
     }
     let trace = trace_of(&entry)?;
+    if trace.mean() > quantity::GREATEST_RATE {
+        let problem = format!("the trace has {} on average", trace.mean());
+        let remedy = format!("at most {} can be simulated", quantity::GREATEST_RATE);
+        return Err(entry.reject(Complaint::new(problem, remedy)));
+    }
     Ok(Carries {
         rate: trace.mean(),
         profile: trace.profile(end),
@@ -155,6 +160,9 @@ mod tests {
         std::fs::create_dir_all(&folder).expect("a folder for the test");
         std::fs::write(folder.join("cell.trace"), "10\n20\n").expect("a trace");
         std::fs::write(folder.join("bad.trace"), "10\nx\n").expect("no trace");
+        // 9001 packets in a millisecond; a tenth of a second of them is more than is counted.
+        let fast = "1\n".repeat(9001);
+        std::fs::write(folder.join("fast.trace"), fast).expect("too fast a trace");
         let load = |trace: &str| {
             let text = format!(
                 "name = \"t\"\ntitle = \"t\"\nduration = \"9 s\"\n[[link]]\nname = \"l\"\n\
@@ -177,6 +185,10 @@ mod tests {
                  number a line, 0 to 86400000"
             ))
         );
+        let fast = load("\"fast.trace\"").expect_err("108 Gbit/s");
+        let expected =
+            "link.l.trace: the trace has 108.012 Gbit/s on average; at most 100.000 Gbit/s";
+        assert!(fast.contains(expected), "{fast}");
         std::fs::remove_dir_all(&folder).expect("it was there");
     }
 

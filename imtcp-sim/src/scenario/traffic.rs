@@ -117,10 +117,12 @@ fn on_off(section: &mut Section<'_>) -> Result<OnOffSettings, ScenarioError> {
 }
 
 fn web(section: &mut Section<'_>) -> Result<WebSettings, ScenarioError> {
+    /// Time between pages is counted in bits times nanoseconds, and a larger page has too many.
+    const LARGEST_PAGE: Bytes = Bytes::new(100_000_000);
     let objects = section.optional("objects");
     let object = section.optional("object");
     let peak = section.optional("peak");
-    Ok(WebSettings {
+    let web = WebSettings {
         objects: objects.map_or(Ok(8), |entry| entry.count(1..=10_000))?,
         object: object.map_or(Ok(Bytes::new(12_000)), |entry| {
             entry.quantity(quantity::size)
@@ -129,7 +131,14 @@ fn web(section: &mut Section<'_>) -> Result<WebSettings, ScenarioError> {
         peak: peak.map_or(Ok(Bandwidth::from_mbps(10)), |entry| {
             entry.quantity(quantity::rate_above_zero)
         })?,
-    })
+    };
+    let page = web.object.times(u64::from(web.objects));
+    if page > LARGEST_PAGE {
+        let problem = format!("pages of {page} on average");
+        let remedy = format!("let `objects` times `object` be {LARGEST_PAGE} at most");
+        return Err(section.reject(Complaint::new(problem, remedy)));
+    }
+    Ok(web)
 }
 
 fn shape(section: &mut Section<'_>, usual: f64) -> Result<f64, ScenarioError> {
@@ -234,6 +243,20 @@ mod tests {
         }
         let keys = "on = \"1 us\"\noff = \"1 us\"";
         of_kind("onoff", keys).expect("long enough");
+    }
+
+    /// The time between them was cut short, and so more came than the rate says.
+    #[test]
+    fn pages_that_are_too_large_are_refused() {
+        for keys in [
+            "object = \"13 MB\"",
+            "objects = 10000\nobject = \"10001 B\"",
+        ] {
+            let error = with(keys).expect_err(keys);
+            let expected = "let `objects` times `object` be 100000000 B at most";
+            assert!(error.ends_with(expected), "{error}");
+        }
+        with("objects = 10000\nobject = \"10 KB\"").expect("100 MB");
     }
 
     #[test]

@@ -86,12 +86,14 @@ impl Web {
     }
 
     fn open_page(&mut self, at: Timestamp) {
-        let mean = self.settings.object.as_f64();
-        let objects = (0..self.settings.objects)
-            .map(|_| random_work(mean, self.random.pareto(self.settings.shape)).max(1));
         // An object longer than this would outlast any run.
-        const LARGEST_PAGE: u64 = 1 << 40;
-        let left = objects.sum::<u64>().min(LARGEST_PAGE);
+        const LARGEST: u64 = 1 << 40;
+        let mean = self.settings.object.as_f64();
+        let object = |random: &mut Random| {
+            random_work(mean, random.pareto(self.settings.shape)).clamp(1, LARGEST)
+        };
+        let objects = (0..self.settings.objects).map(|_| object(&mut self.random));
+        let left = objects.sum::<u64>().min(LARGEST);
         self.active.push(Reverse(Page {
             next: at,
             number: self.pages,
