@@ -1,5 +1,6 @@
 //! A scenario in plain numbers, for programs that run it elsewhere: `imtcp-sim explain --json`.
 
+use super::flow::{FLOW_CONTROL, SETTLING};
 use super::{Acknowledge, Application, Flow, Host, Link, Receiver, Scenario, Stack};
 use crate::network::{Discipline, HopSettings, QueueLimit};
 use imtcp_cc::Config;
@@ -120,6 +121,9 @@ impl Scenario {
             ("receiver", acknowledges(receiver) != acknowledges(usual)),
             ("receiver.host", receiver.host != usual.host),
             ("packet", flow.packet != flow.controller.packet()),
+            ("flow_control", flow.flow_control != FLOW_CONTROL),
+            ("slots_from", flow.slots_from != SETTLING),
+            ("observers", flow.observers),
             ("imtcp", plain.build().ok().as_ref() != Some(&flow.imtcp)),
             ("remembered", flow.remembered.is_some()),
             ("process", flow.process.is_some()),
@@ -270,6 +274,9 @@ mod tests {
             ),
             ("flow.main.imtcp.stream_packets", "8", "flow.main.imtcp"),
             ("flow.main.process", "one", "flow.main.process"),
+            ("flow.main.flow_control", "20 KB", "flow.main.flow_control"),
+            ("flow.main.slots_from", "4 s", "flow.main.slots_from"),
+            ("flow.main.observers", "true", "flow.main.observers"),
         ] {
             assert_eq!(described(&[(key, value)]).beyond, [expected], "{key}");
         }

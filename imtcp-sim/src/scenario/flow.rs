@@ -19,6 +19,9 @@ use std::time::Duration;
 /// A connection that has just begun knows nothing of its path, so its first slots do not count.
 pub const SETTLING: Duration = Duration::from_secs(2);
 
+/// The usual flow-control window, which bounds nothing.
+pub(super) const FLOW_CONTROL: Bytes = Bytes::new(64_000_000);
+
 /// A connection: a server that sends and a client that acknowledges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
@@ -100,7 +103,7 @@ fn read(
     let packet = section.optional("packet");
     let packet = packet.map_or(Ok(controller.packet()), |entry| entry.quantity(packet_size))?;
     let window = section.optional("flow_control");
-    let flow_control = window.map_or(Ok(Bytes::new(64_000_000)), |e| e.quantity(quantity::size))?;
+    let flow_control = window.map_or(Ok(FLOW_CONTROL), |entry| entry.quantity(quantity::size))?;
     let imtcp = imtcp(section.optional("imtcp"), round_trip(links, route))?;
     let remembered = section.optional("remembered");
     let remembered = remembered.map(|entry| saved_path(&entry)).transpose()?;
