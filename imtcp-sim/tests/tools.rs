@@ -40,6 +40,16 @@ fn each_tool_finds_the_rate_of_an_idle_link() {
     }
 }
 
+/// They were left out, and a link that tools fill was told to be idle.
+#[test]
+fn what_tools_send_fills_the_link() {
+    let result = run("tools", &[("tool.main.times", "3")], 1);
+    let crossed = result.link("bottleneck").expect("there").forward.crossed;
+    let carried = result.usage[0].carried_bps as f64 * result.sim_seconds / 8.0;
+    let share = carried / crossed.bytes as f64;
+    assert!((share - 1.0).abs() < 0.01, "{carried} of {crossed:?}");
+}
+
 #[test]
 fn a_seed_replays_and_another_one_is_another_run() {
     let of = |seed| {

@@ -25,7 +25,7 @@ pub use rivals::RivalShare;
 pub use sweep::{SweepRow, SweepRun};
 pub use tool::{Measurement, ToolResult};
 pub use truth::{TruthRow, available_on};
-pub(crate) use truth::{bins, capacity, forward, users};
+pub(crate) use truth::{bins, capacity, forward, owners};
 pub use usage::LinkUse;
 
 use crate::network::{Counters, Direction, FlowId, HopId, ToolId};

@@ -94,10 +94,7 @@ pub(super) fn available_to(
 ) -> Vec<Bandwidth> {
     let hop = forward(simulation, link);
     let scenario = simulation.scenario();
-    let users = users(scenario, link).map(Owner::Flow);
-    let users = users.chain(tools(scenario, link).map(Owner::Tool));
-    let others: Vec<Owner> = users
-        .chain([Owner::Cross])
+    let others: Vec<Owner> = owners(scenario, link)
         .filter(|user| *user != owner)
         .collect();
     let used = (0..bins).map(|bin| {
@@ -149,10 +146,17 @@ fn tools(scenario: &Scenario, link: usize) -> impl Iterator<Item = ToolId> {
 }
 
 /// The flows that take a link.
-pub(crate) fn users(scenario: &Scenario, link: usize) -> impl Iterator<Item = FlowId> {
+fn users(scenario: &Scenario, link: usize) -> impl Iterator<Item = FlowId> {
     let flows = scenario.flows.iter().enumerate();
     let users = flows.filter(move |(_, flow)| (flow.route.first..=flow.route.last).contains(&link));
     users.map(|(index, _)| FlowId(index))
+}
+
+/// All whose packets cross a link forward: flows, tools and cross traffic.
+pub(crate) fn owners(scenario: &Scenario, link: usize) -> impl Iterator<Item = Owner> {
+    let flows = users(scenario, link).map(Owner::Flow);
+    let tools = tools(scenario, link).map(Owner::Tool);
+    flows.chain(tools).chain([Owner::Cross])
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! How full the links were, and who filled them.
 
 use super::rounded;
-use super::truth::{available_on, bins, capacity, forward, users};
+use super::truth::{available_on, bins, capacity, forward, owners};
 use crate::network::{FlowId, Owner};
 use crate::simulation::Simulation;
 use crate::truth::{BIN, bin_start};
@@ -20,7 +20,7 @@ pub struct LinkUse {
     pub link: String,
     /// What crossed, as a share of the capacity, over the whole run.
     pub used: f64,
-    /// The mean rate at which IP packets crossed, cross traffic among them.
+    /// The mean rate at which IP packets crossed, cross traffic and tools among them.
     pub carried_bps: u64,
     /// The end of the first second of which 90 % were used, in seconds; none if there was none.
     pub full_after_s: Option<f64>,
@@ -40,13 +40,10 @@ impl LinkUse {
     fn one(simulation: &Simulation<'_>, link: usize) -> Self {
         let scenario = simulation.scenario();
         let hop = forward(simulation, link);
-        let flows: Vec<FlowId> = users(scenario, link).collect();
+        let owners: Vec<Owner> = owners(scenario, link).collect();
         let used = |bin| {
-            let flows = flows.iter().map(|flow| Owner::Flow(*flow));
-            let rates = flows.chain([Owner::Cross]);
-            rates
-                .map(|owner| hop.meter().rate(owner, bin).as_bps())
-                .sum()
+            let rates = owners.iter().map(|owner| hop.meter().rate(*owner, bin));
+            rates.map(Bandwidth::as_bps).sum()
         };
         let rows: Vec<(u64, u64)> = (0..bins(scenario))
             .map(|bin| (used(bin), capacity(hop, bin)))

@@ -1,7 +1,7 @@
 //! What a flow's path left for it, and the capacity that it was left of, on the server's clock.
 
 use crate::network::{Discipline, FlowId, Owner};
-use crate::result::{available_on, bins, capacity, forward, users};
+use crate::result::{available_on, bins, capacity, forward, owners};
 use crate::scenario::{wants_all, water_level};
 use crate::simulation::Simulation;
 use crate::truth::{Available, BIN};
@@ -107,17 +107,55 @@ fn left(simulation: &Simulation<'_>, flow: FlowId, link: usize, bins: usize) -> 
 fn wanted(simulation: &Simulation<'_>, flow: FlowId, link: usize, bin: usize) -> Vec<f64> {
     let scenario = simulation.scenario();
     let meter = forward(simulation, link).meter();
-    let others = users(scenario, link).filter(|other| *other != flow);
+    let others = owners(scenario, link).filter(|other| *other != Owner::Flow(flow));
     let mut wanted: Vec<f64> = others
         .map(|other| {
-            let rate = meter.rate(Owner::Flow(other), bin).as_bps_f64();
-            match rate > 0.0 && wants_all(scenario, other) {
-                true => f64::INFINITY,
-                false => rate,
+            let rate = meter.rate(other, bin).as_bps_f64();
+            match other {
+                Owner::Flow(id) if rate > 0.0 && wants_all(scenario, id) => f64::INFINITY,
+                _ => rate,
             }
         })
         .collect();
-    wanted.push(meter.rate(Owner::Cross, bin).as_bps_f64());
     wanted.retain(|rate| *rate > 0.0);
     wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::ToolId;
+    use crate::scenario::Scenario;
+    use crate::truth::bin_start;
+
+    /// A source, a bulk transfer and a tool with packets of its own behind a fair queue.
+    const FAIR: &str = "name = \"t\"\ntitle = \"t\"\nduration = \"6 s\"\n[[link]]\nname = \"l\"\n\
+        rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
+        queue = { kind = \"fq-codel\", limit = \"200 KB\" }\n[[flow]]\nname = \"main\"\n\
+        controller = \"reno\"\napplication = { kind = \"datagrams\", rate = \"0.5 Mbit/s\" }\n\
+        [[flow]]\nname = \"rival\"\ncontroller = \"reno\"\n\
+        application = { kind = \"bulk\" }\n[[tool]]\nname = \"igi\"\nkind = \"igi\"\n\
+        times = \"unbounded\"\npause = \"0 s\"\n";
+
+    /// The tool had a queue like the others, and was taken for nobody.
+    #[test]
+    fn a_tool_has_a_share_of_a_fair_queue_like_a_flow() {
+        let scenario = Scenario::parse("t.toml", FAIR, &[]).expect("it is valid");
+        let mut simulation = Simulation::new(&scenario, 1).expect("it can be set up");
+        simulation.advance(scenario.end());
+        let truth = Truth::of(&simulation, FlowId(0));
+        let hop = forward(&simulation, 0);
+        let mut tool_bps = 0.0;
+        for bin in 20..50 {
+            let tool = hop.meter().rate(Owner::Tool(ToolId(0)), bin).as_bps_f64();
+            tool_bps += tool / 30.0;
+            // Two who want all they can get share what the tool leaves, unless it wants a third.
+            let expected = ((10e6 - tool) / 2.0).max(10e6 / 3.0);
+            // What is on the link is seen 20 ms later.
+            let at = bin_start(bin) + Duration::from_millis(20);
+            let found = truth.mean(at, at + BIN).expect("a truth");
+            assert!((found - expected).abs() < 10.0, "{bin}: {found} {expected}");
+        }
+        assert!(tool_bps > 0.5e6, "{tool_bps}");
+    }
 }
