@@ -20,6 +20,12 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
     }
 }
 
+/// The mean. None without values.
+pub fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
 /// Jain's index: 1 if all have the same, 1 / n if one has everything.
 pub fn jain(values: impl Iterator<Item = f64>) -> Option<f64> {
     let add = |(n, sum, squares), value| (n + 1.0, sum + value, squares + value * value);
@@ -32,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_values_and_medians_may_lie_between() {
+    fn quantiles_are_values_and_medians_and_means_may_lie_between() {
         let sorted = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
         assert_eq!(quantile_of_sorted(&sorted, 0.0), Some(1));
         assert_eq!(quantile_of_sorted(&sorted, 0.5), Some(6));
@@ -41,6 +47,8 @@ mod tests {
         assert_eq!(median(vec![4.0, 1.0, 3.0]), Some(3.0));
         assert_eq!(median(vec![4.0, 1.0, 3.0, 2.0]), Some(2.5));
         assert_eq!(median(Vec::new()), None);
+        assert_eq!(mean([4.0, 1.0, 4.0].into_iter()), Some(3.0));
+        assert_eq!(mean([].into_iter()), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{FlowResult, RivalShare, RunResult, learnt};
 use crate::scenario::{Baseline, Column, Sweep, Value};
 use crate::score::{Crossings, NEAR, Reading, crossings, found, shares_of_truth};
-use crate::statistics::{jain, median, quantile_of_sorted};
+use crate::statistics::{jain, mean, median, quantile_of_sorted};
 use std::time::Duration;
 
 /// One run of one cell.
@@ -212,11 +212,6 @@ fn overshoot_p95(flow: &FlowResult) -> Option<f64> {
 
 fn readings(flow: &FlowResult) -> Vec<Reading> {
     learnt::readings(&flow.estimates, &flow.snapshots)
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
 }
 
 fn sum(values: impl Iterator<Item = f64>) -> Option<f64> {

@@ -6,7 +6,7 @@ use crate::endpoint::Said;
 use crate::network::FlowId;
 use crate::scenario::{Nominal, fair_shares};
 use crate::simulation::Simulation;
-use crate::statistics::quantile_of_sorted;
+use crate::statistics::{mean, quantile_of_sorted};
 use imtcp_cc::event::Event;
 use imtcp_cc::promise::{Outcome, Requirement};
 use imtcp_cc::units::Timestamp;
@@ -301,11 +301,6 @@ fn reported(events: &[Said]) -> Option<Reported> {
 
 fn rate(bytes: u64, from: Timestamp, to: Timestamp) -> f64 {
     bytes as f64 * 8.0 / to.saturating_since(from).as_secs_f64().max(1e-9)
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
 }
 
 fn whole(bps: f64) -> u64 {
