@@ -49,7 +49,7 @@ pub fn estimate_files(
     Ok(())
 }
 
-const HEADER: [&str; 12] = [
+const HEADER: [&str; 13] = [
     "seed",
     "reader",
     "path",
@@ -62,6 +62,7 @@ const HEADER: [&str; 12] = [
     "interval_score",
     "false_confidence",
     "lag_s",
+    "valued",
 ];
 
 fn number(value: Option<f64>) -> String {
@@ -80,7 +81,7 @@ fn scores(all: &[Surveyed], tally: &Tally, file: &Path) -> Result<(), csv::Error
     Ok(())
 }
 
-fn line(one: &Surveyed, reader: Reader, score: &Score) -> [String; 12] {
+fn line(one: &Surveyed, reader: Reader, score: &Score) -> [String; 13] {
     let [path, sends] = one.facts.in_words();
     [
         one.seed.to_string(),
@@ -95,6 +96,7 @@ fn line(one: &Surveyed, reader: Reader, score: &Score) -> [String; 12] {
         number(score.interval_score),
         number(Some(score.false_confidence)),
         number(score.lag_s),
+        number(Some(score.valued)),
     ]
 }
 
