@@ -32,9 +32,11 @@ const FEWEST_LOSSY: usize = 4;
 const WITHOUT_QUEUE: f64 = 0.75;
 
 /// So long a packet may wait where there is no queue: hosts and lines are late by as much. On long
-/// paths it is this part of a round trip, which no queue of any use is shorter than.
+/// paths it is this part of a round trip, if a packet of [`DATAGRAM`] takes as long at the rate of
+/// the policer. A queue that overflows holds at least one.
 const LEAST_WAIT: Nanos = Nanos::new(1_000_000);
 const WAIT_DIVISOR: u64 = 16;
+const DATAGRAM: Bytes = Bytes::new(1500);
 
 /// Rounds at less than this share of the policer's rate are slow ones, if the round before was one
 /// too. A policer drops none of their packets.
@@ -67,8 +69,9 @@ struct Round {
     /// What was acknowledged, in bytes on the wire.
     acked: Bytes,
     acked_packets: u32,
-    /// The longest time above the least round trip.
-    wait: Nanos,
+    /// The longest time above the least round trip. `None` if no packet was the largest of an
+    /// acknowledgement: whether the others waited on the way or for the receiver is not known.
+    wait: Option<Nanos>,
 }
 
 impl Round {
@@ -136,7 +139,7 @@ impl Policed {
             bursts: 0,
             acked: Bytes::ZERO,
             acked_packets: 0,
-            wait: Nanos::ZERO,
+            wait: None,
         });
         self.found = self.look(now);
     }
@@ -156,7 +159,7 @@ impl Policed {
             // The others waited at the receiver, too, until it acknowledged them with this one.
             if packet.number == acked.info.largest {
                 let waited = acked.now.nanos_since(packet.sent);
-                round.wait = round.wait.max(waited.saturating_sub(unqueued));
+                round.wait = round.wait.max(Some(waited.saturating_sub(unqueued)));
             }
         }
     }
@@ -212,21 +215,8 @@ impl Policed {
         while self.rounds.front().is_some_and(is_old) {
             self.rounds.pop_front();
         }
-        let longest = LEAST_WAIT.max(Nanos::new(self.round_trip.get() / WAIT_DIVISOR));
-        let is_lossy = |round: &&Round| round.is_settled() && round.lost > 0;
-        let lossy = self.rounds.iter().filter(is_lossy);
-        let (mut count, mut unqueued) = (0_usize, 0_usize);
-        for round in lossy {
-            count += 1;
-            unqueued += usize::from(round.wait <= longest);
-        }
         self.is_doubtful = false;
-        if count < FEWEST_LOSSY || (unqueued as f64) < WITHOUT_QUEUE * count as f64 {
-            return None;
-        }
-        let lost: u32 = self.rounds.iter().map(|round| round.lost).sum();
-        let sent: u32 = self.rounds.iter().map(|round| round.sent).sum();
-        self.is_doubtful = f64::from(lost) > DOUBTFUL * f64::from(sent);
+        let is_lossy = |round: &&Round| round.is_settled() && round.lost > 0;
         let first = self.rounds.iter().position(|round| is_lossy(&round))?;
         let last = self.rounds.iter().rposition(|round| is_lossy(&round))?;
         let between = self.rounds.range(first + 1..=last);
@@ -234,6 +224,19 @@ impl Policed {
         let since = self.rounds.get(first)?.end;
         let span = self.rounds.get(last)?.end.saturating_since(since);
         let rate = bits / span.as_secs_f64().max(1e-6);
+        let longest = longest_wait(rate, self.round_trip);
+        let lossy = self.rounds.iter().filter(is_lossy);
+        let (mut count, mut unqueued) = (0_usize, 0_usize);
+        for wait in lossy.filter_map(|round| round.wait) {
+            count += 1;
+            unqueued += usize::from(wait <= longest);
+        }
+        if count < FEWEST_LOSSY || (unqueued as f64) < WITHOUT_QUEUE * count as f64 {
+            return None;
+        }
+        let lost: u32 = self.rounds.iter().map(|round| round.lost).sum();
+        let sent: u32 = self.rounds.iter().map(|round| round.sent).sum();
+        self.is_doubtful = f64::from(lost) > DOUBTFUL * f64::from(sent);
         let is_policer = last > first && self.spares_slow_rounds(rate, longest);
         is_policer.then_some(Found { rate, since })
     }
@@ -245,7 +248,8 @@ impl Policed {
     fn spares_slow_rounds(&self, rate: f64, longest: Nanos) -> bool {
         let (mut slow, mut fast) = (Sample::default(), Sample::default());
         let mut was_slow = false;
-        let unqueued = |round: &&Round| round.is_settled() && round.wait <= longest;
+        let unqueued =
+            |round: &&Round| round.is_settled() && round.wait.is_some_and(|wait| wait <= longest);
         for round in self.rounds.iter().filter(unqueued) {
             let is_slow = round.offered() < SLOW * rate;
             let side = if is_slow && was_slow {
@@ -261,163 +265,11 @@ impl Policed {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::transport::{AckInfo, AckedPacket, RoundTrip};
-
-    const TRIP: Duration = Duration::from_millis(30);
-    const DATAGRAM: Bytes = Bytes::new(1250);
-
-    /// Rounds of a sawtooth, 70 to 110 packets of 1250 bytes in 30 ms. `fate` says whether a packet
-    /// gets through and how long it waits, by the round's packets and its place among them.
-    fn sawtooth(fate: impl Fn(u64, u64) -> Option<Duration>) -> Option<f64> {
-        watched(fate).found.map(|found| found.rate)
-    }
-
-    fn watched(fate: impl Fn(u64, u64) -> Option<Duration>) -> Policed {
-        let mut policed = Policed::default();
-        let mut number = 0;
-        for round in 0..200_u64 {
-            let packets = 70 + 2 * (round % 20);
-            let start = Timestamp::from_origin(TRIP * u32::try_from(round).expect("small"));
-            let numbers = number..number + packets;
-            number = numbers.end;
-            for (place, number) in numbers.clone().enumerate() {
-                let share = place as f64 / packets as f64;
-                policed.on_sent(start + TRIP.mul_f64(share), number);
-            }
-            for (place, number) in numbers.enumerate() {
-                let sent = start + TRIP.mul_f64(place as f64 / packets as f64);
-                match fate(packets, place as u64) {
-                    Some(wait) => {
-                        acknowledge(&mut policed, &[packet(number, sent)], sent + TRIP + wait);
-                    }
-                    None => policed.on_lost(number),
-                }
-            }
-        }
-        let end = Timestamp::from_origin(TRIP * 200);
-        policed.found = policed.look(end);
-        policed
-    }
-
-    /// A policer that lets 100 packets through in 30 ms, whose client acknowledges `every` so many
-    /// packets.
-    fn acknowledged_together(every: u64) -> Policed {
-        let mut policed = Policed::default();
-        let mut number = 0;
-        for round in 0..200_u64 {
-            let packets = 70 + 2 * (round % 20);
-            let start = Timestamp::from_origin(TRIP * u32::try_from(round).expect("small"));
-            let sent = |place: u64| start + TRIP.mul_f64(place as f64 / packets as f64);
-            let mut group = Vec::new();
-            for place in 0..packets {
-                policed.on_sent(sent(place), number);
-                if place < 100 {
-                    group.push(packet(number, sent(place)));
-                } else {
-                    policed.on_lost(number);
-                }
-                if place % every == every - 1 || place == packets - 1 {
-                    if let Some(last) = group.last() {
-                        acknowledge(&mut policed, &group, last.sent + TRIP);
-                    }
-                    group.clear();
-                }
-                number += 1;
-            }
-        }
-        policed.found = policed.look(Timestamp::from_origin(TRIP * 200));
-        policed
-    }
-
-    fn packet(number: u64, sent: Timestamp) -> AckedPacket {
-        AckedPacket {
-            number,
-            size: DATAGRAM,
-            sent,
-            received: None,
-        }
-    }
-
-    #[test]
-    fn packets_that_are_acknowledged_together_have_not_waited() {
-        // Ten packets leave in 3 ms and more, which is more than a sixteenth of a round trip.
-        for every in [1, 2, 10] {
-            let found = acknowledged_together(every).found;
-            let rate = found.expect("a policer").rate;
-            assert!((0.85..=1.02).contains(&(rate / 33.3e6)), "{every}: {rate}");
-        }
-    }
-
-    fn acknowledge(policed: &mut Policed, packets: &[AckedPacket], now: Timestamp) {
-        let rtt = RoundTrip {
-            latest: TRIP,
-            min: TRIP,
-            smoothed: TRIP,
-            variation: Duration::ZERO,
-        };
-        let info = AckInfo {
-            largest: packets.last().expect("some").number,
-            ack_delay: Duration::ZERO,
-            rtt,
-            bytes_in_flight: DATAGRAM,
-        };
-        let acked = Acked { now, info, packets };
-        policed.on_acked(&acked, |payload| payload);
-    }
-
-    #[test]
-    fn what_is_beyond_a_rate_and_did_not_wait_was_dropped_by_a_policer() {
-        // The policer lets 100 packets through in 30 ms, 33.3 Mbit/s, and its bucket is small.
-        let found = sawtooth(|_, place| (place < 100).then_some(Duration::ZERO));
-        let rate = found.expect("a policer");
-        // What gets through from loss to loss, 70 to 100 packets, carries 90 % of that.
-        assert!((0.85..=1.02).contains(&(rate / 33.3e6)), "{rate}");
-    }
-
-    #[test]
-    fn many_losses_while_nothing_waits_are_doubtful_if_they_make_no_policer() {
-        let losing = |every: u64, wait: Duration| {
-            watched(move |_, place| (place % every != 7).then_some(wait)).is_doubtful()
-        };
-        assert!(losing(30, Duration::ZERO));
-        assert!(!losing(100, Duration::ZERO), "1.2 % may be chance");
-        assert!(!losing(30, TRIP / 4), "a queue");
-        let policer = watched(|_, place| (place < 100).then_some(Duration::ZERO));
-        assert!(!policer.is_doubtful(), "it is known");
-    }
-
-    #[test]
-    fn losses_at_any_rate_are_chance() {
-        assert_eq!(
-            sawtooth(|_, place| (place != 40).then_some(Duration::ZERO)),
-            None
-        );
-    }
-
-    #[test]
-    fn packets_that_are_lost_in_a_row_are_one_chance() {
-        let ten_bursts = |packets: u64, place: u64| {
-            let is_lost = packets == 100 && (40..44).contains(&place);
-            (!is_lost).then_some(Duration::ZERO)
-        };
-        // Chance would put four of them into the slow rounds.
-        assert_eq!(sawtooth(ten_bursts), None);
-    }
-
-    #[test]
-    fn what_waited_before_others_were_lost_was_in_a_queue() {
-        let queued = |packets: u64, place: u64| {
-            let wait = TRIP.mul_f64(packets.saturating_sub(85) as f64 / 85.0);
-            (place < 100).then_some(wait)
-        };
-        assert_eq!(sawtooth(queued), None);
-    }
-
-    #[test]
-    fn nothing_lost_is_no_policer() {
-        assert_eq!(sawtooth(|_, _| Some(Duration::ZERO)), None);
-    }
+/// The longest time that a packet waits behind a policer of `rate` bits per second.
+fn longest_wait(rate: f64, round_trip: Nanos) -> Nanos {
+    let of_path = Nanos::new(round_trip.get() / WAIT_DIVISOR);
+    LEAST_WAIT.max(of_path.min(Bandwidth::from_bps_f64(rate).nanos_for(DATAGRAM)))
 }
+
+#[cfg(test)]
+mod tests;
