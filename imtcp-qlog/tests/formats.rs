@@ -246,6 +246,29 @@ fn an_error_of_the_system_is_no_damage() {
 }
 
 #[test]
+fn members_of_a_record_may_follow_its_data() {
+    let more = |text: &str| SEQUENCE.replace("\"raw\":{\"length\":1200}}}", text);
+    for text in [
+        "\"raw\":{\"length\":1200}},\"group_id\":\"ab\"}",
+        "\"raw\":{\"length\":1200}},\"system_info\":{\"process_id\":7}}",
+        "\"raw\":{\"length\":1200}},\"tuple\":\"\",\"system_info\":{\"process_id\":7}}",
+    ] {
+        let (summary, problems) = read(more(text));
+        assert_eq!(problems, [""; 0], "{text}");
+        assert_eq!((summary.events, summary.sent.bytes), (3, 1200), "{text}");
+    }
+    // What is no JSON is no member.
+    for text in [
+        "\"raw\":{\"length\":1200}},system_info:{\"process_id\":7}}",
+        "\"raw\":{\"length\":1200}}{\"length\":7}}",
+    ] {
+        let (summary, problems) = read(more(text));
+        assert_eq!((summary.events, problems.len()), (2, 1), "{text}");
+        assert!(problems[0].contains("it was left out"), "{problems:?}");
+    }
+}
+
+#[test]
 fn a_compressed_file_without_a_header_is_refused_with_a_remedy() {
     let zstd = zstd::encode_all(SEQUENCE.as_bytes(), 1).expect("memory takes it");
     let mut odd = zstd.clone();

@@ -309,7 +309,7 @@ impl Clock {
         let Some(time_ms) = self.time(raw.time, dialect) else {
             return Err(format!("{}: its time is beyond all bounds", raw.name));
         };
-        let record = Record::new(raw, position, time_ms, dialect);
+        let record = Record::new(raw, text.bytes, position, time_ms, dialect);
         visit(&record).map_err(|problem| format!("{}: its data: {problem}", record.name))
     }
 

@@ -30,7 +30,8 @@ pub(super) fn parse<'r>(
 }
 
 /// A record of the shape that most writers have: `{"time":T,"name":"N","data":{...}}`. The data is
-/// not looked at, so this says nothing of whether it is JSON.
+/// not looked at, so this says nothing of whether it is JSON. Nor does it see where the data ends:
+/// members behind it, the last of which is an object, are taken for a part of it.
 fn quick(text: &[u8]) -> Option<Raw<'_>> {
     let rest = text.strip_prefix(b"{\"time\":")?;
     let comma = rest.iter().take(40).position(|byte| *byte == b',')?;

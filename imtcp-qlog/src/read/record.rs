@@ -56,8 +56,10 @@ pub struct Record<'r> {
     pub name: Cow<'r, str>,
     /// What it is about.
     pub kind: Kind,
-    /// The data, as JSON text.
-    pub data: &'r [u8],
+    /// The data, as JSON text. Members of the record may follow it; [`Record::data`] knows.
+    pub(super) data: &'r [u8],
+    /// All of the record, as JSON text.
+    pub(super) text: &'r [u8],
     pub(super) rtt_unit: f64,
     pub(super) pacing_unit: f64,
 }
@@ -225,13 +227,20 @@ pub struct Ack {
 }
 
 impl<'r> Record<'r> {
-    pub(super) fn new(raw: Raw<'r>, position: Position, time_ms: f64, dialect: &Dialect) -> Self {
+    pub(super) fn new(
+        raw: Raw<'r>,
+        text: &'r [u8],
+        position: Position,
+        time_ms: f64,
+        dialect: &Dialect,
+    ) -> Self {
         Self {
             position,
             time_ms,
             kind: Kind::of(&raw.name),
             name: raw.name,
             data: raw.data,
+            text,
             rtt_unit: dialect.rtt_unit,
             pacing_unit: dialect.pacing_unit,
         }
@@ -249,7 +258,13 @@ impl<'r> Record<'r> {
     /// # Errors
     /// The data is not JSON, or lacks what is wanted.
     pub fn data<T: Deserialize<'r>>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(self.data)
+        let mut json = serde_json::Deserializer::from_slice(self.data);
+        let data = T::deserialize(&mut json)?;
+        match json.end() {
+            // What follows the data are other members of the record, if the record is whole.
+            Err(error) if serde_json::from_slice::<IgnoredAny>(self.text).is_err() => Err(error),
+            _ => Ok(data),
+        }
     }
 
     /// The packet of [`Kind::PacketSent`], [`Kind::PacketReceived`] and [`Kind::PacketLost`].
