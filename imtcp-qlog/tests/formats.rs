@@ -225,24 +225,36 @@ fn what_a_file_is_shows_also_if_it_comes_byte_by_byte() {
 }
 
 #[test]
-fn an_error_of_the_system_is_no_damage() {
-    struct Failing(Cursor<Vec<u8>>);
+fn an_error_of_a_disk_or_of_a_network_is_no_damage() {
+    struct Failing(Cursor<Vec<u8>>, fn() -> std::io::Error);
     impl std::io::Read for Failing {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
             match self.0.read(buffer)? {
-                // EINVAL, on all systems of today.
-                0 => Err(std::io::Error::from_raw_os_error(22)),
+                0 => Err((self.1)()),
                 read => Ok(read),
             }
         }
     }
-    let source = Failing(Cursor::new(SEQUENCE.as_bytes().to_vec()));
-    let mut log = Log::new(source, Path::new("disk")).expect("the header is there");
-    let outcome = Summary::of(&mut log);
-    assert!(
-        matches!(outcome, Err(imtcp_qlog::Error::Read { .. })),
-        "{outcome:?}"
-    );
+    let errors: [fn() -> std::io::Error; 3] = [
+        // EINVAL, on all systems of today.
+        || std::io::Error::from_raw_os_error(22),
+        || std::io::Error::other("the connection was reset"),
+        || std::io::ErrorKind::UnexpectedEof.into(),
+    ];
+    // A part of a compressed log is so long that its header is there.
+    let many = [SEQUENCE, &SEQUENCE[SEQUENCE.len() - 80..].repeat(20_000)].concat();
+    let mut part = gzipped(many.as_bytes());
+    part.truncate(part.len() / 2);
+    for error in errors {
+        for content in [SEQUENCE.as_bytes().to_vec(), part.clone()] {
+            let source = Failing(Cursor::new(content), error);
+            let mut log = Log::new(source, Path::new("disk")).expect("the header is there");
+            let said = Summary::of(&mut log)
+                .expect_err("the source failed")
+                .to_string();
+            assert_eq!(said, format!("disk: cannot be read: {}", error()));
+        }
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use flate2::bufread::MultiGzDecoder;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::{error, fmt};
 
 /// How much is read at once.
 const CHUNK: usize = 1 << 17;
@@ -18,11 +19,42 @@ const MOST_WINDOW_LOG: u32 = 27;
 /// A source of bytes, decompressed.
 pub type Input = Box<dyn BufRead + Send>;
 
+/// An error of what the bytes come from: a disk, a network. Decoders pass it on, and have errors of
+/// their own, which are damage of the file.
+#[derive(Debug)]
+struct SourceFailed(io::Error);
+
+impl fmt::Display for SourceFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl error::Error for SourceFailed {}
+
+/// The source, whose errors can be told from those of decoders.
+struct Source<R>(R);
+
+impl<R: Read> Read for Source<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let marked = |error: io::Error| io::Error::new(error.kind(), SourceFailed(error));
+        self.0.read(buffer).map_err(marked)
+    }
+}
+
+/// Whether a decoder complains, and not the source.
+pub(super) fn is_damage(error: &io::Error) -> bool {
+    error
+        .get_ref()
+        .is_none_or(|inner| !inner.is::<SourceFailed>())
+}
+
 /// Decompresses gzip and zstd, whatever the file is called. Other bytes pass as they are.
 ///
 /// # Errors
 /// The source fails.
-pub fn decompressed(mut source: impl Read + Send + 'static) -> io::Result<Input> {
+pub fn decompressed(source: impl Read + Send + 'static) -> io::Result<Input> {
+    let mut source = Source(source);
     // A pipe may bring these bytes one by one.
     let mut start = Vec::new();
     let most = u64::try_from(ZSTD.len()).unwrap_or(0);

@@ -1,7 +1,7 @@
 //! A log that is read from its beginning to its end, once.
 
 use super::header::{self, Dialect, Header};
-use super::input::{Input, decompressed};
+use super::input::{Input, decompressed, is_damage};
 use super::parse;
 use super::record::Record;
 use super::records::{Foreign, Format, Found, Records};
@@ -240,15 +240,15 @@ impl Log {
     fn broken(&mut self, error: SplitError) -> Result<(), Error> {
         self.position.byte = self.records.reached();
         let text = match error {
+            SplitError::Read(source) if !is_damage(&source) => {
+                let path = self.path();
+                return Err(Error::Read { path, source });
+            }
             SplitError::Read(error) if error.kind() == ErrorKind::UnexpectedEof => {
                 "the compressed file is cut off; what came before was read".to_owned()
             }
-            SplitError::Read(error) if is_damage(&error) => {
+            SplitError::Read(error) => {
                 format!("the compressed file is damaged ({error}); what came before was read")
-            }
-            SplitError::Read(source) => {
-                let path = self.path();
-                return Err(Error::Read { path, source });
             }
             other => format!("{other}; what came before was read"),
         };
@@ -262,12 +262,6 @@ impl Log {
         self.problems.add(self.position, text);
         Ok(())
     }
-}
-
-/// Whether a decoder complains, and not the system.
-fn is_damage(error: &io::Error) -> bool {
-    // EINVAL, for instance, has the kind of many complaints of decoders.
-    error.raw_os_error().is_none()
 }
 
 /// Turns the times of a file into milliseconds since its beginning.
