@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::promises::{Change, Required};
 use crate::read::{Kind, Log, Record};
 use crate::told::Withdrawn;
-use imtcp_cc::event::{Event, Recorder};
+use imtcp_cc::event::{Event, Subscriber};
 use imtcp_cc::promise::{Bounds, Demand, Requirement};
 use imtcp_cc::qlog::{
     CORE_INPUT, PARAMETERS_SET, Parameters, parse_input, parse_mode, parse_parameters,
@@ -18,7 +18,7 @@ use imtcp_cc::units::{Bandwidth, Timestamp};
 use imtcp_cc::{Estimate, EstimatorKind, ImTcp, Input, Mode, PathInfo, Role};
 use serde_json::Value;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// An estimate, and who made it.
@@ -152,7 +152,7 @@ impl<C: FnOnce(Parameters) -> Result<Parameters, String>> Reading<C> {
                 let data: Value = record.data().map_err(wrong)?;
                 if let (Some(run), None) = (&mut self.run, data.get("path")) {
                     let (at, input) = parse_input(&data).map_err(|error| error.to_string())?;
-                    run.next(at, input);
+                    run.next(at, input)?;
                 }
             }
             "imtcp:mode_changed" => {
@@ -221,13 +221,43 @@ impl<C: FnOnce(Parameters) -> Result<Parameters, String>> Reading<C> {
     }
 }
 
+/// The longest time between two inputs. No connection is silent for so long: it has timers. The
+/// core ends each slot of a promise in between, so time that jumps without a bound would keep it
+/// busy without an end.
+const LONGEST_SILENCE: Duration = Duration::from_secs(3600);
+
+/// Keeps what a replay is about. Other events may come by the million between two inputs.
+#[derive(Debug, Default)]
+struct Heard(Mutex<Vec<(Timestamp, Event)>>);
+
+impl Heard {
+    fn take(&self) -> Vec<(Timestamp, Event)> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Subscriber for Heard {
+    fn on_event(&self, at: Timestamp, event: &Event) {
+        let is_wanted = matches!(
+            event,
+            Event::EstimateUpdated { .. } | Event::EstimateWithdrawn { .. }
+        );
+        if is_wanted {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.push((at, *event));
+        }
+    }
+}
+
 /// A core that is being fed. An input waits until the next one has been read: what the log says in
 /// between happened while the core was taking it.
 struct Run {
     core: ImTcp,
-    heard: Arc<Recorder>,
+    heard: Arc<Heard>,
     parameters: Parameters,
     waiting: Option<(Timestamp, Input)>,
+    /// When the last input came.
+    last: Option<Timestamp>,
     inputs: u64,
     made: Vec<Made>,
     withdrawn: Vec<(usize, String)>,
@@ -241,7 +271,7 @@ const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
 impl Run {
     fn new(parameters: Parameters) -> Self {
-        let heard = Arc::new(Recorder::default());
+        let heard = Arc::new(Heard::default());
         let Parameters {
             config,
             max_datagram,
@@ -260,6 +290,7 @@ impl Run {
             has_begun: parameters.config.promise().is_none(),
             parameters,
             waiting: None,
+            last: None,
             inputs: 0,
             made: Vec::new(),
             withdrawn: Vec::new(),
@@ -273,9 +304,17 @@ impl Run {
         }
     }
 
-    fn next(&mut self, at: Timestamp, input: Input) {
+    fn next(&mut self, at: Timestamp, input: Input) -> Result<(), String> {
+        let silence = self.last.map(|last| at.saturating_since(last));
+        if let Some(silence) = silence.filter(|silence| *silence > LONGEST_SILENCE) {
+            return Err(format!(
+                "it comes {silence:?} after the input before; {LONGEST_SILENCE:?} are possible"
+            ));
+        }
         self.feed();
+        self.last = Some(at);
         self.waiting = Some((at, input));
+        Ok(())
     }
 
     fn feed(&mut self) {

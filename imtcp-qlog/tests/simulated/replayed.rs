@@ -90,6 +90,30 @@ fn a_log_that_withdraws_another_estimate_is_not_replayed_exactly() {
 }
 
 #[test]
+fn time_that_jumps_by_centuries_is_damage() {
+    // The core would end each slot of the promise in between.
+    let logged = logged(
+        "application = { kind = \"bulk\" }\n\
+         imtcp = { promise = { rate = \"2 Mbit/s\", per = \"1 s\" } }",
+    );
+    let packed = std::fs::read(&logged.path).expect("a file");
+    let text = zstd::decode_all(packed.as_slice()).expect("it is zstd");
+    let more = concat!(
+        "\x1e{\"time\":6000.0,\"name\":\"imtcp:core_input\",\"data\":",
+        "{\"asked\":[1350,0,13500,1350],\"at\":18446744073709551615}}\n"
+    );
+    let text = [text.as_slice(), more.as_bytes()].concat();
+    let mut log = Log::new(std::io::Cursor::new(text), &logged.path).expect("a qlog");
+    let replay = Replay::of(&mut log, Ok).expect("it can be replayed");
+    assert!(replay.is_exact());
+    let problems = log.problems().first();
+    assert!(
+        problems.len() == 1 && problems[0].text.contains("after the input before"),
+        "{problems:?}"
+    );
+}
+
+#[test]
 fn other_parameters_give_other_estimates() {
     let logged = logged("application = { kind = \"bulk\" }");
     let mut log = Log::open(&logged.path).expect("a qlog");
