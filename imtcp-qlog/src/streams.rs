@@ -4,12 +4,17 @@ use crate::bounds;
 use crate::error::Error;
 use crate::read::{Kind, Log, Record};
 use serde::Deserialize;
+use serde::de::Error as _;
 
 /// The share of pairs above which the delay rises, by this test (imtcp-cc/docs/ALGORITHM.md,
 /// "Trend"). The controller does not log its thresholds.
 pub const PCT_OF_A_RISE: f64 = 0.40;
 /// The share of the movement above which the delay rises, by this test.
 pub const PDT_OF_A_RISE: f64 = 0.30;
+
+/// The most packets of a stream. The controller's have 64 at most; whoever shows a stream has a row
+/// for each.
+const MOST_PACKETS: usize = 1024;
 
 /// A probe stream.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -66,6 +71,11 @@ impl Stream {
             return Ok(None);
         }
         let mut stream: Self = record.data()?;
+        let packets = stream.packet_numbers.len();
+        if packets > MOST_PACKETS {
+            let problem = format!("a stream of {packets} packets; {MOST_PACKETS} are read");
+            return Err(serde_json::Error::custom(problem));
+        }
         stream.verdict = bounds::name(stream.verdict)?;
         let total = |gaps: &[Option<i64>]| {
             let sum: i64 = gaps
@@ -102,4 +112,35 @@ pub fn for_each(log: &mut Log, mut visit: impl FnMut(Stream)) -> Result<(), Erro
         }
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+    use std::path::Path;
+
+    #[test]
+    fn a_stream_of_a_thousand_packets_is_read_and_one_of_more_is_damage() {
+        let record = |packets: usize| {
+            let numbers = vec!["7"; packets].join(",");
+            format!(
+                "{{\"time\":1,\"name\":\"imtcp:stream_completed\",\"data\":{{\"measurement\":1,\
+                 \"stream\":1,\"low_bps\":1,\"high_bps\":2,\"packet_numbers\":[{numbers}],\
+                 \"sizes\":[],\"planned_gaps_ns\":[],\"sent_gaps_ns\":[],\"echo_gaps_ns\":[],\
+                 \"first_delay_ns\":null,\"qualities\":[],\"pct\":null,\"pdt\":null,\"trend\":0,\
+                 \"verdict\":\"grey_zone\"}}}}\n"
+            )
+        };
+        let text = ["{\"qlog_version\":\"0.3\"}\n", &record(1024), &record(1025)].concat();
+        let mut log = Log::new(Cursor::new(text), Path::new("log")).expect("a qlog");
+        let mut packets = Vec::new();
+        for_each(&mut log, |stream| packets.push(stream.packet_numbers.len())).expect("it is read");
+        assert_eq!(packets, [1024]);
+        let problem = log.problems().first()[0].to_string();
+        assert!(
+            problem.contains("a stream of 1025 packets; 1024 are read"),
+            "{problem}"
+        );
+    }
 }
