@@ -238,3 +238,31 @@ fn a_log_may_come_from_standard_input() {
     let (_, expected) = rewrite(LOG.as_bytes(), &[]);
     assert_eq!(fs::read(to).ok(), expected);
 }
+
+#[test]
+fn a_compressed_log_that_is_cut_off_is_rewritten_as_far_as_it_goes() {
+    // Of a length that no packing makes nothing of.
+    let record = |number: u32| {
+        let time = f64::from(number) + 1.0 / f64::from(number + 1);
+        format!("\x1e{{\"time\":{time},\"name\":\"quic:packet_lost\",\"data\":{{}}}}\n")
+    };
+    let log = LOG.to_owned() + &(10..20_000).map(record).collect::<String>();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(log.as_bytes()).expect("memory takes it");
+    let whole = gzip.finish().expect("memory takes it");
+    let (output, new) = rewrite(&whole[..whole.len() / 2], &[]);
+    let said = said(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("is cut off; what came before was rewritten"),
+        "{said}"
+    );
+    let new = String::from_utf8(new.expect("it is written")).expect("text");
+    let count = new.lines().count();
+    assert!((5000..15_000).contains(&count), "{count}");
+    let mut damaged = whole;
+    let middle = damaged.len() / 2;
+    damaged[middle..middle + 64].fill(0xff);
+    let (output, _) = rewrite(&damaged, &[]);
+    assert!(!output.status.success());
+}

@@ -6,7 +6,7 @@ use imtcp_qlog::read::{Format, Writer as Origin, decompressed};
 use imtcp_qlog::write::{Compression, Level, Writer};
 use std::error::Error;
 use std::fs::File;
-use std::io::{self, BufRead as _, Cursor, Read as _};
+use std::io::{self, BufRead, Cursor, ErrorKind, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -49,16 +49,38 @@ pub fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         writer = writer.of_quiches_controller();
     }
     let mut input = Cursor::new(header).chain(input);
-    io::copy(&mut input, &mut writer).map_err(|error| {
-        format!(
-            "cannot rewrite {} to {}: {error}",
-            from.display(),
-            to.display()
-        )
-    })?;
+    let is_cut_off = copy(&mut input, &mut writer, unread, failed)?;
     writer.finish().map_err(failed)?;
+    if is_cut_off {
+        let from = from.display();
+        eprintln!(
+            "warning: {from}: the compressed file is cut off; what came before was rewritten"
+        );
+    }
     eprintln!("wrote {}", to.display());
     Ok(())
+}
+
+/// Copies a log to its end, or to where a compressed one is cut off. True if it is.
+fn copy(
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+    unread: impl Fn(io::Error) -> String,
+    unwritten: impl Fn(io::Error) -> String,
+) -> Result<bool, String> {
+    loop {
+        let chunk = match input.fill_buf() {
+            Ok(chunk) => chunk,
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(true),
+            Err(error) => return Err(unread(error)),
+        };
+        if chunk.is_empty() {
+            return Ok(false);
+        }
+        output.write_all(chunk).map_err(&unwritten)?;
+        let count = chunk.len();
+        input.consume(count);
+    }
 }
 
 /// Refuses what is not written record by record as quiche writes it: it would come out as rubbish.
