@@ -184,3 +184,14 @@ fn names_without_end_take_no_memory_without_end() {
     assert_eq!(summary.promises, Promises::default());
     assert_eq!(long.problems().count(), 10);
 }
+
+#[test]
+fn a_loss_that_is_left_out_is_not_counted() {
+    let lost = |length: &str| {
+        let data = format!("{{\"raw\":{{\"length\":{length}}}}}");
+        (1.0, "quic:packet_lost".to_owned(), data)
+    };
+    let mut log = log([lost("1200"), lost("\"long\""), lost("1200")]);
+    let series = Series::of(&mut log, 100).expect("it can be read");
+    assert_eq!((series.lost, log.problems().count()), (2, 1));
+}

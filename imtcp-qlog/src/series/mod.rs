@@ -190,8 +190,9 @@ impl Series {
                 }
             }
             Kind::PacketLost => {
+                let packet = record.packet()?;
                 self.lost += 1;
-                let number = record.packet()?.number.unwrap_or(self.lost);
+                let number = packet.number.unwrap_or(self.lost);
                 self.losses.push(now, number as f64);
             }
             Kind::Metrics => self.add_metrics(now, &record.metrics()?),
