@@ -12,8 +12,9 @@ use tokio_quiche::quic::{QuicCommand, QuicheConnection};
 /// controller: `controller.cmd_sender()`, of a server or of a client.
 ///
 /// The command leaves with the call, and not only when the future is awaited. The connection's task
-/// answers it once the handshake is done. One call is enough for a path: the handle gives the
-/// latest estimate and status, and awaits reports, without a further command.
+/// answers it once the handshake is done. One call is enough for a connection, whichever paths it
+/// takes: the handle gives the latest estimate and status, and awaits reports, without a further
+/// command.
 ///
 /// # Errors
 /// The connection has another controller, or it has ended, before its handshake or after it.
