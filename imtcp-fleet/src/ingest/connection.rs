@@ -45,10 +45,8 @@ pub fn row(mut log: Log, known: Known) -> Result<Row, imtcp_qlog::Error> {
     let damaged = log.problems().count();
     let told = log.header().reference_time.as_deref().and_then(time);
     let origin = log.origin_ms().and_then(since_1970);
-    let began = known.label.began.or(told).or(origin).unwrap_or_else(|| {
-        let length = TimeDelta::try_milliseconds(whole(seen.summary.end_ms)).unwrap_or_default();
-        known.written - length
-    });
+    let began = (known.label.began.or(told).or(origin))
+        .unwrap_or_else(|| before(known.written, seen.summary.end_ms));
     let vantage = log.header().vantage_point.clone();
     Ok(Row {
         id: known.id,
@@ -76,12 +74,24 @@ fn time(text: &str) -> Option<DateTime<Utc>> {
     since_1970(ms)
 }
 
-/// Milliseconds as a time, unless they count from when a machine or a simulation was started.
+/// Milliseconds as a time, unless they count from when a machine or a simulation was started. Nor
+/// is there a time after the year 9999: its hour would be a folder that no engine takes for a date.
 fn since_1970(ms: f64) -> Option<DateTime<Utc>> {
     const YEAR_2001: f64 = 1e12;
-    (ms > YEAR_2001)
+    const YEAR_10000: f64 = 253_402_300_800_000.0;
+    (ms > YEAR_2001 && ms < YEAR_10000)
         .then(|| DateTime::from_timestamp_millis(whole(ms)))
         .flatten()
+}
+
+/// When a log began that was written last at `written`, by its length. A length of centuries is
+/// damage, and says nothing.
+fn before(written: DateTime<Utc>, length_ms: f64) -> DateTime<Utc> {
+    let began = TimeDelta::try_milliseconds(whole(length_ms))
+        .and_then(|length| written.checked_sub_signed(length));
+    began
+        .filter(|began| *began >= DateTime::UNIX_EPOCH)
+        .unwrap_or(written)
 }
 
 fn count(count: u64) -> i64 {
@@ -262,5 +272,50 @@ impl Measured {
         let is_below = said.high_bps.is_none_or(|high| truth <= high as f64);
         self.judged += 1;
         self.held += i64::from(said.low_bps as f64 <= truth && is_below);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use imtcp_qlog::Log;
+    use std::path::Path;
+
+    const WRITTEN: &str = "2026-11-23T05:00:00Z";
+
+    /// When the row of a log began that has these events.
+    fn began(header: &str, times: &[f64]) -> String {
+        let mut text = format!("{{\"qlog_version\":\"0.3\",\"trace\":{{{header}}}}}\n");
+        for time in times {
+            text += &format!("{{\"time\":{time:e},\"name\":\"quic:a\",\"data\":{{}}}}\n");
+        }
+        let log = Log::new(std::io::Cursor::new(text), Path::new("log")).expect("a qlog");
+        let known = Known {
+            id: String::new(),
+            label: Label::default(),
+            truth: Truth::default(),
+            written: WRITTEN.parse().expect("a time"),
+        };
+        row(log, known).expect("it can be read").began.to_rfc3339()
+    }
+
+    #[test]
+    fn a_log_began_as_long_before_its_end_as_it_is_unless_that_is_absurd() {
+        assert_eq!(began("", &[0.0, 1500.0]), "2026-11-23T04:59:58.500+00:00");
+        for length in [1e16, 1e17, 1e300] {
+            assert_eq!(began("", &[0.0, length]), "2026-11-23T05:00:00+00:00");
+        }
+    }
+
+    #[test]
+    fn a_log_tells_when_it_began_unless_that_is_absurd() {
+        let told = |ms: &str| {
+            let header = format!("\"common_fields\":{{\"reference_time\":{ms}}}");
+            began(&header, &[0.0, 1000.0])
+        };
+        assert_eq!(told("1795410000000"), "2026-11-23T05:00:00+00:00");
+        for ms in ["253402300800000", "1e17", "7"] {
+            assert_eq!(told(ms), "2026-11-23T04:59:59+00:00", "{ms}");
+        }
     }
 }
