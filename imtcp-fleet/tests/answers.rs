@@ -142,3 +142,18 @@ fn mistakes_are_named_with_the_remedy() {
         );
     }
 }
+
+#[test]
+fn questions_are_listed_without_a_table_and_asked_of_one() {
+    let text = said(&["ask"]);
+    assert!(
+        text.contains("available") && text.contains("calibration"),
+        "{text}"
+    );
+    let output = run(&["ask", "available"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && errors.contains("--table"),
+        "{errors}"
+    );
+}

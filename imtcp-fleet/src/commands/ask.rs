@@ -17,7 +17,7 @@ use std::time::Instant;
 pub struct Whom {
     /// The folder or address of the table.
     #[arg(long, short)]
-    table: String,
+    table: Option<String>,
     /// The scheduler of a cluster that answers, instead of this process.
     #[arg(long, value_name = "HOST:PORT")]
     cluster: Option<String>,
@@ -83,8 +83,14 @@ pub struct ReportArguments {
 }
 
 impl Whom {
+    /// The table; only the list of questions needs none.
+    fn table(&self) -> Result<Place> {
+        let table = self.table.as_deref();
+        Place::existing(table.context("which table? Give its folder or address with --table")?)
+    }
+
     async fn engine(&self) -> Result<Engine> {
-        let table = Place::existing(&self.table)?;
+        let table = self.table()?;
         let cores = self.cores.unwrap_or_else(super::cores);
         if let Some(scheduler) = &self.cluster {
             return imtcp_fleet::cluster::engine(&table, scheduler, cores).await;
@@ -126,7 +132,7 @@ pub async fn run(arguments: Arguments) -> Result<()> {
             Dialect::Functions => println!("{};", question.with_functions()),
             Dialect::Plain => println!("{};", question.plain()),
             Dialect::Duckdb => {
-                let table = Place::existing(&arguments.whom.table)?;
+                let table = arguments.whom.table()?;
                 println!("{}", questions::duckdb_view(table.url.as_str()));
                 println!("{};", question.plain());
             }
