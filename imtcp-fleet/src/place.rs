@@ -81,6 +81,15 @@ impl Place {
         })
     }
 
+    /// The address as other programs take it: a folder as its path, whose letters are not encoded.
+    /// It ends in a slash.
+    pub fn shown(&self) -> String {
+        match &self.folder {
+            Some(folder) => folder.join("").display().to_string(),
+            None => self.url.to_string(),
+        }
+    }
+
     /// The address of an object.
     pub fn address(&self, path: &Path) -> String {
         format!("{}{path}", self.url)
@@ -154,6 +163,23 @@ mod tests {
         assert!(
             error.contains("gopher://a/b/") && error.contains("s3://"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn other_programs_are_told_a_folder_by_its_path() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let folder = parent
+            .path()
+            .canonicalize()
+            .expect("it is there")
+            .join("a b%20c");
+        let place = Place::made(folder.to_str().expect("text")).expect("it is made");
+        assert_eq!(place.shown(), format!("{}/", folder.display()));
+        assert!(
+            place.url.as_str().ends_with("/a%20b%2520c/"),
+            "{}",
+            place.url
         );
     }
 }

@@ -133,7 +133,7 @@ pub async fn run(arguments: Arguments) -> Result<()> {
             Dialect::Plain => println!("{};", question.plain()),
             Dialect::Duckdb => {
                 let table = arguments.whom.table()?;
-                println!("{}", questions::duckdb_view(table.url.as_str()));
+                println!("{}", questions::duckdb_view(&table.shown()));
                 println!("{};", question.plain());
             }
         }

@@ -155,12 +155,10 @@ fn named_expression((name, expression): &(&str, &str)) -> String {
     }
 }
 
-/// What `DuckDB` needs before the plain SQL: the table, as a view of the files.
+/// What `DuckDB` needs before the plain SQL: the table, as a view of the files. `table` is a path
+/// or an address, and ends in a slash.
 pub fn duckdb_view(table: &str) -> String {
-    let folder = table
-        .strip_prefix("file://")
-        .unwrap_or(table)
-        .replace('\'', "''");
+    let folder = table.replace('\'', "''");
     format!(
         "CREATE OR REPLACE VIEW {TABLE} AS SELECT * FROM read_parquet('{folder}*/*/*.parquet', \
          hive_partitioning = true, hive_types = {{'date': DATE, 'hour': INTEGER}});"
