@@ -12,6 +12,9 @@ use url::Url;
 /// The error code of a stream whose file is not there.
 const MISSING: u64 = 0x1;
 
+/// The error code of a stream whose request was taken back.
+const CANCELLED: u64 = 0x2;
+
 /// The longest request that is read: a name of 255 bytes, encoded.
 const LONGEST_REQUEST: usize = 2048;
 
@@ -114,32 +117,62 @@ impl Responses {
 
     fn read(&mut self, connection: &mut Connection, root: &Root, stream: u64) {
         let mut buffer = [0; LONGEST_REQUEST];
-        while let Ok((count, is_end)) = connection.stream_recv(stream, &mut buffer) {
-            if self.asked.contains(&stream) {
-                // The end of the stream may come by itself, after the request.
-                if is_end {
-                    self.asked.remove(&stream);
+        loop {
+            match connection.stream_recv(stream, &mut buffer) {
+                Ok((count, is_end)) => {
+                    if let Some(request) = self.take(stream, &buffer[..count], is_end) {
+                        self.answer(connection, root, stream, &request);
+                    }
                 }
-                continue;
+                Err(Error::StreamReset(_)) => return self.cancel(connection, stream),
+                // Done, or the connection has ended, which shows elsewhere.
+                Err(_) => return,
             }
-            let request = self.asking.entry(stream).or_default();
-            request.extend_from_slice(&buffer[..count]);
-            let is_complete = is_end || request.contains(&b'\n');
-            if !is_complete && request.len() <= LONGEST_REQUEST {
-                continue;
+        }
+    }
+
+    /// Takes a part of a request. Returns the request once it is complete.
+    fn take(&mut self, stream: u64, part: &[u8], is_end: bool) -> Option<Vec<u8>> {
+        if self.asked.contains(&stream) {
+            // The end of the stream may come by itself, after the request.
+            if is_end {
+                self.asked.remove(&stream);
             }
-            let request = self.asking.remove(&stream).unwrap_or_default();
-            if !is_end {
-                self.asked.insert(stream);
+            return None;
+        }
+        let request = self.asking.entry(stream).or_default();
+        request.extend_from_slice(part);
+        let is_complete = is_end || request.contains(&b'\n');
+        if !is_complete && request.len() <= LONGEST_REQUEST {
+            return None;
+        }
+        if !is_end {
+            self.asked.insert(stream);
+        }
+        self.asking.remove(&stream)
+    }
+
+    fn answer(&mut self, connection: &mut Connection, root: &Root, stream: u64, request: &[u8]) {
+        let content = path_of(request).and_then(|path| root.find(path).ok());
+        match content {
+            Some(content) => {
+                self.pending.insert(stream, content);
             }
-            let content = path_of(&request).and_then(|path| root.find(path).ok());
-            match content {
-                Some(content) => {
-                    self.pending.insert(stream, content);
-                }
-                // quiche says so only of a stream that has ended already.
-                None => drop(connection.stream_shutdown(stream, Shutdown::Write, MISSING)),
-            }
+            // quiche says so only of a stream that has ended already.
+            None => drop(connection.stream_shutdown(stream, Shutdown::Write, MISSING)),
+        }
+    }
+
+    /// The client has taken its request back. A stream counts among those that it may open until
+    /// both directions have ended, so this one ends here as well. One that was answered in full
+    /// has.
+    fn cancel(&mut self, connection: &mut Connection, stream: u64) {
+        self.asking.remove(&stream);
+        let is_pending = self.pending.remove(&stream).is_some();
+        let is_answered = self.asked.remove(&stream) && !is_pending;
+        if !is_answered {
+            // An error means that it has ended already.
+            let _ = connection.stream_shutdown(stream, Shutdown::Write, CANCELLED);
         }
     }
 }
@@ -174,6 +207,7 @@ fn push(connection: &mut Connection, stream: u64, content: &mut Content) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pair::Pair;
 
     #[test]
     fn a_request_is_get_and_a_path() {
@@ -187,5 +221,34 @@ mod tests {
         ] {
             assert_eq!(path_of(request), path, "{request:?}");
         }
+    }
+
+    #[test]
+    fn requests_that_are_taken_back_use_up_no_streams_and_no_memory() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("a"), [7; 100]).expect("a file");
+        std::fs::write(folder.path().join("long"), vec![7; 1 << 20]).expect("a file");
+        let root = Root::open(folder.path()).expect("it is there");
+        let mut pair = Pair::new();
+        let mut responses = Responses::default();
+        let kinds = ["GET /a", "GET /a\r\n", "GET /long\r\n"];
+        // Three times as many as may be open at a time.
+        for (number, request) in (0..300).zip(kinds.into_iter().cycle()) {
+            let stream = number * 4;
+            let sent = pair.client.stream_send(stream, request.as_bytes(), false);
+            assert_eq!(sent, Ok(request.len()), "{number}");
+            pair.exchange();
+            responses.advance(&mut pair.server, &root);
+            pair.exchange();
+            for direction in [Shutdown::Write, Shutdown::Read] {
+                let ended = pair.client.stream_shutdown(stream, direction, 0);
+                assert!(matches!(ended, Ok(()) | Err(Error::Done)), "{ended:?}");
+            }
+            pair.exchange();
+            responses.advance(&mut pair.server, &root);
+            pair.exchange();
+        }
+        assert_eq!((responses.asking.len(), responses.asked.len()), (0, 0));
+        assert_eq!(responses.pending.len(), 0);
     }
 }

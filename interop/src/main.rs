@@ -13,6 +13,8 @@ mod environment;
 mod hq;
 mod http;
 mod logs;
+#[cfg(test)]
+mod pair;
 mod server;
 mod session;
 mod socket;
