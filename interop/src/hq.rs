@@ -51,7 +51,9 @@ impl Requests {
 
     /// True if a request was written to its end.
     fn ask(&mut self, connection: &mut Connection) -> Result<bool> {
-        let may_open = connection.peer_streams_left_bidi() > 0 && self.downloads.may_go_on();
+        // Asked in any case, because the time for the next burst is over then.
+        let may_go_on = self.downloads.may_go_on();
+        let may_open = may_go_on && connection.peer_streams_left_bidi() > 0;
         let Some(url) = self.downloads.next() else {
             return Ok(false);
         };
@@ -208,6 +210,7 @@ fn push(connection: &mut Connection, stream: u64, content: &mut Content) -> bool
 mod tests {
     use super::*;
     use crate::pair::Pair;
+    use std::time::Duration;
 
     #[test]
     fn a_request_is_get_and_a_path() {
@@ -250,5 +253,21 @@ mod tests {
         }
         assert_eq!((responses.asking.len(), responses.asked.len()), (0, 0));
         assert_eq!(responses.pending.len(), 0);
+    }
+
+    #[test]
+    fn a_client_that_waits_for_streams_waits_for_nothing_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let urls = (0..30).map(|name| Url::parse(&format!("https://server4:443/{name}")));
+        let urls: Vec<Url> = urls.map(|url| url.expect("a URL")).collect();
+        // As many streams as a burst has.
+        let mut pair = Pair::with_streams(12);
+        let mut requests = Requests::new(&urls, folder.path());
+        requests.advance(&mut pair.client).expect("it asks");
+        assert_eq!(pair.client.peer_streams_left_bidi(), 0);
+        std::thread::sleep(Duration::from_millis(10));
+        requests.advance(&mut pair.client).expect("it asks");
+        let next = requests.downloads.next_burst();
+        assert_eq!(next, None, "it would be woken all the time");
     }
 }
