@@ -71,6 +71,11 @@ impl Downloads {
         Ok(())
     }
 
+    /// Whether a file is on its way on this stream or a later one.
+    pub fn is_any_from(&self, stream: u64) -> bool {
+        self.files.range(stream..).next().is_some()
+    }
+
     /// Where to read data to, before it is [taken](Self::take).
     pub fn buffer(&mut self) -> &mut [u8] {
         &mut self.buffer
