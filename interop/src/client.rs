@@ -153,10 +153,11 @@ impl Fetch {
             }
             session::wake(&mut self.connection, Instant::now());
             self.break_silence();
-            self.check()?;
+            // What has come is taken first: the server may close right behind the last bytes.
             if self.advance()? {
                 return Ok(());
             }
+            self.check()?;
             if flushed == Flushed::Everything {
                 flushed = self.flush().await?;
             }

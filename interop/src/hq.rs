@@ -2,6 +2,7 @@
 //! the file and the end of the stream.
 
 use crate::downloads::Downloads;
+use crate::session;
 use anyhow::{Context, Result, bail};
 use imtcp_examples::serve::files::{Content, Root};
 use quiche::{Connection, Error, Shutdown};
@@ -42,7 +43,7 @@ impl Requests {
     /// # Errors
     /// The server refuses a file, or one cannot be written.
     pub fn advance(&mut self, connection: &mut Connection) -> Result<()> {
-        while self.ask(connection)? {}
+        while !session::is_ending(connection) && self.ask(connection)? {}
         for stream in connection.readable() {
             self.take(connection, stream)?;
         }

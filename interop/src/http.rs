@@ -1,6 +1,7 @@
 //! The client's side of HTTP/3. The server's is that of the examples.
 
 use crate::downloads::Downloads;
+use crate::session;
 use anyhow::{Context, Result, bail, ensure};
 use quiche::Connection;
 use quiche::h3::{self, Event, Header, NameValue};
@@ -33,11 +34,12 @@ impl Requests {
     /// # Errors
     /// The server refuses a file, or one cannot be written.
     pub fn advance(&mut self, connection: &mut Connection) -> Result<()> {
-        if self.http.is_none() {
+        let is_ending = session::is_ending(connection);
+        if self.http.is_none() && !is_ending {
             let config = h3::Config::new()?;
             self.http = Some(h3::Connection::with_transport(connection, &config)?);
         }
-        while self.ask(connection)? {}
+        while !is_ending && self.ask(connection)? {}
         self.take(connection)
     }
 

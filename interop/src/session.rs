@@ -25,6 +25,11 @@ pub fn receive(connection: &mut quiche::Connection, datagram: Datagram<'_>) {
     let _ = ecn::with(datagram.mark, || connection.recv(datagram.bytes, info));
 }
 
+/// Whether one of both sides has closed it, so that nothing can be asked for any more.
+pub fn is_ending(connection: &quiche::Connection) -> bool {
+    connection.local_error().is_some() || connection.is_draining() || connection.is_closed()
+}
+
 /// Lets timers fire that are due.
 pub fn wake(connection: &mut quiche::Connection, now: Instant) -> bool {
     let is_due = connection.timeout_instant().is_some_and(|due| due <= now);

@@ -1,6 +1,9 @@
 //! The endpoint as the runner starts it: a process for each role, told by its environment, over
 //! loopback.
 
+mod closing;
+
+use closing::answer_and_close;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, UdpSocket};
@@ -227,6 +230,22 @@ fn a_signal_in_the_middle_of_a_transfer_leaves_complete_logs() {
             assert!(ends, "{role}: {record}");
         }
     }
+}
+
+#[test]
+fn what_came_before_the_server_closed_is_kept() {
+    let mut stage = Stage::new();
+    stage.file("a", 3000);
+    let answer = fs::read(stage.path().join("www/a")).expect("a file");
+    let certs = stage.path().join("certs");
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    stage.port = socket.local_addr().expect("bound").port();
+    let code = std::thread::scope(|scope| {
+        scope.spawn(|| answer_and_close(&certs, &socket, &answer));
+        stage.fetch("transfer", &["a"])
+    });
+    assert_eq!(code, Some(0));
+    assert!(stage.downloaded("a"));
 }
 
 /// A client of this test's own on one stream of HTTP/0.9.
