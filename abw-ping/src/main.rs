@@ -45,6 +45,7 @@ fn run(options: &Options) -> Result<ExitCode> {
     if options.quic {
         let (host, port) = target::split(&options.target)?;
         let address = SocketAddr::new(target::resolve(host, options.family())?, port);
+        quic::ensure_possible(options.settings().packet, address)?;
         let probes = quic::Quic::connect(address, host, &clock, &stop)?;
         let kind = probes.kind();
         let subject = options.subject(address.to_string(), "quic", kind);

@@ -51,3 +51,12 @@ fn a_wrong_name_is_named() {
     assert!(said.contains("`no such host` is unknown"), "{said}");
     assert_eq!(output.status.code(), Some(1));
 }
+
+#[test]
+fn packets_smaller_than_a_quic_server_gets_are_refused() {
+    // Nobody listens there, and nobody is asked.
+    let output = abw_ping(&["--quic", "127.0.0.1:9", "--packet", "64"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("let --packet be 92 or more"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -219,8 +219,9 @@ impl Probes for Quic {
     }
 
     fn send(&mut self, id: u64, size: Bytes, clock: &Clock) -> Result<Sent> {
-        let headers = if self.peer.is_ipv4() { 28 } else { 48 };
+        let headers = headers(self.peer);
         let size = usize::try_from(size.get()).unwrap_or(usize::MAX);
+        // The test for limits sends smaller ones, whose size does not matter.
         let length = size.saturating_sub(headers).clamp(SMALLEST, LARGEST);
         let most = self.connection.max_send_udp_payload_size();
         ensure!(
@@ -296,6 +297,25 @@ impl Drop for Quic {
     }
 }
 
+/// IP and UDP headers towards a peer.
+fn headers(peer: SocketAddr) -> usize {
+    if peer.is_ipv4() { 28 } else { 48 }
+}
+
+/// Refuses a size of probe packets, IP header included, that no padded PING has: larger ones would
+/// leave in their place, and the value would be too small.
+///
+/// # Errors
+/// It is too small.
+pub fn ensure_possible(size: Bytes, peer: SocketAddr) -> Result<()> {
+    let least = SMALLEST + headers(peer);
+    ensure!(
+        size >= Bytes::from_usize(least),
+        "packets to {peer} have {least} bytes at least; let --packet be {least} or more"
+    );
+    Ok(())
+}
+
 /// What a peer says, without what would command a terminal.
 fn printable(said: &[u8]) -> String {
     String::from_utf8_lossy(said).escape_debug().to_string()
@@ -322,8 +342,9 @@ fn configuration(shared: &Shared) -> Result<quiche::Config, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Quic, printable};
+    use super::{Quic, ensure_possible, printable};
     use crate::clock::Clock;
+    use imtcp_cc::units::Bytes;
     use std::net::UdpSocket;
     use std::sync::atomic::AtomicBool;
 
@@ -346,6 +367,18 @@ mod tests {
         });
         let error = ended.expect("it was stopped");
         assert!(error.contains("interrupted"), "{error}");
+    }
+
+    #[test]
+    fn packets_that_would_leave_larger_are_refused() {
+        let four = "192.0.2.1:443".parse().expect("an address");
+        let six = "[2001:db8::1]:443".parse().expect("an address");
+        for (peer, least) in [(four, 92), (six, 112)] {
+            assert!(ensure_possible(Bytes::new(least), peer).is_ok());
+            let error = ensure_possible(Bytes::new(least - 1), peer).expect_err("too small");
+            let remedy = format!("let --packet be {least} or more");
+            assert!(error.to_string().contains(&remedy), "{error}");
+        }
     }
 
     #[test]
