@@ -10,8 +10,11 @@ use parquet::schema::types::{Type, TypePtr};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// The rows of a group. It bounds the memory that an export takes.
+/// The most rows of a group. This and the next bound the memory that an export takes.
 const GROUP: usize = 1 << 18;
+
+/// A group is written when its texts have so many bytes. A text may be as long as a record.
+const TEXT_BYTES: usize = 64 << 20;
 
 /// Writes rows as Parquet.
 pub struct ParquetRows<W: Write + Send> {
@@ -23,6 +26,7 @@ pub struct ParquetRows<W: Write + Send> {
     has_value: Vec<i16>,
     texts: Vec<ByteArray>,
     has_text: Vec<i16>,
+    text_bytes: usize,
 }
 
 impl<W: Write + Send> ParquetRows<W> {
@@ -46,6 +50,7 @@ impl<W: Write + Send> ParquetRows<W> {
             has_value: Vec::new(),
             texts: Vec::new(),
             has_text: Vec::new(),
+            text_bytes: 0,
         })
     }
 
@@ -87,6 +92,7 @@ impl<W: Write + Send> ParquetRows<W> {
         self.has_value.clear();
         self.texts.clear();
         self.has_text.clear();
+        self.text_bytes = 0;
         Ok(())
     }
 }
@@ -124,7 +130,9 @@ impl<W: Write + Send> Rows for ParquetRows<W> {
         self.has_value.push(i16::from(row.value.is_some()));
         self.texts.extend(row.text.map(ByteArray::from));
         self.has_text.push(i16::from(row.text.is_some()));
-        if self.times.len() == GROUP {
+        let texts = [Some(row.event), Some(row.series), row.text];
+        self.text_bytes += texts.into_iter().flatten().map(str::len).sum::<usize>();
+        if self.times.len() == GROUP || self.text_bytes >= TEXT_BYTES {
             self.write_group().map_err(io::Error::other)?;
         }
         Ok(())
@@ -141,5 +149,27 @@ impl<W: Write + Send> Rows for ParquetRows<W> {
 impl<W: Write + Send> std::fmt::Debug for ParquetRows<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("ParquetRows")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_do_not_gather() {
+        let text = "x".repeat(TEXT_BYTES / 4);
+        let mut rows = ParquetRows::new(Vec::new()).expect("memory takes all");
+        for index in 0..12_u32 {
+            let row = Row {
+                time_ms: f64::from(index),
+                event: "imtcp:a",
+                series: "b",
+                value: None,
+                text: Some(&text),
+            };
+            rows.row(&row).expect("memory takes all");
+            assert!(rows.texts.len() < 4, "{}", rows.texts.len());
+        }
     }
 }
