@@ -31,7 +31,8 @@ pub(super) struct Red {
     mean: f64,
     /// Packets since the last drop.
     since_drop: u32,
-    empty_since: Option<Timestamp>,
+    /// From here on an empty queue has yet to let the mean decay.
+    empty_since: Timestamp,
 }
 
 impl Red {
@@ -41,7 +42,7 @@ impl Red {
             random,
             mean: 0.0,
             since_drop: 0,
-            empty_since: Some(Timestamp::ZERO),
+            empty_since: Timestamp::ZERO,
         }
     }
 
@@ -71,15 +72,19 @@ impl Red {
     pub(super) fn pop(&mut self, fifo: &mut Fifo, now: Timestamp) -> Option<Waiting> {
         let popped = fifo.pop();
         if popped.is_some() && fifo.bytes == Bytes::ZERO {
-            self.empty_since = Some(now);
+            self.empty_since = now;
         }
         popped
     }
 
+    /// A packet that finds the queue empty may be dropped, and leaves it empty. So the clock goes on
+    /// from here.
     fn average(&mut self, now: Timestamp, fifo: &Fifo) {
-        if let Some(since) = self.empty_since.take() {
+        if fifo.bytes == Bytes::ZERO {
+            let idle = now.saturating_since(self.empty_since);
+            self.empty_since = now;
             let packet_s = self.settings.transmission.as_secs_f64().max(1e-9);
-            let packets = now.saturating_since(since).as_secs_f64() / packet_s;
+            let packets = idle.as_secs_f64() / packet_s;
             self.mean *= libm::pow(1.0 - WEIGHT, packets);
         } else {
             self.mean += WEIGHT * (fifo.bytes.as_f64() - self.mean);
@@ -128,7 +133,6 @@ mod tests {
         let mut fifo = Fifo::default();
         (0..20).for_each(|_| fifo.push(waiting(0, 0.0)));
         let mut red = red(30_000.0);
-        red.empty_since = None;
         // 20 packets of 1500 bytes wait all the time: the mean stays. One of twenty: gaps are
         // 1 to 20 packets, and 10.5 at the mean.
         let drops = (0..21_000).filter(|_| red.drops(ms(1.0), &fifo)).count();
@@ -138,9 +142,32 @@ mod tests {
     #[test]
     fn the_mean_decays_while_nothing_waits() {
         let mut red = red(30_000.0);
-        red.empty_since = Some(ms(0.0));
         assert!(!red.drops(ms(1000.0), &Fifo::default()));
         // A thousand packets of 1 ms: 0.998^1000 = 0.1351.
         assert!((red.mean - 30_000.0 * 0.135_06).abs() < 1.0, "{}", red.mean);
+    }
+    /// The drop stopped the clock, and nothing that was popped started it again.
+    #[test]
+    fn the_mean_decays_after_a_drop_at_an_empty_queue_as_well() {
+        let mut fifo = Fifo::default();
+        let mut red = red(200_000.0);
+        assert!(red.drops(ms(0.0), &fifo) && red.drops(ms(1.0), &fifo));
+        assert!(red.pop(&mut fifo, ms(2.0)).is_none());
+        red.average(ms(1000.0), &fifo);
+        // Each millisecond counts once.
+        let expected = 200_000.0 * 0.135_06;
+        assert!((red.mean - expected).abs() < 10.0, "{}", red.mean);
+    }
+
+    #[test]
+    fn the_time_in_which_packets_wait_is_not_idle() {
+        let mut fifo = Fifo::default();
+        let mut red = red(10_000.0);
+        red.average(ms(0.0), &fifo);
+        fifo.push(waiting(0, 0.0));
+        assert!(red.pop(&mut fifo, ms(500.0)).is_some());
+        red.average(ms(600.0), &fifo);
+        // A hundred packets of 1 ms: 0.998^100 = 0.8186.
+        assert!((red.mean - 8186.0).abs() < 1.0, "{}", red.mean);
     }
 }
