@@ -1,4 +1,4 @@
-//! The state of the flows, sampled at even intervals.
+//! The state of the flows, sampled at even intervals and at the end of the run.
 
 use crate::endpoint::Pair;
 use baselines::estimators::Kind;
@@ -95,5 +95,36 @@ impl Record {
     /// The samples of a flow, in order of time.
     pub fn of(&self, flow: usize) -> &[Snapshot] {
         &self.flows[flow]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::Scenario;
+    use crate::simulation::Simulation;
+    use imtcp_cc::units::Timestamp;
+
+    /// Nothing was sampled at the end, so nobody had read anything in the last tenth of a second.
+    #[test]
+    fn what_was_read_until_the_end_is_recorded_once() {
+        for duration in ["2 s", "2050 ms"] {
+            let text = format!(
+                "name = \"t\"\ntitle = \"t\"\nduration = \"{duration}\"\n[[link]]\nname = \"l\"\n\
+                 rate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"20 KB\"\n[[flow]]\n\
+                 name = \"main\"\ncontroller = \"reno\"\napplication = {{ kind = \"bulk\" }}\n"
+            );
+            let scenario = Scenario::parse("t.toml", &text, &[]).expect("it is valid");
+            let mut simulation = Simulation::new(&scenario, 1).expect("it can be set up");
+            let end = scenario.end();
+            assert!(!simulation.advance(end) && !simulation.advance(end));
+            let all = simulation.pairs()[0].delivery().bytes as f64;
+            let read = |when| simulation.record().delivered_at(0, when);
+            assert_eq!(read(end), all);
+            let before = Timestamp::from_nanos(end.as_nanos() - 20_000_000);
+            assert!(read(before) < all, "{}", read(before));
+            let samples = simulation.record().of(0);
+            let times = samples.iter().filter(|sample| sample.at == end);
+            assert_eq!(times.count(), 1);
+        }
     }
 }

@@ -17,7 +17,7 @@ use imtcp_qlog::write::{Outcome, create};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// How often the state of the flows is sampled.
+/// How often the state of the flows is sampled. It is sampled at the end as well.
 pub const SAMPLING: Duration = Duration::from_millis(100);
 
 /// Something that happens on its own at a certain time.
@@ -62,6 +62,8 @@ pub struct Simulation<'s> {
     /// Packets on the lines of the sending machines, by flow, forward and reverse.
     leaving: Vec<[VecDeque<Packet>; 2]>,
     record: Record,
+    /// The end was reached, and the state of the flows is recorded there too.
+    is_over: bool,
     /// What became of the qlogs, by their files.
     qlogs: Vec<(String, Outcome)>,
 }
@@ -122,6 +124,7 @@ impl<'s> Simulation<'s> {
             outbox: Outbox::default(),
             leaving: scenario.flows.iter().map(|_| Default::default()).collect(),
             record: Record::new(scenario.flows.len()),
+            is_over: false,
             qlogs: Vec::new(),
         };
         simulation.schedule_beginnings();
@@ -203,7 +206,11 @@ impl<'s> Simulation<'s> {
         while let Some(event) = self.agenda.next_before(until) {
             self.happen(event);
         }
-        until < self.end
+        let goes_on = until < self.end;
+        if !goes_on && !std::mem::replace(&mut self.is_over, true) {
+            self.sample(self.end);
+        }
+        goes_on
     }
 
     fn happen(&mut self, event: Event) {
@@ -217,7 +224,10 @@ impl<'s> Simulation<'s> {
             Event::Wake(flow, side) => self.with_pair(flow, |pair, around| pair.wake(side, around)),
             Event::Leave(flow, direction) => self.leave(flow, direction),
             Event::Measure(tool) => self.measure(tool),
-            Event::Sample => self.sample(now),
+            Event::Sample => {
+                self.sample(now);
+                self.agenda.schedule(now + SAMPLING, Event::Sample);
+            }
         }
     }
 
@@ -315,11 +325,10 @@ impl<'s> Simulation<'s> {
         }
     }
 
-    fn sample(&mut self, now: Timestamp) {
+    fn sample(&mut self, at: Timestamp) {
         for (index, pair) in self.pairs.iter().enumerate() {
-            self.record.sample(index, now, pair);
+            self.record.sample(index, at, pair);
         }
-        self.agenda.schedule(now + SAMPLING, Event::Sample);
     }
 
     /// The scenario being run.

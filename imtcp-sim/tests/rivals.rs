@@ -1,5 +1,8 @@
 //! A promise on a crowded link, in short; `imtcp-sim sweep d2` does it at length.
 
+mod common;
+
+use common::Path;
 use imtcp_sim::result::{PromiseResult, RunResult};
 use imtcp_sim::run::RunOptions;
 use imtcp_sim::scenario::Scenario;
@@ -84,4 +87,34 @@ fn the_same_yardstick_finds_that_reno_does_not_have_it() {
     assert_eq!(promise.reported, None);
     // Reno among equals that are capped: about a fair share, not five.
     assert!((0.1..0.7).contains(&promise.all.mean), "{promise:?}");
+}
+
+/// A source that requires half of what it sends, with slots of a second, beside another flow.
+fn beside(application: &str, life: &str) -> RunResult {
+    let requires = "imtcp = { promise = { rate = \"1 Mbit/s\", per = \"1 s\" } }";
+    let source = "{ kind = \"datagrams\", rate = \"2 Mbit/s\" }";
+    let path = Path::default()
+        .lasting(8)
+        .flow("main", "reno", source, requires)
+        .flow("rival", "reno", application, life);
+    common::run(&path, 1)
+}
+
+/// Nothing was sampled at the end, and the last tenth of a second counted as nothing.
+#[test]
+fn what_a_rival_has_counts_until_the_end() {
+    let result = beside("{ kind = \"datagrams\", rate = \"3 Mbit/s\" }", "");
+    let promise = promise(&result);
+    let near = |bps: u64, of: f64| (bps as f64 / 3e6 - 1.0).abs() < of;
+    assert_eq!(promise.slots.last().expect("six").t_s, 7.0);
+    for slot in &promise.slots {
+        assert!(near(slot.rival_bps.expect("a rival"), 0.02), "{slot:?}");
+    }
+    let [rival] = &promise.rivals[..] else {
+        panic!("one rival: {promise:?}");
+    };
+    assert!(
+        rival.seconds > 5.5 && near(rival.had_bps, 0.005),
+        "{rival:?}"
+    );
 }
