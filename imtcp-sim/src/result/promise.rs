@@ -122,16 +122,18 @@ impl PromiseResult {
             flow,
             back: simulation.network().delay_back(flow),
         };
-        let slots: Vec<SlotPoint> = spans
+        let slots: Vec<(Span, SlotPoint)> = spans
             .into_iter()
             .filter(|span| span.from >= counted && span.to <= stop)
-            .filter_map(|span| scene.slot(span))
+            .filter_map(|span| Some((span, scene.slot(span)?)))
             .collect();
+        let by_rivals = scene.by_rivals(&slots);
+        let slots: Vec<SlotPoint> = slots.into_iter().map(|(_, slot)| slot).collect();
         Some(Self {
             required_bps: requirement.rate().as_bps(),
             per_s: requirement.per().as_secs_f64(),
             all: Slots::of(slots.iter(), requirement.rate().as_bps_f64())?,
-            by_rivals: scene.by_rivals(&slots),
+            by_rivals,
             reported: reported(events),
             rivals: rivals::shares(simulation, flow, &requirement, (counted, stop)),
             slots,
@@ -193,7 +195,7 @@ impl Scene<'_, '_> {
         let delivery = self.simulation.pairs()[self.flow.0].delivery();
         let bytes = |at: Timestamp| delivery.bytes_at(at - self.back);
         let achieved = rate(bytes(to)? - bytes(from)?, from, to);
-        let present = self.present(to);
+        let present = rivals::present(self.simulation, &self.rivals, to);
         let all: f64 = present
             .iter()
             .map(|rival| self.goodput(*rival, from, to))
@@ -214,32 +216,20 @@ impl Scene<'_, '_> {
         (at(to) - at(from)) * 8.0 / to.saturating_since(from).as_secs_f64().max(1e-9)
     }
 
-    /// The rivals that are there just before `at`.
-    fn present(&self, at: Timestamp) -> Vec<FlowId> {
-        let scenario = self.simulation.scenario();
-        let is_there = |rival: &&FlowId| {
-            let (start, stop) = Nominal::new(scenario, **rival).life();
-            start < at && stop >= at
-        };
-        self.rivals.iter().filter(is_there).copied().collect()
-    }
-
-    fn by_rivals(&self, slots: &[SlotPoint]) -> Vec<BesideRivals> {
-        let mut numbers: Vec<usize> = slots.iter().map(|slot| slot.rivals).collect();
+    fn by_rivals(&self, slots: &[(Span, SlotPoint)]) -> Vec<BesideRivals> {
+        let mut numbers: Vec<usize> = slots.iter().map(|(_, slot)| slot.rivals).collect();
         numbers.sort_unstable();
         numbers.dedup();
         let beside = |number: usize| {
-            let some = || slots.iter().filter(move |slot| slot.rivals == number);
-            let last = some().next_back()?;
-            let had = mean(
-                some()
-                    .filter_map(|slot| slot.rival_bps)
-                    .map(|bps| bps as f64),
-            );
-            let fair = self.fair(Timestamp::from_origin(Duration::from_secs_f64(last.t_s)));
+            let these = slots.iter().filter(move |(_, slot)| slot.rivals == number);
+            let (last, _) = these.clone().next_back()?;
+            let some = these.map(|(_, slot)| slot);
+            let rates = some.clone().filter_map(|slot| slot.rival_bps);
+            let had = mean(rates.map(|bps| bps as f64));
+            let fair = self.fair(*last);
             Some(BesideRivals {
                 rivals: number,
-                slots: Slots::of(some(), self.requirement.rate().as_bps_f64())?,
+                slots: Slots::of(some, self.requirement.rate().as_bps_f64())?,
                 rival_bps: had.map(whole),
                 fair_bps: fair.map(whole),
                 lost_share: had.zip(fair).map(|(had, fair)| rounded(1.0 - had / fair)),
@@ -248,12 +238,12 @@ impl Scene<'_, '_> {
         numbers.into_iter().filter_map(beside).collect()
     }
 
-    /// Mean fair share of the rivals that are there at `at`.
-    fn fair(&self, at: Timestamp) -> Option<f64> {
-        let mut flows = self.present(at);
+    /// Mean fair share of the rivals that a slot counts, on the link as it is when the slot begins.
+    fn fair(&self, Span { from, to, .. }: Span) -> Option<f64> {
+        let mut flows = rivals::present(self.simulation, &self.rivals, to);
         let rivals = flows.len();
         flows.push(self.flow);
-        let shares = fair_shares(self.simulation.scenario(), &flows, at);
+        let shares = fair_shares(self.simulation.scenario(), &flows, from);
         mean(shares.into_iter().take(rivals))
     }
 }

@@ -65,15 +65,11 @@ pub(super) fn shares(
     let mut at = from;
     while at + SAMPLING <= to {
         let next = at + SAMPLING;
-        let is_there = |rival: &FlowId| {
-            let (begin, end) = life(simulation, *rival);
-            begin < next && end >= next
-        };
-        let present: Vec<FlowId> = rivals.iter().copied().filter(is_there).collect();
+        let present = present(simulation, &rivals, next);
         let beside = beside(scenario, main, required_bps, &present, at);
         let expected = beside.left_bps.iter().zip(&beside.due_bps);
         for (rival, (left, due)) in present.iter().zip(expected) {
-            if life(simulation, *rival).0 + SETTLING > at {
+            if life(simulation, *rival).is_none_or(|(begun, _)| begun + SETTLING > at) {
                 continue;
             }
             let read = |when| simulation.record().delivered_at(rival.0, when);
@@ -103,11 +99,23 @@ pub(super) fn shares(
         .collect()
 }
 
-/// When a flow begins, at the latest, and when it has no more to send.
-fn life(simulation: &Simulation<'_>, flow: FlowId) -> (Timestamp, Timestamp) {
-    let scenario = simulation.scenario();
-    let (start, stop) = Nominal::new(scenario, flow).life();
-    let completed = simulation.pairs()[flow.0].delivery().completed;
-    let begun = start + scenario.flows[flow.0].start_within;
-    (begun, completed.map_or(stop, |at| at.min(stop)))
+/// Those of `rivals` that are there just before `at`: they have begun, and have more to send.
+pub(super) fn present(
+    simulation: &Simulation<'_>,
+    rivals: &[FlowId],
+    at: Timestamp,
+) -> Vec<FlowId> {
+    let is_there = |rival: &FlowId| {
+        let life = life(simulation, *rival);
+        life.is_some_and(|(begun, end)| begun < at && end >= at)
+    };
+    rivals.iter().copied().filter(is_there).collect()
+}
+
+/// When a flow began, and when it had no more to send. None of one that never began.
+fn life(simulation: &Simulation<'_>, flow: FlowId) -> Option<(Timestamp, Timestamp)> {
+    let pair = &simulation.pairs()[flow.0];
+    let (_, stop) = Nominal::new(simulation.scenario(), flow).life();
+    let completed = pair.delivery().completed;
+    Some((pair.started()?, completed.map_or(stop, |at| at.min(stop))))
 }
