@@ -223,6 +223,29 @@ fn a_flow_lives_from_its_start_to_its_stop() {
 }
 
 #[test]
+fn another_flow_makes_a_step_when_it_is_drawn_to_begin() {
+    let bulk = "{ kind = \"bulk\" }";
+    let path = Path::default()
+        .flow("main", "reno", bulk, "start_within = \"1 s\"")
+        .flow("beside", "reno", bulk, "start_within = \"2 s\"")
+        .flow(
+            "guest",
+            "cubic",
+            bulk,
+            "start = \"5 s\"\nstart_within = \"4 s\"\nstop = \"10 s\"",
+        );
+    for seed in 1..4 {
+        let result = run(&path, seed);
+        let begun_s = flow(&result, "guest").reference.life.0.as_secs_f64();
+        let [came_s, went_s] = flow(&result, "main").steps_s[..] else {
+            panic!("who begins with it makes no step");
+        };
+        assert!((came_s - begun_s).abs() < 1e-6, "{came_s} {begun_s}");
+        assert!(came_s > 5.0 && went_s == 10.0, "{came_s} {went_s}");
+    }
+}
+
+#[test]
 fn goodput_counts_from_the_drawn_start() {
     let source = "{ kind = \"datagrams\", rate = \"2 Mbit/s\" }";
     let path = Path::default().flow("main", "reno", source, "start_within = \"10 s\"");

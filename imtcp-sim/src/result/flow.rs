@@ -236,13 +236,13 @@ impl FlowResult {
 fn reference(simulation: &Simulation<'_>, flow: FlowId) -> Reference {
     let nominal = Nominal::new(simulation.scenario(), flow);
     let (nominally, end) = nominal.life();
-    let started = simulation.pairs()[flow.0].started();
-    let life = (started.unwrap_or(nominally), end);
+    let begun = |flow: FlowId| simulation.pairs()[flow.0].started();
+    let life = (begun(flow).unwrap_or(nominally), end);
     let (tight, _) = nominal.available(life.0);
     Reference {
         truth: truth::available(simulation, flow),
         life,
-        steps: nominal.steps(),
+        steps: nominal.steps_begun(begun),
         seen_after: simulation.network().delay_since_crossing(flow, tight),
         least_truth_bps: nominal.capacity(life.0).as_bps_f64() * LEAST_SHARE,
     }

@@ -72,14 +72,21 @@ impl<'s> Nominal<'s> {
     /// The times inside the flow's life at which the truth changes by design. Then the available
     /// bandwidth of its tightest link changes, or another flow appears on its path or leaves it.
     pub fn steps(&self) -> Vec<Timestamp> {
-        let (start, stop) = self.life();
+        self.steps_begun(|flow| Some(self.scenario.flows[flow.0].start))
+    }
+
+    /// The same in a run, in which `begun` says when a flow began; none of one that never did. Who
+    /// may begin together with the flow makes no step, whichever of them is the first.
+    pub fn steps_begun(&self, begun: impl Fn(FlowId) -> Option<Timestamp>) -> Vec<Timestamp> {
+        let (nominally, stop) = self.life();
+        let start = begun(self.flow).unwrap_or(nominally);
         let mut steps: Vec<Timestamp> = self
             .rate_changes()
             .filter(|at| {
                 let before = Timestamp::from_nanos(at.as_nanos().saturating_sub(1));
                 self.available(before).1 != self.available(*at).1
             })
-            .chain(self.arrivals_and_departures())
+            .chain(self.arrivals_and_departures(begun))
             .filter(|at| *at > start && *at < stop)
             .collect();
         steps.sort_unstable();
@@ -119,11 +126,16 @@ impl<'s> Nominal<'s> {
             .flat_map(|profile| profile.steps().iter().map(|step| step.at))
     }
 
-    fn arrivals_and_departures(&self) -> impl Iterator<Item = Timestamp> {
-        let flow = |rival: FlowId| &self.scenario.flows[rival.0];
-        self.rivals()
-            .into_iter()
-            .flat_map(move |rival| [Some(flow(rival).start), flow(rival).stop])
-            .flatten()
+    fn arrivals_and_departures(
+        &self,
+        begun: impl Fn(FlowId) -> Option<Timestamp>,
+    ) -> impl Iterator<Item = Timestamp> {
+        let (nominally, _) = self.life();
+        let edges = move |rival: FlowId| {
+            let settings = &self.scenario.flows[rival.0];
+            let comes_later = settings.start > nominally;
+            [begun(rival).filter(|_| comes_later), settings.stop]
+        };
+        self.rivals().into_iter().flat_map(edges).flatten()
     }
 }
