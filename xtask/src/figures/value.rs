@@ -40,9 +40,17 @@ impl Reading {
             found = deeper;
         }
         match found[..] {
-            [one] => one.as_f64(),
+            [one] => number(one),
             _ => None,
         }
+    }
+}
+
+/// A number. The simulator writes `inf` where JSON has none.
+fn number(value: &Value) -> Option<f64> {
+    match value.as_str() {
+        Some("inf") => Some(f64::INFINITY),
+        _ => value.as_f64(),
     }
 }
 
@@ -70,7 +78,7 @@ fn reduced(found: &[&Value], word: &str) -> Option<f64> {
     if word == "or-never" {
         return match found {
             [Value::Null] => Some(f64::INFINITY),
-            [one] => one.as_f64(),
+            [one] => number(one),
             _ => None,
         };
     }
@@ -91,11 +99,11 @@ fn reduced(found: &[&Value], word: &str) -> Option<f64> {
     }
     let of_array = |value: &Value| match value {
         Value::Null => Some(f64::INFINITY),
-        _ => value.as_f64(),
+        _ => number(value),
     };
     let numbers: Option<Vec<f64>> = match found {
         [Value::Array(all)] => all.iter().map(of_array).collect(),
-        _ => found.iter().map(|value| value.as_f64()).collect(),
+        _ => found.iter().map(|value| number(value)).collect(),
     };
     of(&numbers?)
 }
@@ -108,7 +116,7 @@ mod tests {
     fn read(path: &str) -> Option<f64> {
         let run = json!({
             "flows": [
-                { "name": "main", "pauses": 9.0, "completed_s": 3.0, "grid": { "bias": 0.1 },
+                { "name": "main", "pauses": 9.0, "completed_s": 3.0, "grid": { "bias": 0.1, "lag_s": "inf" },
                   "score": { "mare": 0.04, "settle_s": [0.5, null, 0.7] },
                   "observed": [{ "name": "hoe", "score": { "mare": 0.3 } }] },
                 { "name": "other", "pauses": 4.0, "completed_s": null,
@@ -135,6 +143,8 @@ mod tests {
         assert_eq!(read("flows.main.score.settle_s.max"), Some(f64::INFINITY));
         assert_eq!(read("flows.main.score.settle_s.min"), Some(0.5));
         assert_eq!(read("usage.bottleneck.full_after_s"), None);
+        assert_eq!(read("flows.main.grid.lag_s"), Some(f64::INFINITY));
+        assert_eq!(read("flows.main.name"), None, "a word");
         let never = "usage.bottleneck.full_after_s.or-never";
         assert_eq!(read(never), Some(f64::INFINITY));
         assert_eq!(

@@ -70,7 +70,8 @@ pub struct Score {
     told: f64,
     /// The share of truths within the told ranges; none where no range is told.
     coverage: Option<f64>,
-    /// From a change until the error is below 15 %, the longest of the path.
+    /// From a change until the error is below 15 %, the longest of the path. None without a change.
+    /// For never it is infinite, or lasts until the next change or the end if it is taken here.
     lag_s: Option<f64>,
     /// Packets that were sent to measure, with echoes and answers, in bits per second.
     extra_bps: f64,

@@ -195,7 +195,14 @@ pub fn quantile(mut values: Vec<f64>, share: f64) -> Option<f64> {
     let below = rank as usize;
     let low = *values.get(below)?;
     let high = values.get(below + 1).copied().unwrap_or(low);
-    Some(low + (high - low) * (rank - below as f64))
+    let share = rank - below as f64;
+    // What is infinite has no distance from what is infinite as well.
+    let is_low = share <= 0.0 || low.total_cmp(&high).is_eq();
+    Some(if is_low {
+        low
+    } else {
+        low + (high - low) * share
+    })
 }
 
 #[cfg(test)]
@@ -280,6 +287,10 @@ mod tests {
         assert_eq!(quantile(values.clone(), 0.5), Some(2.5));
         assert_eq!(quantile(values, 1.0), Some(4.0));
         assert_eq!(quantile(Vec::new(), 0.5), None);
+        let never = f64::INFINITY;
+        assert_eq!(quantile(vec![1.0, never, never], 0.5), Some(never));
+        assert_eq!(quantile(vec![1.0, 2.0, never], 0.5), Some(2.0));
+        assert_eq!(quantile(vec![never; 2], 0.5), Some(never));
     }
 
     #[test]

@@ -44,7 +44,30 @@ struct Inline {
     bias: Option<f64>,
     valued: f64,
     coverage: Option<f64>,
-    lag_s: Option<f64>,
+    lag_s: Option<Lag>,
+}
+
+/// The survey writes `inf` where a change was never followed.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum Lag {
+    Seconds(f64),
+    Never(Never),
+}
+
+#[derive(Clone, Copy, Deserialize)]
+enum Never {
+    #[serde(rename = "inf")]
+    Inf,
+}
+
+impl Lag {
+    fn seconds(self) -> f64 {
+        match self {
+            Self::Seconds(seconds) => seconds,
+            Self::Never(Never::Inf) => f64::INFINITY,
+        }
+    }
 }
 
 impl<'f> Simulator<'f> {
@@ -90,7 +113,7 @@ impl<'f> Simulator<'f> {
                 bias: inline.bias,
                 told: inline.valued,
                 coverage: inline.coverage.filter(|_| tells_ranges),
-                lag_s: inline.lag_s,
+                lag_s: inline.lag_s.map(Lag::seconds),
                 extra_bps: 0.0,
             })
         });
@@ -184,4 +207,20 @@ fn call(command: &mut Command) -> Result<()> {
 fn read<T: for<'d> Deserialize<'d>>(file: &Path) -> Result<T> {
     let text = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
     serde_json::from_str(&text).with_context(|| format!("understanding {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_was_never_followed_lags_without_end() {
+        let read = |lag: &str| {
+            let lag: Option<Lag> = serde_json::from_str(lag).expect(lag);
+            lag.map(Lag::seconds)
+        };
+        assert_eq!(read("1.5"), Some(1.5));
+        assert_eq!(read("\"inf\""), Some(f64::INFINITY));
+        assert_eq!(read("null"), None);
+    }
 }

@@ -67,7 +67,10 @@ fn row(scores: &[Score], reader: &str) -> (f64, String) {
     let median =
         |value: fn(&Score) -> Option<f64>| quantile(own().filter_map(value).collect(), 0.5);
     let cell = |value: Option<f64>, scale: f64| {
-        value.map_or("-".to_owned(), |value| format!("{:.1}", value * scale))
+        value.map_or("-".to_owned(), |value| match value.is_finite() {
+            true => format!("{:.1}", value * scale),
+            false => "never".to_owned(),
+        })
     };
     let error = median(|score| score.error_p50);
     let paths = own().filter(|score| score.error_p50.is_some()).count();

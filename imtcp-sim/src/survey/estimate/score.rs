@@ -6,7 +6,7 @@
 
 use super::grid::Instant;
 use crate::statistics::{median, quantile_of_sorted};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// A reading made longer ago than this is of no use, in seconds.
 const OLD_S: f64 = 1.0;
@@ -41,8 +41,17 @@ pub struct Score {
     /// The share of the time in which the truth is far outside the interval.
     pub false_confidence: f64,
     /// The longest of the times from a change until it was followed, in seconds; infinite for
-    /// never. None without a change.
+    /// never, which is written `inf`. None without a change.
+    #[serde(serialize_with = "with_inf")]
     pub lag_s: Option<f64>,
+}
+
+/// JSON has no infinite numbers, and null says that there is none.
+fn with_inf<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) if value.is_infinite() => serializer.serialize_str("inf"),
+        value => value.serialize(serializer),
+    }
 }
 
 /// Scores readings. Where a reading has no interval of its own, the truth is expected at the value
@@ -226,6 +235,21 @@ mod tests {
         assert_eq!(score(&instants, [0.0; 2], &[2.0]).lag_s, Some(0.5));
         let lag = score(&instants, [0.0; 2], &[2.0, 3.0]).lag_s;
         assert_eq!(lag, Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn json_tells_never_from_no_change() {
+        let instants = [instant(2.0, 50.0, Some([0.0, 90.0, 100.0]))];
+        let written = |changes_s: &[f64]| {
+            let score = score(&instants, [0.0; 2], changes_s);
+            serde_json::to_value(score).expect("it can be written")["lag_s"].clone()
+        };
+        assert_eq!(written(&[2.0]), "inf");
+        assert_eq!(written(&[]), serde_json::Value::Null);
+        let followed = [instant(2.5, 50.0, Some([0.0, 52.0, 100.0]))];
+        let followed = score(&followed, [0.0; 2], &[2.0]);
+        let followed = serde_json::to_value(followed).expect("it can be written");
+        assert_eq!(followed["lag_s"], 0.5);
     }
 
     #[test]
