@@ -17,6 +17,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tokio::sync::oneshot;
+use tokio_quiche::http3::H3AuditStats;
 use tokio_quiche::http3::driver::{
     H3Command, InboundFrame, InboundFrameStream, IncomingH3Headers, OutboundFrame,
     OutboundFrameSender, RequestSender, ServerH3Command, StreamShutdown,
@@ -35,6 +36,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// H3_NO_ERROR: the rest of the request is not needed (RFC 9114, section 4.1).
 const NO_ERROR: u64 = 0x100;
+
+/// How often it is looked whether an answer has left the driver. Few requests need it.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// What it takes to answer.
 pub struct Exchange {
@@ -64,7 +68,7 @@ enum Progress {
 
 impl Exchange {
     /// Answers, waits until the stream is closed, and writes a line of the log.
-    pub async fn run(self, incoming: IncomingH3Headers) {
+    pub async fn run(mut self, incoming: IncomingH3Headers) {
         let began = Instant::now();
         let stream = incoming.stream_id;
         let IncomingH3Headers {
@@ -72,6 +76,7 @@ impl Exchange {
             mut send,
             mut recv,
             read_fin,
+            h3_audit_stats: stats,
             ..
         } = incoming;
         let request = Request::read(&headers);
@@ -103,13 +108,7 @@ impl Exchange {
         let (progress, bytes) = self.send(&mut send, answer).await;
         drop(send);
         if !read_fin {
-            let error_code = NO_ERROR;
-            let shutdown = StreamShutdown::Read { error_code };
-            // If the stream is closed already, all the better.
-            let _ = self.commands.send(H3Command::ShutdownStream {
-                stream_id: stream,
-                shutdown,
-            });
+            self.stop_request(stream, &stats).await;
         }
         // Either is the end.
         let _ = self.closed.await;
@@ -125,6 +124,30 @@ impl Exchange {
             took: began.elapsed(),
         };
         line.tell(&self.connection, request.as_ref().ok(), &heard);
+    }
+
+    /// Tells a client to stop a request that has not ended. The driver then forgets the stream, with
+    /// all of the answer that it still holds, so the answer has to leave the driver first.
+    async fn stop_request(&mut self, stream: u64, stats: &H3AuditStats) {
+        let nothing = H3AuditStats::new(stream).sent_stream_fin();
+        let is_held =
+            || stats.sent_stream_fin() == nothing && stats.sent_reset_stream_error_code() < 0;
+        while is_held() {
+            let closed = tokio::time::timeout(LOOK, &mut self.closed).await;
+            if closed.is_ok() {
+                return;
+            }
+        }
+        let error_code = NO_ERROR;
+        self.shut(stream, StreamShutdown::Read { error_code });
+    }
+
+    fn shut(&self, stream_id: u64, shutdown: StreamShutdown) {
+        // If the stream is closed already, all the better.
+        let _ = self.commands.send(H3Command::ShutdownStream {
+            stream_id,
+            shutdown,
+        });
     }
 
     fn hear(&self, stream: u64, request: &Request) -> Heard {

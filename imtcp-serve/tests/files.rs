@@ -2,7 +2,8 @@
 
 mod support;
 
-use support::{Client, Site, pattern};
+use std::time::Duration;
+use support::{Client, Site, pattern, sample};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_comes_whole_in_parts_and_as_fields_alone() {
@@ -113,6 +114,37 @@ async fn nothing_leads_out_of_the_root_and_other_methods_are_told_so() {
             .field("access-control-allow-headers")
             .contains("cmcd-object")
     );
+    site.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_has_not_ended_is_answered_in_full() {
+    // The client's window has a million bytes, so the server still has the end of the large file
+    // when all of it is read.
+    let content = pattern(1_060_000);
+    let files: &[(&str, &[u8])] = &[("large", &content), ("small", &content[..10])];
+    let site = Site::start(files, &[]).await;
+    let mut client = Client::connect(site.server.address).await;
+    let begun = client.begin_open("/large").await;
+    let (coming, _request) = begun.expect("begun");
+    site.until("all of it is read", |metrics| {
+        sample(metrics, "imtcp_serve_content_bytes_total") == 1_060_000.0
+    })
+    .await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(coming.read().await.content == content);
+    for (path, length) in [("/small", 10), ("/nothing", 22)] {
+        let begun = client.begin_open(path).await;
+        let (coming, _request) = begun.expect("begun");
+        let answer = coming.read().await;
+        assert_eq!(answer.content.len(), length, "{path}");
+    }
+    // The server waits for no end that never comes.
+    site.until("three answers are complete", |metrics| {
+        let sent = "imtcp_serve_answers_total{progress=\"sent\"";
+        metrics.keys().any(|name| name.starts_with(sent)) && sample(metrics, sent) == 3.0
+    })
+    .await;
     site.server.stop().await;
 }
 

@@ -13,6 +13,7 @@ use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::oneshot;
 use tokio_quiche::http3::driver::{
     ClientH3Event, H3Event, InboundFrame, InboundFrameStream, NewClientRequest, OutboundFrame,
+    OutboundFrameSender,
 };
 use tokio_quiche::http3::settings::Http3Settings;
 use tokio_quiche::quic::connect_with_config;
@@ -187,6 +188,33 @@ impl Client {
         fields: &[(&str, &str)],
         body: Option<&[u8]>,
     ) -> Option<Coming> {
+        let given = self.request(method, path, fields, body.is_some())?;
+        let Some(body) = body else {
+            return within(self.answer()).await;
+        };
+        let mut writer = within(given).await.ok()?;
+        let frame = OutboundFrame::Body(body.to_vec().into(), true);
+        within(writer.send(frame)).await.ok()?;
+        within(self.answer()).await
+    }
+
+    /// Sends a request whose end is still to come, and waits for the fields of the answer. Dropping
+    /// the sender takes the request back.
+    pub async fn begin_open(&mut self, path: &str) -> Option<(Coming, OutboundFrameSender)> {
+        let given = self.request("GET", path, &[], true)?;
+        let writer = within(given).await.ok()?;
+        Some((within(self.answer()).await?, writer))
+    }
+
+    /// Sends the fields of a request. What is returned brings the sender of its content, if there
+    /// is to be any.
+    fn request(
+        &mut self,
+        method: &str,
+        path: &str,
+        fields: &[(&str, &str)],
+        has_content: bool,
+    ) -> Option<oneshot::Receiver<OutboundFrameSender>> {
         let fixed = [
             (":method", method),
             (":scheme", "https"),
@@ -199,16 +227,11 @@ impl Client {
         let request = NewClientRequest {
             request_id: self.requests,
             headers: fields.map(header).collect(),
-            body_writer: body.map(|_| give),
+            body_writer: has_content.then_some(give),
         };
         self.requests += 1;
         self.controller.request_sender().send(request).ok()?;
-        if let Some(body) = body {
-            let mut writer = within(given).await.ok()?;
-            let frame = OutboundFrame::Body(body.to_vec().into(), true);
-            within(writer.send(frame)).await.ok()?;
-        }
-        within(self.answer()).await
+        Some(given)
     }
 
     async fn answer(&mut self) -> Option<Coming> {
