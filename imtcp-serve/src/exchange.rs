@@ -31,11 +31,11 @@ const CHUNK: usize = 64 * 1024;
 /// The longest posting of CMCD. Batches of players are some kilobytes.
 const LONGEST_POSTING: usize = 64 * 1024;
 
-/// How long a client may take nothing of an answer before it is given up.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// H3_NO_ERROR: the rest of the request is not needed (RFC 9114, section 4.1).
 const NO_ERROR: u64 = 0x100;
+
+/// H3_REQUEST_CANCELLED: the rest of the answer will not come (RFC 9114, section 8.1).
+const CANCELLED: u64 = 0x10c;
 
 /// How often it is looked whether an answer has left the driver. Few requests need it.
 const LOOK: Duration = Duration::from_millis(20);
@@ -60,7 +60,7 @@ enum Progress {
     Sent,
     /// The client went, or wants no more of it.
     Cancelled,
-    /// The client takes nothing for [`PATIENCE`].
+    /// The client takes nothing for as long as the server is patient.
     Stalled,
     /// The file has become shorter, or cannot be read.
     Broken,
@@ -107,11 +107,7 @@ impl Exchange {
         let status = answer.status;
         let (progress, bytes) = self.send(&mut send, answer).await;
         drop(send);
-        if !read_fin {
-            self.stop_request(stream, &stats).await;
-        }
-        // Either is the end.
-        let _ = self.closed.await;
+        let progress = self.see_off(stream, progress, read_fin, &stats).await;
         self.connection.end_request(heard.is_background);
         if let Some(key) = key {
             self.connection.end(key);
@@ -126,20 +122,49 @@ impl Exchange {
         line.tell(&self.connection, request.as_ref().ok(), &heard);
     }
 
-    /// Tells a client to stop a request that has not ended. The driver then forgets the stream, with
-    /// all of the answer that it still holds, so the answer has to leave the driver first.
-    async fn stop_request(&mut self, stream: u64, stats: &H3AuditStats) {
-        let nothing = H3AuditStats::new(stream).sent_stream_fin();
-        let is_held =
-            || stats.sent_stream_fin() == nothing && stats.sent_reset_stream_error_code() < 0;
-        while is_held() {
-            let closed = tokio::time::timeout(LOOK, &mut self.closed).await;
-            if closed.is_ok() {
-                return;
+    /// Waits until the stream is closed, one way or the other. The driver still holds a part of the
+    /// answer when it begins.
+    ///
+    /// - A client is told to stop a request that has not ended. The driver then forgets the stream,
+    ///   with all that it holds, so the answer has to leave the driver first.
+    /// - An answer of which the client takes nothing is given up. Left alone it would keep what the
+    ///   driver holds, and the rate that it needs, for as long as the connection lasts.
+    async fn see_off(
+        &mut self,
+        stream: u64,
+        mut progress: Progress,
+        has_ended: bool,
+        stats: &H3AuditStats,
+    ) -> Progress {
+        let patience = self.connection.site.patience;
+        let (mut taken, mut since) = (stats.downstream_bytes_sent(), Instant::now());
+        while progress != Progress::Stalled {
+            let look = if has_ended { patience } else { LOOK };
+            if tokio::time::timeout(look, &mut self.closed).await.is_ok() {
+                return progress;
+            }
+            if !has_ended && has_left(stream, stats) {
+                let error_code = NO_ERROR;
+                self.shut(stream, StreamShutdown::Read { error_code });
+                break;
+            }
+            if taken != stats.downstream_bytes_sent() {
+                (taken, since) = (stats.downstream_bytes_sent(), Instant::now());
+            } else if since.elapsed() >= patience {
+                progress = Progress::Stalled;
             }
         }
-        let error_code = NO_ERROR;
-        self.shut(stream, StreamShutdown::Read { error_code });
+        if progress == Progress::Stalled {
+            let (read_error_code, write_error_code) = (NO_ERROR, CANCELLED);
+            let both = StreamShutdown::Both {
+                read_error_code,
+                write_error_code,
+            };
+            self.shut(stream, both);
+        }
+        // Either is the end.
+        let _ = (&mut self.closed).await;
+        progress
     }
 
     fn shut(&self, stream_id: u64, shutdown: StreamShutdown) {
@@ -231,7 +256,8 @@ impl Exchange {
         for (name, value) in &answer.fields {
             list.push(Header::new(name.as_ref(), value.as_bytes()));
         }
-        if let Err(progress) = give(send, OutboundFrame::Headers(list, None)).await {
+        let fields = OutboundFrame::Headers(list, None);
+        if let Err(progress) = self.give(send, fields).await {
             return (progress, 0);
         }
         match answer.content {
@@ -245,7 +271,7 @@ impl Exchange {
     }
 
     async fn last(&self, send: &mut OutboundFrameSender, content: Bytes) -> Progress {
-        let given = give(send, OutboundFrame::Body(content, true)).await;
+        let given = self.give(send, OutboundFrame::Body(content, true)).await;
         given.err().unwrap_or(Progress::Sent)
     }
 
@@ -269,7 +295,7 @@ impl Exchange {
             };
             let count = count as u64;
             let frame = OutboundFrame::Body(chunk.freeze(), at + count == end);
-            if let Err(progress) = give(send, frame).await {
+            if let Err(progress) = self.give(send, frame).await {
                 return (progress, at - range.start);
             }
             at += count;
@@ -281,15 +307,26 @@ impl Exchange {
             false => (Progress::Sent, at - range.start),
         }
     }
+
+    /// Gives the driver a frame, as soon as there is room for it.
+    async fn give(
+        &self,
+        send: &mut OutboundFrameSender,
+        frame: OutboundFrame,
+    ) -> Result<(), Progress> {
+        let patience = self.connection.site.patience;
+        match tokio::time::timeout(patience, send.send(frame)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(Progress::Cancelled),
+            Err(_) => Err(Progress::Stalled),
+        }
+    }
 }
 
-/// Gives the driver a frame, as soon as there is room for it.
-async fn give(send: &mut OutboundFrameSender, frame: OutboundFrame) -> Result<(), Progress> {
-    match tokio::time::timeout(PATIENCE, send.send(frame)).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) => Err(Progress::Cancelled),
-        Err(_) => Err(Progress::Stalled),
-    }
+/// Whether the driver has written an answer to its end, or has cut it off.
+fn has_left(stream: u64, stats: &H3AuditStats) -> bool {
+    let nothing = H3AuditStats::new(stream).sent_stream_fin();
+    stats.sent_stream_fin() != nothing || stats.sent_reset_stream_error_code() >= 0
 }
 
 /// `None` if it is too long. What a client never finishes ends with its connection.

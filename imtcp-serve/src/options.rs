@@ -11,6 +11,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The shortest time in which a client of a good path takes something for certain.
+const SHORTEST_PATIENCE: Duration = Duration::from_millis(500);
+
 /// An HTTP/3 server for files and video. What a request says of the rate that it needs becomes the
 /// connection's promise; what is measured of the path goes to the player as CMSD.
 #[derive(Clone, Debug, Parser)]
@@ -109,6 +112,10 @@ pub struct Options {
     #[arg(long, value_name = "SPAN", default_value = "30 s", value_parser = span)]
     pub idle: Duration,
 
+    /// Give up an answer of which a client takes nothing for so long.
+    #[arg(long, value_name = "SPAN", default_value = "60 s", value_parser = span)]
+    pub patience: Duration,
+
     /// At SIGTERM, wait so long for the answers that have begun.
     #[arg(long, value_name = "SPAN", default_value = "10 s", value_parser = span)]
     pub drain: Duration,
@@ -196,6 +203,10 @@ impl Options {
             makes_promises || (self.estimates.is_none() && self.slots.is_none()),
             "--estimates and --slots need --cc imtcp or imtcp-off; quiche's own tell neither"
         );
+        ensure!(
+            self.patience >= SHORTEST_PATIENCE,
+            "--patience below {SHORTEST_PATIENCE:?} would give up answers on good paths"
+        );
         for (option, address, port) in [
             ("--metrics", self.metrics, 9433),
             ("--dashboard", self.dashboard, 9434),
@@ -252,6 +263,7 @@ mod tests {
             (&["--dashboard", "[::]:9434"], "--dashboard is plain"),
             (&["--cert", "cert.pem"], "--key"),
             (&["--period", "4"], "write `4 s`"),
+            (&["--patience", "1 ms"], "--patience below 500ms"),
             (&["--most", "4 Mbps"], "unknown unit `Mbps`"),
             (&["--cc", "vegas"], "imtcp-off"),
         ] {

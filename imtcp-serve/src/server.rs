@@ -78,6 +78,7 @@ impl Server {
             release,
             controller: options.cc.name(),
             promise: options.promise,
+            patience: options.patience,
             counts: Counts::default(),
             live: Arc::new(Live::default()),
             slots: csv(&options.slots, SLOTS)?,

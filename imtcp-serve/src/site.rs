@@ -9,6 +9,7 @@ use crate::required::Policy;
 use imtcp_cc::promise::Requirement;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// What all connections of a server share.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub struct Site {
     pub controller: &'static str,
     /// What is required on every connection.
     pub promise: Option<Requirement>,
+    /// How long a client may take nothing of an answer before it is given up.
+    pub patience: Duration,
     /// What has happened so far.
     pub counts: Counts,
     /// The connections that there are.

@@ -234,6 +234,41 @@ async fn a_slow_reader_holds_little_and_others_are_served() {
     within(site.server.stop()).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_of_which_nothing_is_taken_is_given_up_with_what_it_needs() {
+    const REQUIRED: &str = "imtcp_serve_required_bits_per_second{";
+    // The driver takes the whole of the short one, and cannot send its end: the client's window has
+    // a million bytes.
+    let content = pattern(50_000_000);
+    let files: &[(&str, &[u8])] = &[
+        ("long", &content),
+        ("short", &content[..1_060_000]),
+        ("other", b"content"),
+    ];
+    let site = Site::start(files, &["--patience", "500 ms"]).await;
+    let mut client = Client::connect(site.server.address).await;
+    let fields = [("imtcp-required-rate", "1 Mbit/s per 1 s")];
+    for (path, given_up) in [("/long", 1.0), ("/short", 2.0)] {
+        let begun = client.begin("GET", path, &fields, None).await;
+        let mut coming = begun.expect("begun");
+        site.until("it is given up, and so is its rate", |metrics| {
+            let stalled = "imtcp_serve_answers_total{progress=\"stalled\"";
+            metrics.keys().any(|name| name.starts_with(stalled))
+                && sample(metrics, stalled) == given_up
+                && !metrics.keys().any(|name| name.starts_with(REQUIRED))
+        })
+        .await;
+        let mut bytes = 0;
+        while let Some(part) = coming.some().await {
+            bytes += part.len();
+        }
+        assert!(bytes < 1_060_000, "{path}: {bytes} bytes");
+    }
+    // Its connection goes on.
+    assert_eq!(client.get("/other", &[]).await.content, b"content");
+    site.server.stop().await;
+}
+
 #[test]
 fn what_a_server_lacks_is_said_and_it_does_not_start() {
     let program = env!("CARGO_BIN_EXE_imtcp-serve");
