@@ -12,6 +12,7 @@ pub mod dashboard;
 mod delivery;
 mod exchange;
 pub mod folder;
+mod handover;
 pub mod metrics;
 pub mod options;
 mod plain;

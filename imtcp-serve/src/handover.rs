@@ -1,0 +1,209 @@
+//! From an answer to the driver of HTTP/3, piece by piece, and on to the end of its stream.
+
+use crate::answer::{Answer, Content};
+use crate::connection::Connection;
+use bytes::{Bytes, BytesMut};
+use futures::SinkExt;
+use std::fs::File;
+use std::io::SeekFrom;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tokio::sync::oneshot;
+use tokio_quiche::http3::H3AuditStats;
+use tokio_quiche::http3::driver::{
+    H3Command, OutboundFrame, OutboundFrameSender, RequestSender, ServerH3Command, StreamShutdown,
+};
+use tokio_quiche::quiche::h3::Header;
+
+/// What is read of a file and given to the driver at once. The driver keeps up to 16 of them for a
+/// stream.
+const CHUNK: usize = 64 * 1024;
+
+/// H3_NO_ERROR: the rest of the request is not needed (RFC 9114, section 4.1).
+const NO_ERROR: u64 = 0x100;
+
+/// H3_REQUEST_CANCELLED: the rest of the answer will not come (RFC 9114, section 8.1).
+const CANCELLED: u64 = 0x10c;
+
+/// How often it is looked whether an answer has left the driver. Few requests need it.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How far an answer got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// All of it is given to the connection.
+    Sent,
+    /// The client went, or wants no more of it.
+    Cancelled,
+    /// The client takes nothing for as long as the server is patient.
+    Stalled,
+    /// The file has become shorter, or cannot be read.
+    Broken,
+}
+
+impl Progress {
+    /// Its name in the log and in the metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Cancelled => "cancelled",
+            Self::Stalled => "stalled",
+            Self::Broken => "broken",
+        }
+    }
+}
+
+/// The stream of an answer.
+pub struct Handover {
+    /// Its connection.
+    pub connection: Arc<Connection>,
+    /// Its number.
+    pub stream: u64,
+    /// Whether the request has ended.
+    pub has_ended: bool,
+    /// What the driver has written of it.
+    pub stats: Arc<H3AuditStats>,
+    /// Done, one way or the other, when the stream is closed.
+    pub closed: oneshot::Receiver<()>,
+    /// To end it.
+    pub commands: RequestSender<ServerH3Command, H3Command>,
+}
+
+impl Handover {
+    /// Gives the driver an answer, and waits until the stream is closed. Returns the bytes of
+    /// content that were given.
+    pub async fn run(mut self, mut send: OutboundFrameSender, answer: Answer) -> (Progress, u64) {
+        let (progress, bytes) = self.send(&mut send, answer).await;
+        drop(send);
+        (self.see_off(progress).await, bytes)
+    }
+
+    async fn send(&self, send: &mut OutboundFrameSender, answer: Answer) -> (Progress, u64) {
+        let status = Header::new(b":status", answer.status.as_str().as_bytes());
+        let mut list = vec![status];
+        for (name, value) in &answer.fields {
+            list.push(Header::new(name.as_ref(), value.as_bytes()));
+        }
+        let fields = OutboundFrame::Headers(list, None);
+        if let Err(progress) = self.give(send, fields).await {
+            return (progress, 0);
+        }
+        match answer.content {
+            Content::Nothing => (self.last(send, Bytes::new()).await, 0),
+            Content::Text(text) => {
+                let bytes = text.len() as u64;
+                (self.last(send, text).await, bytes)
+            }
+            Content::File(file, range) => self.file(send, file, range).await,
+        }
+    }
+
+    async fn last(&self, send: &mut OutboundFrameSender, content: Bytes) -> Progress {
+        let given = self.give(send, OutboundFrame::Body(content, true)).await;
+        given.err().unwrap_or(Progress::Sent)
+    }
+
+    async fn file(
+        &self,
+        send: &mut OutboundFrameSender,
+        file: File,
+        range: Range<u64>,
+    ) -> (Progress, u64) {
+        let mut file = tokio::fs::File::from_std(file);
+        if file.seek(SeekFrom::Start(range.start)).await.is_err() {
+            return (Progress::Broken, 0);
+        }
+        let (mut at, end) = (range.start, range.end);
+        while at < end {
+            let wanted = usize::try_from(end - at).unwrap_or(CHUNK).min(CHUNK);
+            let mut chunk = BytesMut::with_capacity(wanted);
+            let read = (&mut file).take(wanted as u64).read_buf(&mut chunk).await;
+            let Ok(count @ 1..) = read else {
+                return (Progress::Broken, at - range.start);
+            };
+            let count = count as u64;
+            let frame = OutboundFrame::Body(chunk.freeze(), at + count == end);
+            if let Err(progress) = self.give(send, frame).await {
+                return (progress, at - range.start);
+            }
+            at += count;
+            self.connection.bytes.fetch_add(count, Ordering::Relaxed);
+            self.connection.site.counts.bytes.inc_by(count);
+        }
+        match range.is_empty() {
+            true => (self.last(send, Bytes::new()).await, 0),
+            false => (Progress::Sent, at - range.start),
+        }
+    }
+
+    /// Gives the driver a frame, as soon as there is room for it.
+    async fn give(
+        &self,
+        send: &mut OutboundFrameSender,
+        frame: OutboundFrame,
+    ) -> Result<(), Progress> {
+        let patience = self.connection.site.patience;
+        match tokio::time::timeout(patience, send.send(frame)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(Progress::Cancelled),
+            Err(_) => Err(Progress::Stalled),
+        }
+    }
+
+    /// Waits until the stream is closed, one way or the other. The driver still holds a part of the
+    /// answer when it begins.
+    ///
+    /// - A client is told to stop a request that has not ended. The driver then forgets the stream,
+    ///   with all that it holds, so the answer has to leave the driver first.
+    /// - An answer of which the client takes nothing is given up. Left alone it would keep what the
+    ///   driver holds, and the rate that it needs, for as long as the connection lasts.
+    async fn see_off(&mut self, mut progress: Progress) -> Progress {
+        let patience = self.connection.site.patience;
+        let look = if self.has_ended { patience } else { LOOK };
+        let (mut taken, mut since) = (self.stats.downstream_bytes_sent(), Instant::now());
+        while progress != Progress::Stalled {
+            if tokio::time::timeout(look, &mut self.closed).await.is_ok() {
+                return progress;
+            }
+            if !self.has_ended && self.has_left() {
+                self.shut(StreamShutdown::Read {
+                    error_code: NO_ERROR,
+                });
+                break;
+            }
+            let now = self.stats.downstream_bytes_sent();
+            if taken != now {
+                (taken, since) = (now, Instant::now());
+            } else if since.elapsed() >= patience {
+                progress = Progress::Stalled;
+            }
+        }
+        if progress == Progress::Stalled {
+            self.shut(StreamShutdown::Both {
+                read_error_code: NO_ERROR,
+                write_error_code: CANCELLED,
+            });
+        }
+        // Either is the end.
+        let _ = (&mut self.closed).await;
+        progress
+    }
+
+    /// Whether the driver has written the answer to its end, or has cut it off.
+    fn has_left(&self) -> bool {
+        let nothing = H3AuditStats::new(self.stream).sent_stream_fin();
+        let was_cut_off = self.stats.sent_reset_stream_error_code() >= 0;
+        was_cut_off || self.stats.sent_stream_fin() != nothing
+    }
+
+    fn shut(&self, shutdown: StreamShutdown) {
+        // If the stream is closed already, all the better.
+        let _ = self.commands.send(H3Command::ShutdownStream {
+            stream_id: self.stream,
+            shutdown,
+        });
+    }
+}
