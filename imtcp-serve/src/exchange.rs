@@ -76,6 +76,7 @@ impl Exchange {
             connection: Arc::clone(&self.connection),
             stream,
             has_ended: read_fin,
+            order: heard.order,
             stats,
             closed: self.closed,
             commands: self.commands,

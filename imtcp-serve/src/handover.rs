@@ -16,7 +16,7 @@ use tokio_quiche::http3::H3AuditStats;
 use tokio_quiche::http3::driver::{
     H3Command, OutboundFrame, OutboundFrameSender, RequestSender, ServerH3Command, StreamShutdown,
 };
-use tokio_quiche::quiche::h3::Header;
+use tokio_quiche::quiche::h3::{Header, Priority};
 
 /// What is read of a file and given to the driver at once. The driver keeps up to 16 of them for a
 /// stream.
@@ -64,6 +64,8 @@ pub struct Handover {
     pub stream: u64,
     /// Whether the request has ended.
     pub has_ended: bool,
+    /// In which order it goes, beside others of its connection. As the driver has it, unless named.
+    pub order: Option<Priority>,
     /// What the driver has written of it.
     pub stats: Arc<H3AuditStats>,
     /// Done, one way or the other, when the stream is closed.
@@ -82,12 +84,7 @@ impl Handover {
     }
 
     async fn send(&self, send: &mut OutboundFrameSender, answer: Answer) -> (Progress, u64) {
-        let status = Header::new(b":status", answer.status.as_str().as_bytes());
-        let mut list = vec![status];
-        for (name, value) in &answer.fields {
-            list.push(Header::new(name.as_ref(), value.as_bytes()));
-        }
-        let fields = OutboundFrame::Headers(list, None);
+        let fields = beginning(&answer, self.order);
         if let Err(progress) = self.give(send, fields).await {
             return (progress, 0);
         }
@@ -205,5 +202,36 @@ impl Handover {
             stream_id: self.stream,
             shutdown,
         });
+    }
+}
+
+/// The fields of an answer, and its order.
+fn beginning(answer: &Answer, order: Option<Priority>) -> OutboundFrame {
+    let status = Header::new(b":status", answer.status.as_str().as_bytes());
+    let fields = answer.fields.iter();
+    let fields = fields.map(|(name, value)| Header::new(name.as_ref(), value.as_bytes()));
+    OutboundFrame::Headers([status].into_iter().chain(fields).collect(), order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::StatusCode;
+    use tokio_quiche::quiche::h3::NameValue;
+
+    #[test]
+    fn an_answer_begins_with_its_status_and_goes_in_the_order_that_was_asked_for() {
+        let answer = Answer::saying(StatusCode::NOT_FOUND, "nothing");
+        for order in [None, Some(Priority::new(7, true))] {
+            let OutboundFrame::Headers(list, given) = beginning(&answer, order) else {
+                panic!("no fields");
+            };
+            assert_eq!(given, order);
+            assert_eq!(
+                (list[0].name(), list[0].value()),
+                (&b":status"[..], &b"404"[..])
+            );
+            assert_eq!(list.len(), answer.fields.len() + 1);
+        }
     }
 }

@@ -26,6 +26,7 @@ use http::HeaderMap;
 use imtcp_cc::promise::{Demand, Requirement};
 use imtcp_cc::units::Bandwidth;
 use std::time::Duration;
+use tokio_quiche::quiche::h3::Priority;
 
 /// What a segment has beyond its declared bit rate: containers, HTTP, and segments that are larger
 /// than the mean. Manifests declare peaks (CTA-5004), so this need not cover those.
@@ -88,6 +89,8 @@ pub struct Policy {
 pub struct Heard {
     /// The rate, if it said one.
     pub rate: Option<RequiredRate>,
+    /// In which order its answer goes, beside others of its connection, if it said so.
+    pub order: Option<Priority>,
     /// Whether it is a background task: nobody waits for it, and it names no rate.
     pub is_background: bool,
     /// CMCD, if there was any.
@@ -145,6 +148,7 @@ impl Policy {
             .or_else(|| self.of_player(heard.cmcd.as_ref()?, said.ladder))
             .or_else(by_path);
         let priority = said.priority();
+        heard.order = priority.and_then(priority::order);
         heard.is_background = heard.rate.is_none() && priority.is_some_and(priority::is_background);
         heard
     }

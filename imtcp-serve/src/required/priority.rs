@@ -1,11 +1,16 @@
-//! HTTP priorities (RFC 9218): the urgency of background tasks, and the parameter `r`, the rate
-//! above which a client has no use for more (draft-chatzis-httpbis-required-rate-00).
+//! HTTP priorities (RFC 9218): which answers go first, the urgency of background tasks, and the
+//! parameter `r`, the rate above which a client has no use for more
+//! (draft-chatzis-httpbis-required-rate-00).
 //!
 //! The draft is young. Its unit is taken to be that of CMCD, kbit/s, and [`BITS`] is the place to
 //! change if it becomes another.
 
 use imtcp_cc::units::Bandwidth;
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
+use tokio_quiche::quiche::h3::Priority;
+
+/// The urgency of what names none (RFC 9218, section 4.1).
+const USUAL: u8 = 3;
 
 /// The urgency that is reserved for background tasks (RFC 9218, section 4.1).
 const BACKGROUND: i64 = 7;
@@ -25,16 +30,36 @@ pub fn is_background(value: &[u8]) -> bool {
     parameter(value, "u") == Some(BACKGROUND)
 }
 
+/// In which order the answer goes, beside others of its connection. `None` if the value is no
+/// dictionary. What it does not name, or names wrongly, is as usual.
+pub fn order(value: &[u8]) -> Option<Priority> {
+    let parameters = dictionary(value)?;
+    let urgency = match item(&parameters, "u") {
+        Some(BareItem::Integer(number)) => u8::try_from(i64::from(*number)).ok(),
+        _ => None,
+    };
+    let urgency = urgency.filter(|urgency| i64::from(*urgency) <= BACKGROUND);
+    let in_turns = matches!(item(&parameters, "i"), Some(BareItem::Boolean(true)));
+    Some(Priority::new(urgency.unwrap_or(USUAL), in_turns))
+}
+
 /// The parameter of this name, if it is a whole number.
 fn parameter(value: &[u8], name: &str) -> Option<i64> {
-    let value = std::str::from_utf8(value).ok()?;
-    let parameters = Parser::new(value).parse::<Dictionary>().ok()?;
-    let ListEntry::Item(item) = parameters.get(name)? else {
-        return None;
-    };
-    match item.bare_item {
-        BareItem::Integer(number) => Some(i64::from(number)),
+    match item(&dictionary(value)?, name)? {
+        BareItem::Integer(number) => Some(i64::from(*number)),
         _ => None,
+    }
+}
+
+fn dictionary(value: &[u8]) -> Option<Dictionary> {
+    let value = std::str::from_utf8(value).ok()?;
+    Parser::new(value).parse().ok()
+}
+
+fn item<'d>(parameters: &'d Dictionary, name: &str) -> Option<&'d BareItem> {
+    match parameters.get(name)? {
+        ListEntry::Item(item) => Some(&item.bare_item),
+        ListEntry::InnerList(_) => None,
     }
 }
 
@@ -76,10 +101,31 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_order_is_what_the_client_names_and_the_usual_one_where_it_names_none() {
+        for (value, urgency, in_turns) in [
+            ("u=0", 0, false),
+            ("u=7, i", 7, true),
+            ("i", 3, true),
+            ("i=?0, u=1;a", 1, false),
+            ("", 3, false),
+            ("r=4500", 3, false),
+            ("u=8", 3, false),
+            ("u=-1, i=1", 3, false),
+            ("u=256", 3, false),
+            ("u=fast, i", 3, true),
+        ] {
+            let expected = Priority::new(urgency, in_turns);
+            assert_eq!(order(value.as_bytes()), Some(expected), "{value}");
+        }
+        assert_eq!(order(b"u=1,,"), None);
+        assert_eq!(order(b"u=1\xff"), None);
+    }
+
     proptest! {
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
-            let _ = (required_rate(&bytes), is_background(&bytes));
+            let _ = (required_rate(&bytes), is_background(&bytes), order(&bytes));
         }
     }
 }

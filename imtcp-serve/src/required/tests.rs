@@ -196,6 +196,15 @@ fn an_update_of_the_priority_overrules_the_field() {
         ladder: &Ladder::default(),
     });
     assert_eq!(heard.rate, rate("exactly 2 Mbit/s per 4 s", Key::Stream(4)));
+    assert_eq!(heard.order, Some(Priority::new(3, false)));
+}
+
+#[test]
+fn the_order_of_an_answer_is_heard_beside_any_rate() {
+    let heard = hear(&[("priority", "u=1, i"), ("cmcd-object", "br=5000,ot=v")]);
+    assert_eq!(heard.order, Some(Priority::new(1, true)));
+    assert!(heard.rate.is_some());
+    assert_eq!(hear(&[]).order, None);
 }
 
 proptest! {
