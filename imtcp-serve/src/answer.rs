@@ -147,7 +147,7 @@ fn conditional(found: OpenFile, request: &Request) -> Answer {
         }
         Verdict::Proceed => {
             let validators = found.validators.clone();
-            let mut answer = of_part(asked_part(&found, fields), found);
+            let mut answer = of_part(asked_part(&found, request), found);
             validators.write(&mut answer.fields);
             return answer;
         }
@@ -156,8 +156,11 @@ fn conditional(found: OpenFile, request: &Request) -> Answer {
     answer
 }
 
-fn asked_part(found: &OpenFile, fields: &HeaderMap) -> Part {
+/// GET alone has ranges (RFC 9110, section 14.2). HEAD tells the length of the whole.
+fn asked_part(found: &OpenFile, request: &Request) -> Part {
+    let fields = &request.fields;
     let range = fields.get(http::header::RANGE);
+    let range = range.filter(|_| request.method == Method::GET);
     match range.and_then(|range| range.to_str().ok()) {
         Some(range) if found.validators.allow_a_part(fields) => folder::part(range, found.length),
         _ => Part::Whole,

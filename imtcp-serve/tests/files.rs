@@ -23,6 +23,12 @@ async fn a_file_comes_whole_in_parts_and_as_fields_alone() {
     for name in ["content-length", "content-type", "etag", "last-modified"] {
         assert_eq!(head.field(name), whole.field(name));
     }
+    // Ranges are for GET, so this one is about the whole.
+    for range in ["bytes=0-9", "bytes=300001-"] {
+        let fields = [("range", range)];
+        let head = client.ask("HEAD", "/video/1.m4s", &fields, None).await;
+        assert_eq!((head.status, head.field("content-length")), (200, "300001"));
+    }
 
     let part = client
         .get("/video/1.m4s", &[("range", "bytes=100000-299999")])
