@@ -4,7 +4,7 @@ use crate::folder::{self, Folder, OpenFile, Part, Verdict};
 use crate::request::Request;
 use crate::required::REQUIRED_RATE_FIELD;
 use bytes::Bytes;
-use headers::{AcceptRanges, ContentLength, ContentRange, HeaderMapExt};
+use headers::{AcceptRanges, ContentLength, ContentRange, Date, HeaderMapExt};
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CONTENT_TYPE,
@@ -12,6 +12,7 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use std::fs::File;
 use std::ops::Range;
+use std::time::SystemTime;
 
 /// Where players post their CMCD.
 pub const CMCD_PATH: &str = "/cmcd";
@@ -45,13 +46,15 @@ pub enum Content {
 
 impl Answer {
     /// Fields alone. Pages of other sites may read them: a player's page is rarely where the
-    /// segments are.
+    /// segments are. By the date players of live titles set their clocks (ISO/IEC 23009-1,
+    /// `urn:mpeg:dash:utc:http-head:2014`).
     pub fn empty(status: StatusCode) -> Self {
         let mut fields = HeaderMap::new();
+        fields.typed_insert(Date::from(SystemTime::now()));
         let anyone = HeaderValue::from_static("*");
         fields.insert(ACCESS_CONTROL_ALLOW_ORIGIN, anyone.clone());
         fields.insert(TIMING_ALLOW_ORIGIN, anyone);
-        let exposed = HeaderValue::from_static("cmsd-dynamic, content-range, etag");
+        let exposed = HeaderValue::from_static("cmsd-dynamic, content-range, date, etag");
         fields.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
         Self {
             status,
@@ -99,7 +102,8 @@ fn preflight() -> Answer {
     let mut answer = Answer::empty(StatusCode::NO_CONTENT);
     let fields = format!(
         "cmcd-object, cmcd-request, cmcd-session, cmcd-status, content-type, if-match, \
-         if-none-match, if-range, priority, range, {REQUIRED_RATE_FIELD}"
+         if-modified-since, if-none-match, if-range, if-unmodified-since, priority, range, \
+         {REQUIRED_RATE_FIELD}"
     );
     if let Ok(fields) = HeaderValue::from_str(&fields) {
         answer.fields.insert(ACCESS_CONTROL_ALLOW_HEADERS, fields);

@@ -86,6 +86,36 @@ async fn a_copy_that_is_good_is_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_answer_has_its_date_and_pages_of_elsewhere_may_read_it() {
+    let site = Site::start(&[("a.mpd", b"content")], &[]).await;
+    let mut client = Client::connect(site.server.address).await;
+    let tag = client.get("/a.mpd", &[]).await.field("etag").to_owned();
+    let tag = [("if-none-match", tag.as_str())];
+    for (method, path, fields, status) in [
+        ("GET", "/a.mpd", &[][..], 200),
+        ("HEAD", "/a.mpd", &[], 200),
+        ("GET", "/a.mpd", &tag, 304),
+        ("GET", "/nothing", &[], 404),
+        ("PUT", "/a.mpd", &[], 405),
+        ("OPTIONS", "/a.mpd", &[], 204),
+    ] {
+        let answer = client.ask(method, path, fields, None).await;
+        assert_eq!(answer.status, status, "{method} {path}");
+        let date = answer.field("date");
+        assert!(date.ends_with(" GMT") && date.len() == 29, "{date}");
+        let exposed = answer.field("access-control-expose-headers");
+        assert!(exposed.split(", ").any(|name| name == "date"), "{exposed}");
+    }
+    // Whatever condition files are asked for by, a browser may send.
+    let preflight = client.ask("OPTIONS", "/a", &[], None).await;
+    let allowed = preflight.field("access-control-allow-headers");
+    for name in ["if-modified-since", "if-unmodified-since", "if-range"] {
+        assert!(allowed.contains(name), "{name}: {allowed}");
+    }
+    site.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_leads_out_of_the_root_and_other_methods_are_told_so() {
     let files: &[(&str, &[u8])] = &[("index.html", b"index"), (".secret", b"s"), ("empty", b"")];
     let site = Site::start(files, &[]).await;
