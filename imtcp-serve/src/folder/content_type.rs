@@ -3,12 +3,16 @@
 use std::path::Path;
 
 /// What `mime_guess` does not know, or knows otherwise than players expect: the names of CMAF
-/// (ISO/IEC 23000-19), and text with its encoding.
-const OURS: [(&str, &str); 7] = [
+/// (ISO/IEC 23000-19), MPEG-2 transport streams (RFC 8216, section 3.2), the registered types of
+/// video and sound in MP4 (RFC 4337), and text with its encoding.
+const OURS: [(&str, &str); 10] = [
     ("m4s", "video/iso.segment"),
     ("cmfv", "video/mp4"),
     ("cmfa", "audio/mp4"),
     ("cmft", "application/mp4"),
+    ("ts", "video/mp2t"),
+    ("m4v", "video/mp4"),
+    ("m4a", "audio/mp4"),
     ("mpd", "application/dash+xml"),
     ("m3u8", "application/vnd.apple.mpegurl"),
     ("vtt", "text/vtt; charset=utf-8"),
@@ -40,7 +44,10 @@ mod tests {
             ("manifest.mpd", "application/dash+xml"),
             ("a/master.M3U8", "application/vnd.apple.mpegurl"),
             ("seg-1.m4s", "video/iso.segment"),
+            ("seg-1.ts", "video/mp2t"),
             ("init.mp4", "video/mp4"),
+            ("seg-1.m4v", "video/mp4"),
+            ("seg-1.m4a", "audio/mp4"),
             ("sound.cmfa", "audio/mp4"),
             ("index.html", "text/html; charset=utf-8"),
             ("dash.all.min.js", "text/javascript; charset=utf-8"),
