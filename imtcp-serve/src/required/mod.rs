@@ -104,7 +104,7 @@ pub struct Heard {
 pub struct Said<'r> {
     /// The request's stream.
     pub stream: u64,
-    /// Its path, decoded or not, without the query.
+    /// Its path as it came, without the query.
     pub path: &'r str,
     /// Its query.
     pub query: Option<&'r str>,

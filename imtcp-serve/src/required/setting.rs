@@ -2,10 +2,12 @@
 //!
 //! Both use the words of the command line: `8 Mbit/s per 2 s`, `exactly 3.3 Mbit/s per 4 s`.
 
+use crate::folder;
 use anyhow::{Context, Result, ensure};
 use http::HeaderMap;
 use imtcp_cc::promise::Requirement;
 use imtcp_examples::requirement;
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -67,14 +69,19 @@ impl Rules {
                 "the prefix `{prefix}` does not begin with a slash; write `/{prefix}`"
             );
             let requirement = requirement::parse(&require).map_err(anyhow::Error::msg);
-            Ok((prefix, requirement?))
+            let decoded = percent_decode_str(&prefix).decode_utf8();
+            let decoded = decoded.with_context(|| format!("the prefix `{prefix}` is not UTF-8"))?;
+            Ok((decoded.into_owned(), requirement?))
         };
         let rules: Result<Vec<_>> = written.path.into_iter().map(rule).collect();
         Ok(Self { rules: rules? })
     }
 
-    /// The number of the first rule for this path, with what it requires.
+    /// The number of the first rule for this path, with what it requires. A rule is about the files
+    /// that are served, however their path is written.
     pub fn find(&self, path: &str) -> Option<(usize, Requirement)> {
+        let name = folder::relative(path).ok()?;
+        let path = format!("/{}", name.to_str()?);
         let fits = |(prefix, _): &(String, Requirement)| path.starts_with(prefix.as_str());
         let number = self.rules.iter().position(fits)?;
         Some((number, self.rules[number].1))
@@ -105,6 +112,29 @@ mod tests {
         assert_eq!(rules.find("/live/1.m4s"), expected(1, "2 Mbit/s per 2 s"));
         assert_eq!(rules.find("/liver/1.m4s"), None);
         assert_eq!(Rules::default().find("/"), None);
+    }
+
+    #[test]
+    fn a_rule_fits_however_the_path_is_written() {
+        let rules = Rules::parse(
+            "[[path]]\nprefix = \"/Große Filme/\"\nrequire = \"6 Mbit/s per 4 s\"\n\
+             [[path]]\nprefix = \"/two%20words/\"\nrequire = \"4 Mbit/s per 4 s\"\n\
+             [[path]]\nprefix = \"/live/\"\nrequire = \"2 Mbit/s per 2 s\"\n",
+        );
+        let rules = rules.expect("well-formed");
+        for (path, expected) in [
+            ("/Gro%C3%9Fe%20Filme/1.m4s", Some(0)),
+            ("/Gro%c3%9fe%20Filme/", Some(0)),
+            ("/two%20words/1.m4s", Some(1)),
+            ("//live/1.m4s", Some(2)),
+            ("/%6Cive/1.m4s", Some(2)),
+            ("/live/../1.m4s", None),
+            ("/live%2F1.m4s", None),
+            ("/live", None),
+        ] {
+            let found = rules.find(path).map(|(number, _)| number);
+            assert_eq!(found, expected, "{path}");
+        }
     }
 
     #[test]
