@@ -1,7 +1,7 @@
 //! What the command line can say.
 
 use crate::release::Release;
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 use clap::{Parser, ValueEnum};
 use imtcp_cc::promise::Requirement;
 use imtcp_cc::units::Bandwidth;
@@ -189,24 +189,13 @@ impl ControllerKind {
 }
 
 impl Options {
-    /// Checks what one option says of another.
+    /// Checks what one option says of another, and numbers that no server can have.
     ///
     /// # Errors
     /// Says which do not go together, and what would.
     pub fn check(&self) -> Result<()> {
-        let makes_promises = self.cc.built_in().is_none();
-        ensure!(
-            makes_promises || self.promise.is_none(),
-            "--promise needs --cc imtcp or imtcp-off; quiche's own cannot be asked for a rate"
-        );
-        ensure!(
-            makes_promises || (self.estimates.is_none() && self.slots.is_none()),
-            "--estimates and --slots need --cc imtcp or imtcp-off; quiche's own tell neither"
-        );
-        ensure!(
-            self.patience >= SHORTEST_PATIENCE,
-            "--patience below {SHORTEST_PATIENCE:?} would give up answers on good paths"
-        );
+        self.check_controller()?;
+        self.check_numbers()?;
         for (option, address, port) in [
             ("--metrics", self.metrics, 9433),
             ("--dashboard", self.dashboard, 9434),
@@ -216,6 +205,48 @@ impl Options {
                 "{option} is plain HTTP for this host alone; take an address like 127.0.0.1:{port}"
             );
         }
+        Ok(())
+    }
+
+    /// An option that does nothing is a mistake.
+    fn check_controller(&self) -> Result<()> {
+        if self.cc.built_in().is_none() {
+            return Ok(());
+        }
+        ensure!(
+            self.promise.is_none(),
+            "--promise needs --cc imtcp or imtcp-off; quiche's own cannot be asked for a rate"
+        );
+        ensure!(
+            self.rates.is_none() && !self.steady,
+            "--rates and --steady need --cc imtcp or imtcp-off; quiche's own keep no rate"
+        );
+        ensure!(
+            self.estimates.is_none() && self.slots.is_none(),
+            "--estimates and --slots need --cc imtcp or imtcp-off; quiche's own tell neither"
+        );
+        ensure!(
+            !self.qlog_replay && self.link_header == 0,
+            "--qlog-replay and --link-header are for what --cc imtcp and imtcp-off measure"
+        );
+        Ok(())
+    }
+
+    fn check_numbers(&self) -> Result<()> {
+        let (most, period) = (self.most, self.period);
+        Requirement::new(most, period).map_err(|why| {
+            anyhow!(
+                "no request could require anything of --most {most} and --period {period:?}: {why}"
+            )
+        })?;
+        ensure!(
+            self.idle >= Duration::from_millis(1),
+            "--idle below 1 ms would forget no client at all; take some seconds"
+        );
+        ensure!(
+            self.patience >= SHORTEST_PATIENCE,
+            "--patience below {SHORTEST_PATIENCE:?} would give up answers on good paths"
+        );
         Ok(())
     }
 }
@@ -259,6 +290,17 @@ mod tests {
                 "--cc imtcp",
             ),
             (&["--cc", "bbr2", "--slots", "a.csv"], "--cc imtcp"),
+            (&["--cc", "cubic", "--rates", "rates.toml"], "--rates and"),
+            (&["--cc", "cubic", "--steady"], "--steady need --cc imtcp"),
+            (&["--cc", "reno", "--link-header", "14"], "--link-header"),
+            (
+                &["--cc", "reno", "--qlog", ".", "--qlog-replay"],
+                "--qlog-replay",
+            ),
+            (&["--period", "0 s"], "--period 0ns: a period"),
+            (&["--period", "61 min"], "100µs to 3600s"),
+            (&["--most", "1 kbit/s"], "--most 1.0 kbit/s"),
+            (&["--idle", "100 us"], "--idle below 1 ms"),
             (&["--metrics", "0.0.0.0:9433"], "127.0.0.1:9433"),
             (&["--dashboard", "[::]:9434"], "--dashboard is plain"),
             (&["--cert", "cert.pem"], "--key"),
