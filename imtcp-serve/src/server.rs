@@ -188,6 +188,7 @@ async fn open(
         (Some(certificate), Some(key)) => Identity::of_files(certificate, key)?,
         _ => Identity::kept_in(&options.tls_dir, options.listen.ip())?,
     };
+    identity.check_beside(&options.root)?;
     let (certificate, key) = (text(&identity.certificate)?, text(&identity.key)?);
     let paths = TlsCertificatePaths {
         cert: certificate,

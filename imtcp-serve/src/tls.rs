@@ -1,6 +1,7 @@
 //! The certificate: the user's, or one that is made at the first start and kept.
 
 use anyhow::{Context, Result, ensure};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::net::IpAddr;
@@ -56,6 +57,30 @@ impl Identity {
         }
         Self::of_files(&certificate, &key)
     }
+
+    /// Whether the key stays private beside a folder that is served.
+    ///
+    /// # Errors
+    /// It is one of the files that anybody can fetch.
+    pub fn check_beside(&self, root: &Path) -> Result<()> {
+        let real = |path: &Path| {
+            let real = fs::canonicalize(path);
+            real.with_context(|| format!("cannot read {}", path.display()))
+        };
+        let (key, root) = (real(&self.key)?, real(root)?);
+        // Names that begin with a dot are not served.
+        let is_hidden = |part: &OsStr| part.as_encoded_bytes().starts_with(b".");
+        let is_served = key
+            .strip_prefix(&root)
+            .is_ok_and(|name| !name.iter().any(is_hidden));
+        ensure!(
+            !is_served,
+            "the private key {} lies in the folder that is served, where anybody could fetch it; \
+             move it out, or into a folder whose name begins with a dot",
+            self.key.display()
+        );
+        Ok(())
+    }
 }
 
 fn make(folder: &Path, certificate: &Path, key: &Path, address: IpAddr) -> Result<()> {
@@ -95,6 +120,30 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(Identity::kept_in(&inner, HERE).expect("kept"), first);
         assert_eq!(fs::read_to_string(&first.certificate).expect("there"), text);
+    }
+
+    #[test]
+    fn a_key_that_anybody_could_fetch_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("root");
+        for (place, is_private) in [
+            ("root", false),
+            ("root/deep/tls", false),
+            ("root/.tls", true),
+            ("root/.deep/tls", true),
+            ("rooted", true),
+            ("tls", true),
+        ] {
+            let identity = Identity::kept_in(&folder.path().join(place), HERE).expect("made");
+            let checked = identity.check_beside(&root);
+            assert_eq!(checked.is_ok(), is_private, "{place}: {checked:?}");
+        }
+        // By another name, too.
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(root.join("deep"), &link).expect("linked");
+        let identity = Identity::kept_in(&link.join("tls"), HERE).expect("there");
+        let error = identity.check_beside(&root).expect_err("it is served");
+        assert!(error.to_string().contains("move it out"), "{error}");
     }
 
     #[test]
