@@ -92,7 +92,8 @@ class Connection {
     this.plot.draw(data.history, kept);
     fill(goodput, mbps(data.goodput));
     const { estimate: is } = data;
-    fill(estimate, is ? mbps(is.available) : "–", is ? `${mbps(is.low)} to ${mbps(is.high)}` : "");
+    const to = is && (is.high === null ? "or more" : `to ${mbps(is.high)}`);
+    fill(estimate, is ? mbps(is.available) : "–", is ? `${mbps(is.low)} ${to}` : "");
     fill(required, mbps(data.required));
     fill(kinds, slots(data));
     fill(trip, ms(data.rtt_ms));

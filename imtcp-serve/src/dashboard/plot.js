@@ -89,7 +89,8 @@ class Plot {
       // A column for each second, so that an end without a next one shows too.
       if (bottom === null) return;
       const [left, right] = [x(place) - 0.5, x(place) + 0.5];
-      band += `M${left} ${y(bottom)}H${right}V${y(high[place])}H${left}Z`;
+      // A lower bound has no upper end.
+      band += `M${left} ${y(bottom)}H${right}V${y(high[place] ?? Infinity)}H${left}Z`;
     });
     draw("interval", band);
     let bars = "";

@@ -82,7 +82,8 @@ struct Row<'s> {
 struct Estimate {
     available: u32,
     low: u32,
-    high: u32,
+    /// None of a lower bound alone.
+    high: Option<u32>,
     window_s: f64,
     flags: Vec<&'static str>,
 }
@@ -193,7 +194,7 @@ impl Watch {
         let estimate = promise.and_then(Promise::estimate).map(|is| Estimate {
             available: kbps(is.available),
             low: kbps(is.low),
-            high: kbps(is.high),
+            high: bounded(kbps(is.high)),
             window_s: is.window.as_secs_f64(),
             flags: is.flags.names().collect(),
         });
@@ -277,11 +278,16 @@ fn trouble(status: Status) -> Option<(Cause, u64)> {
     }
 }
 
+/// The upper end of an interval, unless there is none.
+fn bounded(kbps: u32) -> Option<u32> {
+    (kbps < u32::MAX).then_some(kbps)
+}
+
 fn history(samples: &VecDeque<Sample>) -> History {
     let of_estimate = |place: usize| {
         let rates = samples.iter();
         rates
-            .map(|sample| sample.estimate.map(|rates| rates[place]))
+            .map(|sample| bounded(sample.estimate?[place]))
             .collect()
     };
     let letter = |sample: &Sample| sample.status.name().chars().next();
@@ -292,5 +298,23 @@ fn history(samples: &VecDeque<Sample>) -> History {
         high: of_estimate(2),
         required: samples.iter().map(|sample| sample.required).collect(),
         status: samples.iter().filter_map(letter).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use imtcp_cc::units::Bandwidth;
+
+    #[test]
+    fn a_lower_bound_has_no_upper_end() {
+        let sample = |high| Sample {
+            estimate: Some([9_000, 9_000, kbps(high)]),
+            ..Sample::default()
+        };
+        let samples = [sample(Bandwidth::from_mbps(12)), sample(Bandwidth::MAX)];
+        let history = history(&samples.into());
+        assert_eq!(history.high, [Some(12_000), None]);
+        assert_eq!(history.low, [Some(9_000), Some(9_000)]);
     }
 }
