@@ -18,9 +18,15 @@ use tokio_quiche::http3::driver::{
 };
 use tokio_quiche::quiche::h3::{Header, Priority};
 
-/// What is read of a file and given to the driver at once. The driver keeps up to 16 of them for a
-/// stream.
-const CHUNK: usize = 64 * 1024;
+/// The most that is read of a file and given to the driver at once.
+const CHUNK: u64 = 64 * 1024;
+
+/// What the driver holds of a stream, in chunks (`STREAM_CAPACITY` in tokio-quiche 0.20.1).
+const HELD: u64 = 16;
+
+/// What it may hold of all answers of a connection. A client can ask for a hundred files and take
+/// nothing of any; with chunks of full size that would be 100 MB.
+const MOST_HELD: u64 = 8 * 1024 * 1024;
 
 /// H3_NO_ERROR: the rest of the request is not needed (RFC 9114, section 4.1).
 const NO_ERROR: u64 = 0x100;
@@ -115,9 +121,9 @@ impl Handover {
         }
         let (mut at, end) = (range.start, range.end);
         while at < end {
-            let wanted = usize::try_from(end - at).unwrap_or(CHUNK).min(CHUNK);
-            let mut chunk = BytesMut::with_capacity(wanted);
-            let read = (&mut file).take(wanted as u64).read_buf(&mut chunk).await;
+            let wanted = chunk(self.connection.open.load(Ordering::Relaxed)).min(end - at);
+            let mut chunk = BytesMut::with_capacity(usize::try_from(wanted).unwrap_or(0));
+            let read = (&mut file).take(wanted).read_buf(&mut chunk).await;
             let Ok(count @ 1..) = read else {
                 return (Progress::Broken, at - range.start);
             };
@@ -205,6 +211,11 @@ impl Handover {
     }
 }
 
+/// What is given to the driver at once while so many requests are open.
+fn chunk(open: u64) -> u64 {
+    (MOST_HELD / HELD / open.max(1)).clamp(1024, CHUNK)
+}
+
 /// The fields of an answer, and its order.
 fn beginning(answer: &Answer, order: Option<Priority>) -> OutboundFrame {
     let status = Header::new(b":status", answer.status.as_str().as_bytes());
@@ -218,6 +229,19 @@ mod tests {
     use super::*;
     use http::StatusCode;
     use tokio_quiche::quiche::h3::NameValue;
+
+    #[test]
+    fn many_answers_together_hold_no_more_than_a_few() {
+        for open in [0, 1, 8] {
+            assert_eq!(chunk(open), CHUNK, "{open}");
+        }
+        // tokio-quiche lets a client have a hundred.
+        for open in 1..=100 {
+            let held = chunk(open) * HELD * open;
+            assert!(held <= MOST_HELD, "{open}: {held}");
+        }
+        assert_eq!(chunk(u64::MAX), 1024);
+    }
 
     #[test]
     fn an_answer_begins_with_its_status_and_goes_in_the_order_that_was_asked_for() {
