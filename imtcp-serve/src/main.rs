@@ -1,6 +1,6 @@
 //! `imtcp-serve`: reads the command line, starts the server, and ends it at SIGTERM or Ctrl-C.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Parser;
 use imtcp_examples::shutdown;
 use imtcp_serve::options::LogFormat;
@@ -18,7 +18,7 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 #[tokio::main]
 async fn main() -> Result<()> {
     let options = Options::parse();
-    log(options.log);
+    log(options.log)?;
     allow_many_timers();
     let end = shutdown::requested()?;
     let server = Server::start(&options).await?;
@@ -49,9 +49,14 @@ fn say(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-fn log(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env();
-    let filter = filter.unwrap_or_else(|_| EnvFilter::new("warn,imtcp_serve=info"));
+fn log(format: LogFormat) -> Result<()> {
+    let chosen = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_default();
+    let filter = match &*chosen {
+        "" => EnvFilter::new("warn,imtcp_serve=info"),
+        chosen => EnvFilter::try_new(chosen).with_context(|| {
+            format!("RUST_LOG={chosen} chooses nothing; write `debug`, or `warn,imtcp_serve=debug`")
+        })?,
+    };
     let to_errors = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_target(false)
@@ -60,4 +65,5 @@ fn log(format: LogFormat) {
         LogFormat::Text => to_errors.init(),
         LogFormat::Json => to_errors.json().flatten_event(true).init(),
     }
+    Ok(())
 }

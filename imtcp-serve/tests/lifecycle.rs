@@ -300,3 +300,15 @@ fn what_a_server_lacks_is_said_and_it_does_not_start() {
         assert!(!run.status.success() && text.contains(expected), "{text}");
     }
 }
+
+#[test]
+fn a_choice_of_the_log_that_is_none_is_said() {
+    let run = Command::new(env!("CARGO_BIN_EXE_imtcp-serve"))
+        .args(["--root", "/nowhere"])
+        .env("RUST_LOG", "imtcp_serve=inof")
+        .output()
+        .expect("it ran");
+    let text = String::from_utf8_lossy(&run.stderr);
+    assert!(!run.status.success());
+    assert!(text.contains("RUST_LOG=imtcp_serve=inof"), "{text}");
+}
