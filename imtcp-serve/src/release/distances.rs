@@ -108,6 +108,8 @@ impl GapObserver for Distances {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prometheus_client::encoding::text::encode;
+    use prometheus_client::registry::Registry;
 
     #[test]
     fn errors_count_whether_early_or_late() {
@@ -121,5 +123,24 @@ mod tests {
         assert!(figures.error_us(0.5) < 0.1);
         assert!((figures.error_us(0.75) - 10.0).abs() < 0.1);
         assert!((figures.error_us(0.99) - 30.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn prometheus_reads_every_error() {
+        let distances = Distances::default();
+        let gap = Duration::from_micros(100);
+        for achieved in [90, 100, 100, 130] {
+            distances.on_gap(gap, Duration::from_micros(achieved));
+        }
+        let mut registry = Registry::default();
+        registry.register("gap_error", "", distances.metric());
+        let mut page = String::new();
+        encode(&mut page, &registry).expect("text");
+        for line in [
+            "gap_error_count 4\n",
+            "gap_error_bucket{le=\"0.000016\"} 3\n",
+        ] {
+            assert!(page.contains(line), "{page}");
+        }
     }
 }
