@@ -26,11 +26,13 @@ const BLOCKS: usize = 64;
 /// added to one, the share is 0.13; where ticks and packets have nearly one period it is up to 0.3.
 const MOST_SPREAD: f64 = 0.34;
 
+/// Blocks that spread less than this are hardly chance: it is midway between lateness and chance,
+/// on a logarithmic scale.
+const HARDLY_CHANCE: f64 = 0.22;
+
 /// So many blocks are enough where something else has refuted the capacity, and there is none to
-/// lose. Nothing else is asked of them, so the most that they spread is midway between lateness and
-/// chance, on a logarithmic scale.
+/// lose. Nothing else is asked of them but that they are hardly chance.
 const FEWEST: usize = 4;
-const MOST_SPREAD_OF_FEW: f64 = 0.22;
 
 /// Nine blocks in ten are slower than the capacity by this factor at least.
 const SLOWER: f64 = 1.15;
@@ -48,6 +50,8 @@ pub(super) struct Late {
     /// The blocks in nanoseconds per byte, in ascending order, and how many there are.
     blocks: [f32; BLOCKS],
     count: usize,
+    /// How far they spread, as a share of what the dispersions within them do.
+    spread: f64,
 }
 
 impl Late {
@@ -143,7 +147,11 @@ impl Blocks {
         (self.count, self.time) = (0, Nanos::ZERO);
         let slow = std::mem::take(&mut self.slow);
         late.filter(|late| {
-            self.pace.is_missed(late, capacity) && !slow.may_be_of_others(&self.blocks, capacity)
+            // Chance makes others' traffic as even as this now and then, and a link ahead of the
+            // tight one spaces what left at once.
+            let may_be_spaced = late.spread >= HARDLY_CHANCE;
+            self.pace.is_missed(late, capacity)
+                && !slow.may_be_of_others(&self.blocks, capacity, may_be_spaced)
         })
     }
 
@@ -152,7 +160,7 @@ impl Blocks {
         if self.count < FEWEST {
             return None;
         }
-        self.alike(MOST_SPREAD_OF_FEW)
+        self.alike(HARDLY_CHANCE)
     }
 
     /// The blocks, if they spread at most this share of what their dispersions do.
@@ -161,13 +169,15 @@ impl Blocks {
         blocks.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance));
         let within = f64::from(blocks[count / 2].distance);
         blocks.sort_unstable_by(|a, b| a.nanos_per_byte.total_cmp(&b.nanos_per_byte));
-        let late = Late {
+        let mut late = Late {
             time: Nanos::new(self.time.get() / count as u64),
             blocks: self.blocks.map(|block| block.nanos_per_byte),
             count,
+            spread: 0.0,
         };
         let middle = f64::from(late.blocks[count / 2]);
-        (mean_distance(late.blocks(), middle) < most * within).then_some(late)
+        late.spread = mean_distance(late.blocks(), middle) / within.max(f64::MIN_POSITIVE);
+        (late.spread < most).then_some(late)
     }
 }
 

@@ -24,6 +24,11 @@ const UNSENT_BYTES: f64 = 6000.0;
 /// It also has to be this part of what would be missing if nobody else had sent anything.
 const LEAST_PART: f64 = 0.5;
 
+/// And it has to be so many standard deviations of what others send in that time, as blocks tell
+/// them. A few blocks and gaps of packets that left in another time see more or less of them by
+/// chance.
+const SIGNIFICANT: f64 = 3.0;
+
 /// Collects packets that left slower than those of blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Slow([Sum; SLOW.len() - 1]);
@@ -58,21 +63,29 @@ impl Slow {
     }
 
     /// Whether others may have made these blocks, and the gaps meanwhile, on a link of this
-    /// capacity.
-    pub(super) fn may_be_of_others(&self, blocks: &[Block], capacity: Bandwidth) -> bool {
+    /// capacity. `may_be_spaced` says that a link ahead may have spaced what left faster than that.
+    pub(super) fn may_be_of_others(
+        &self,
+        blocks: &[Block],
+        capacity: Bandwidth,
+        may_be_spaced: bool,
+    ) -> bool {
         let served = 8e9 / capacity.as_bps_f64();
-        let mean = |part: fn(&Block) -> f32| {
-            blocks.iter().map(part).map(f64::from).sum::<f64>() / blocks.len() as f64
+        let least = if may_be_spaced { served } else { 0.0 };
+        let sent = |block: &Block| f64::from(block.sent).max(least);
+        let mean = |part: &dyn Fn(&Block) -> f64| {
+            blocks.iter().map(part).sum::<f64>() / blocks.len() as f64
         };
-        let added = mean(|block| block.nanos_per_byte) - served;
-        let share = (added / mean(|block| block.sent).max(f64::MIN_POSITIVE)).min(1.0);
-        let (mut unsent, mut most) = (0.0, 0.0);
+        let added = mean(&|block| block.nanos_per_byte.into()) - served;
+        let share = (added / mean(&sent).max(f64::MIN_POSITIVE)).min(1.0);
+        let (mut unsent, mut most, mut looked_at) = (0.0, 0.0, 0.0);
         for block in blocks {
-            let of_others = share * f64::from(block.sent);
+            let of_others = share * sent(block);
             if of_others * FAST_DIVISOR <= added {
                 let bytes = f64::from(block.bytes) / served;
                 unsent += (f64::from(block.nanos_per_byte) - served - of_others) * bytes;
                 most += (added - of_others) * bytes;
+                looked_at += f64::from(block.bytes);
             }
         }
         // Beyond this the link is idle now and then, with others or without.
@@ -87,9 +100,28 @@ impl Slow {
             let alone = sum.left.max(sum.own * (1.0 + added / served));
             unsent += with_others - sum.came;
             most += with_others - alone;
+            looked_at += sum.own;
         }
-        unsent < UNSENT_BYTES || unsent < LEAST_PART * most
+        let by_chance = chance(blocks, served) * libm::sqrt(looked_at);
+        unsent < UNSENT_BYTES.max(SIGNIFICANT * by_chance) || unsent < LEAST_PART * most
     }
+}
+
+/// By how many bytes blocks differ from their mean by chance, for one byte of their own: the
+/// standard deviation, which grows with the root of their bytes. That of a normal distribution is
+/// 1.25 mean distances.
+fn chance(blocks: &[Block], served: f64) -> f64 {
+    let count = blocks.len() as f64;
+    let mean = blocks
+        .iter()
+        .map(|it| f64::from(it.nanos_per_byte))
+        .sum::<f64>()
+        / count;
+    let distances = blocks.iter().map(|block| {
+        let distance = (f64::from(block.nanos_per_byte) - mean).abs() / served;
+        distance * libm::sqrt(block.bytes.into())
+    });
+    1.25 * distances.sum::<f64>() / count
 }
 
 #[cfg(test)]
@@ -132,7 +164,7 @@ mod tests {
     }
 
     fn may_be<const N: usize>(seen: [[f64; 2]; N], slow: Slow) -> bool {
-        slow.may_be_of_others(&blocks(seen), CAPACITY)
+        slow.may_be_of_others(&blocks(seen), CAPACITY, false)
     }
 
     #[test]
@@ -145,6 +177,33 @@ mod tests {
         // Where that is one packet of others, it may be chance.
         let hardly = [[1.0, 1.15], [1.0, 1.15], [1.0, 1.15], [0.1, 1.15]];
         assert!(may_be(hardly, Slow::default()));
+    }
+
+    #[test]
+    fn a_link_ahead_may_space_what_left_at_once() {
+        let late = blocks([[1.0, 1.75], [1.0, 1.75], [1.0, 1.75], [0.1, 1.75]]);
+        let slow = Slow::default();
+        assert!(!slow.may_be_of_others(&late, CAPACITY, false));
+        assert!(slow.may_be_of_others(&late, CAPACITY, true));
+        // It spaces nothing that left slower.
+        let [most, few] = [[3.0, 1.75], [1.0, 1.75]];
+        let slower = blocks([most, most, most, most, most, few, few]);
+        assert!(!slow.may_be_of_others(&slower, CAPACITY, true));
+    }
+
+    #[test]
+    fn what_chance_makes_of_others_is_no_proof() {
+        // Two fast blocks lack 9 kB of what others sent. Among blocks that differ so much this is
+        // less than three standard deviations.
+        let even = [[1.0, 1.6]; 62];
+        let uneven = std::array::from_fn::<_, 62, _>(|at| [1.0, 1.3 + 0.6 * (at % 2) as f64]);
+        let with_fast = |blocks: [[f64; 2]; 62]| {
+            let mut all = [[0.1, 1.42]; 64];
+            all[2..].copy_from_slice(&blocks);
+            all
+        };
+        assert!(!may_be(with_fast(even), Slow::default()));
+        assert!(may_be(with_fast(uneven), Slow::default()));
     }
 
     #[test]
