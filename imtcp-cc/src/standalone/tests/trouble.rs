@@ -3,6 +3,7 @@
 use super::path::{Cross, Limiter, Path, error};
 use super::{Ended, Measurement, Report, Settings, Step, within_a_second};
 use crate::units::{Bandwidth, Bytes, Timestamp};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 fn limited(per_second: f64, burst: f64) -> Report {
@@ -312,4 +313,42 @@ fn settings_outside_their_ranges_are_named() {
         let error = Measurement::new(settings).expect_err(name);
         assert_eq!(error.setting(), name);
     }
+}
+
+/// What is told at the end of 3 s over a link that is far faster than this side for a second, and
+/// then serves 20 Mbit/s.
+fn slowed_down() -> Report {
+    let settings = Settings {
+        continuous: true,
+        longest: Some(Duration::from_secs(3)),
+        most_bytes: None,
+        ..Settings::default()
+    };
+    let mut measurement = Measurement::new(settings).expect("settings within their ranges");
+    let mut replies: VecDeque<(u64, Timestamp)> = VecDeque::new();
+    let (mut now, mut free) = (Timestamp::ZERO, Timestamp::ZERO);
+    loop {
+        while let Some((id, at)) = replies.front().copied().filter(|reply| reply.1 <= now) {
+            replies.pop_front();
+            measurement.on_reply(id, at);
+        }
+        match measurement.step(now) {
+            Step::Send { id, size } => {
+                let is_fast = now < Timestamp::from_origin(Duration::from_secs(1));
+                let mbps = if is_fast { 100_000 } else { 20 };
+                free = free.max(now) + Bandwidth::from_mbps(mbps).time_for(size);
+                replies.push_back((id, free + Duration::from_millis(20)));
+            }
+            Step::WaitUntil(at) => now = replies.front().map_or(at, |reply| reply.1.min(at)),
+            Step::Done => return measurement.report(now),
+        }
+    }
+}
+
+#[test]
+fn a_path_that_was_faster_than_this_side_has_a_capacity_once_it_is_slower() {
+    let report = slowed_down();
+    assert!(error(&report, 20e6) < 0.02, "{report:?}");
+    let capacity = report.capacity.expect("it is known").as_bps_f64();
+    assert!((capacity / 20e6 - 1.0).abs() < 0.02, "{report:?}");
 }

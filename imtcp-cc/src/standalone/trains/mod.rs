@@ -93,7 +93,6 @@ pub(super) struct Trains {
     /// The bytes that may still be sent.
     left: Option<Bytes>,
     measurements: u32,
-    too_fast: bool,
 }
 
 impl Trains {
@@ -109,7 +108,6 @@ impl Trains {
             turn: 0,
             left: settings.most_bytes,
             measurements: 0,
-            too_fast: false,
         }
     }
 
@@ -118,8 +116,7 @@ impl Trains {
     }
 
     pub fn capacity(&self) -> Option<Bandwidth> {
-        let known = self.solution.filter(|_| !self.too_fast);
-        known.map(|s| Bandwidth::from_bps_f64(s.capacity))
+        self.solution.map(|s| Bandwidth::from_bps_f64(s.capacity))
     }
 
     pub fn measurements(&self) -> u32 {
@@ -203,7 +200,6 @@ impl Trains {
         let Some(rate) = Bandwidth::from_bytes_over(passed.bytes, span) else {
             return;
         };
-        self.too_fast = true;
         self.measurements = self.measurements.saturating_add(1);
         self.estimate = Some(Estimate {
             at: passed.at,
