@@ -340,7 +340,7 @@ impl Measurement {
             && self.testing.is_none()
             && self.batch.replies() > 0
         {
-            trains.on_batch(&self.batch, &self.trips, None);
+            trains.on_end(&self.batch, &self.trips);
         }
         self.ended = Some(ended);
     }

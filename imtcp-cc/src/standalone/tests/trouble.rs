@@ -352,3 +352,20 @@ fn a_path_that_was_faster_than_this_side_has_a_capacity_once_it_is_slower() {
     let capacity = report.capacity.expect("it is known").as_bps_f64();
     assert!((capacity / 20e6 - 1.0).abs() < 0.02, "{report:?}");
 }
+
+#[test]
+fn a_group_that_is_cut_short_takes_no_capacity_away() {
+    // The first packets of each train find tokens in the bucket, and meet no queue.
+    let mut path = Path::new(20.0, 20.0);
+    path.bucket = 6000.0;
+    for us in (300_000..500_000).step_by(200) {
+        let settings = Settings {
+            longest: Some(Duration::from_micros(us)),
+            narrow_enough: 0.001,
+            ..Settings::default()
+        };
+        let report = path.clone().run(settings);
+        assert_eq!(report.ended, Some(Ended::Time), "{us} us: {report:?}");
+        assert!(report.capacity.is_some(), "{us} us: {report:?}");
+    }
+}

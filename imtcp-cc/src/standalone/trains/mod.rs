@@ -151,6 +151,14 @@ impl Trains {
         }
     }
 
+    /// The measurement ends before all of `batch` is back. What is there counts. That the part of a
+    /// train met no queue refutes nothing.
+    pub fn on_end(&mut self, batch: &Batch, trips: &RoundTrips) {
+        let known = self.solution;
+        self.on_batch(batch, trips, None);
+        self.solution = self.solution.or(known);
+    }
+
     /// The first burst is back.
     fn on_burst(&mut self, batch: &Batch, base: Duration) -> Next {
         let Some(shape) = self.shapes.first() else {
