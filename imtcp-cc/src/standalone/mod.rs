@@ -127,7 +127,6 @@ pub struct Measurement {
     batch: Batch,
     trips: RoundTrips,
     begun: Option<Timestamp>,
-    now: Timestamp,
     sent: (u64, Bytes),
     replies: u64,
     lost: u64,
@@ -155,7 +154,6 @@ impl Measurement {
             batch: Batch::default(),
             trips: RoundTrips::default(),
             begun: None,
-            now: Timestamp::ZERO,
             sent: (0, Bytes::ZERO),
             replies: 0,
             lost: 0,
@@ -167,7 +165,6 @@ impl Measurement {
     /// What to do at `now`. After [`Step::Send`] it is to be called again at once: more packets may
     /// be due.
     pub fn step(&mut self, now: Timestamp) -> Step {
-        self.now = self.now.max(now);
         if self.begun.is_none() {
             self.begun = Some(now);
             let probes = match &mut self.running {
