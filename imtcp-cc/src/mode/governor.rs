@@ -139,7 +139,7 @@ impl Governor {
         let over = OWN_RATE_OVER.as_secs_f64();
         let last = self.own_at.replace(now).unwrap_or(now);
         let passed = now.saturating_since(last).as_secs_f64();
-        self.own = self.own * (-passed / over).exp() + packets / over;
+        self.own = self.own * libm::exp(-passed / over) + packets / over;
     }
 
     fn give_way(&mut self, share: f64, known: &Known) -> Steering {
