@@ -126,6 +126,7 @@ impl ImTcp {
     pub fn on_path_left(&mut self, now: Timestamp) {
         let log = &mut self.log;
         self.promise.on_path_left(&mut |event| log.emit(now, event));
+        self.scheduler.on_drained();
         self.steering = Steering::default();
     }
 

@@ -2,8 +2,12 @@
 
 mod support;
 
+use imtcp_cc::transport::{
+    AckInfo, Acked, AckedPacket, Release, RoundTrip, SendRequest, SentPacket,
+};
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
 use imtcp_cc::{Config, ImTcp};
+use std::ops::Range;
 use std::time::Duration;
 use support::{DATAGRAM, Path, Run};
 
@@ -119,4 +123,98 @@ fn frames_beside_others(measurement: bool) -> Duration {
 fn frames_beside_others_are_complete_as_early_as_without_measuring() {
     let (with, without) = (frames_beside_others(true), frames_beside_others(false));
     assert!(with < without + without / 50, "{with:?} and {without:?}");
+}
+
+fn at(millis: u64) -> Timestamp {
+    Timestamp::from_origin(Duration::from_millis(millis))
+}
+
+/// A controller without measurement that has sent ten packets, of which the acknowledgement came
+/// after 40 ms.
+fn acknowledged() -> ImTcp {
+    const RTT: Duration = Duration::from_millis(40);
+    let size = Bytes::new(DATAGRAM);
+    let mut core = ImTcp::new(Config::without_measurement(), size, None);
+    for number in 0..10 {
+        send(&mut core, number, at(0));
+    }
+    let packets = (0..10).map(|number| AckedPacket {
+        number,
+        size,
+        sent: at(0),
+        received: None,
+    });
+    let rtt = RoundTrip {
+        latest: RTT,
+        min: RTT,
+        smoothed: RTT,
+        variation: RTT / 8,
+    };
+    core.on_ack(&Acked {
+        now: at(40),
+        info: AckInfo {
+            largest: 9,
+            ack_delay: Duration::ZERO,
+            rtt,
+            bytes_in_flight: Bytes::ZERO,
+        },
+        packets: &packets.collect::<Vec<_>>(),
+    });
+    core
+}
+
+fn send(core: &mut ImTcp, number: u64, now: Timestamp) {
+    let size = Bytes::new(DATAGRAM);
+    let packet = SentPacket {
+        number,
+        size,
+        released: true,
+        bytes_in_flight: size.times(10),
+    };
+    core.on_packet_sent(now, &packet);
+}
+
+/// When these packets had left, which all became ready at `begin`, and `more` behind them.
+fn leave(core: &mut ImTcp, numbers: Range<u64>, more: u64, begin: Timestamp) -> Timestamp {
+    let mut now = begin;
+    for number in numbers.clone() {
+        let ready = numbers.end - number + more;
+        while let Release::At(due) = core.next_release(now, &asked(ready)) {
+            now = due;
+        }
+        send(core, number, now);
+    }
+    now
+}
+
+fn asked(packets: u64) -> SendRequest {
+    let size = Bytes::new(DATAGRAM);
+    SendRequest {
+        queued: size.times(packets),
+        retransmission: false,
+        window_left: size.times(100),
+        max_datagram: size,
+    }
+}
+
+/// A player that seeks resets a stream, and asks for other data some seconds later.
+#[test]
+fn what_waited_and_is_not_wanted_any_more_is_not_made_up_for() {
+    let span_of_later_data = |waiting: u64, withdraw: fn(&mut ImTcp)| {
+        let mut core = acknowledged();
+        let now = leave(&mut core, 10..15, waiting, at(50));
+        if waiting > 0 {
+            let answer = core.next_release(now, &asked(waiting));
+            assert!(matches!(answer, Release::At(_)), "{answer:?}");
+        }
+        withdraw(&mut core);
+        let later = at(5000);
+        leave(&mut core, 15..35, 0, later).saturating_since(later)
+    };
+    let plain = span_of_later_data(0, |_| {});
+    assert!(plain > Duration::from_millis(10), "{plain:?}");
+    let reset = span_of_later_data(80, ImTcp::on_application_limited);
+    assert_eq!(reset, plain, "the stream was reset");
+    let left = span_of_later_data(80, |core| core.on_path_left(at(60)));
+    assert_eq!(left, plain, "the path was left, and is used again");
 }

@@ -160,6 +160,14 @@ impl Guard {
         self.account.release();
     }
 
+    /// Nothing waits any more. What did has left unasked, or its stream was reset, or it takes
+    /// another path. So no timer is set for it, and what comes later makes up for none of it.
+    pub fn on_drained(&mut self) {
+        self.lateness.on_answer(None);
+        self.since = None;
+        self.account.release();
+    }
+
     /// The answer that measuring wants, cut down to what the guard allows.
     #[inline]
     pub fn bound(&mut self, now: Timestamp, wanted: Release, held: &Held) -> Release {

@@ -314,6 +314,7 @@ impl Scheduler {
 
     /// The application has nothing to send.
     pub(crate) fn on_drained(&mut self) {
+        self.guard.on_drained();
         self.pacer.on_drained();
         self.probing.on_drained();
     }
