@@ -308,14 +308,7 @@ impl Probing {
                 };
                 self.unit.continue_with(self.plan(stream + 1), self.limit);
             }
-            Transition::StreamSent => {
-                self.vain = 0;
-                self.unit.on_success();
-                self.progress = Progress::AwaitingEchoes {
-                    since: now,
-                    started,
-                };
-            }
+            Transition::StreamSent => self.succeed(now, started),
             Transition::MeasurementGivenUp => {
                 self.abandon(now, rtt);
                 let due = now + PAUSE_AFTER_VAIN * (1 << self.vain);
@@ -362,12 +355,18 @@ impl Probing {
     pub(crate) fn stop_early(&mut self, now: Timestamp) {
         if let Progress::Sending { started, .. } = self.progress {
             self.unit.pass();
-            self.unit.on_success();
-            self.progress = Progress::AwaitingEchoes {
-                since: now,
-                started,
-            };
+            self.succeed(now, started);
         }
+    }
+
+    /// All streams that are needed were sent.
+    fn succeed(&mut self, now: Timestamp, started: Timestamp) {
+        self.vain = 0;
+        self.unit.on_success();
+        self.progress = Progress::AwaitingEchoes {
+            since: now,
+            started,
+        };
     }
 
     /// True once per measurement: when all its echoes are in (`is_settled`), or when the missing
@@ -426,3 +425,6 @@ impl Probing {
         self.progress = Progress::Idle { due: due.max(now) };
     }
 }
+
+#[cfg(test)]
+mod tests;

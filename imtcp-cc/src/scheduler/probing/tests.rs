@@ -1,0 +1,113 @@
+use super::super::StoreTarget;
+use super::*;
+use crate::path::ack::EchoCadence;
+
+const MS: Duration = Duration::from_millis(1);
+
+const RTT: RoundTrip = RoundTrip {
+    latest: Duration::from_millis(20),
+    min: Duration::from_millis(20),
+    smoothed: Duration::from_millis(20),
+    variation: MS,
+};
+
+const PACKET: Bytes = Bytes::new(1250);
+
+fn at_ms(ms: u32) -> Timestamp {
+    Timestamp::from_origin(MS * ms)
+}
+
+fn probing() -> Probing {
+    Probing::new(&SchedulerSettings {
+        measurement: true,
+        reads_all_packets: true,
+        stream_packets: 5,
+        sub_ranges: 4,
+        store_target: StoreTarget::Dynamic,
+        store_timer: StoreTimer::Adaptive,
+        measurement_interval_rtts: 1,
+        longest_hold: MS * 10,
+        ack_frequency: true,
+        pacing: true,
+    })
+}
+
+fn conditions() -> Conditions {
+    Conditions {
+        range: Some(SearchRange::first(Bandwidth::from_mbps(80))),
+        available: None,
+        shown_capacity: Some(Bandwidth::from_mbps(100)),
+        window_rate: None,
+        rtt: RTT,
+        packet: PACKET,
+        longest_hold: MS * 10,
+        lateness: Duration::ZERO,
+        cadence: EchoCadence::EveryPacket,
+        costly: false,
+        allowed: true,
+    }
+}
+
+fn ready(packets: u32) -> Ready {
+    Ready {
+        packets,
+        stored: packets,
+        window: 100,
+    }
+}
+
+/// A source that has no packet ready. Enough others have left for a measurement.
+fn rest(probing: &mut Probing, now: Timestamp) {
+    for number in 0..u64::from(PACKETS_AFTER_VAIN) {
+        probing.on_sent(now, number, PACKET, RTT);
+    }
+    probing.on_drained();
+}
+
+/// A measurement for which no packets come: each stream has to do with its first packet. Returns
+/// when it was given up.
+fn in_vain(probing: &mut Probing, begin: Timestamp) -> Timestamp {
+    rest(probing, begin);
+    assert!(probing.is_due(begin));
+    let mut now = begin;
+    loop {
+        let verdict = probing.next(now, ready(5), &conditions());
+        if matches!(probing.progress, Progress::Idle { .. }) {
+            return now;
+        }
+        if matches!(verdict, Verdict::Probe | Verdict::Pass) {
+            probing.on_sent(now, 0, PACKET, RTT);
+        }
+        probing.on_drained();
+        now = now + MS * 50;
+    }
+}
+
+/// A measurement whose first stream is enough.
+fn stopped_early(probing: &mut Probing, begin: Timestamp) {
+    rest(probing, begin);
+    let mut now = begin;
+    while probing.current_stream() != Some(2) {
+        match probing.next(now, ready(5), &conditions()) {
+            Verdict::At(due) => now = due,
+            _ => _ = probing.on_sent(now, 0, PACKET, RTT),
+        }
+    }
+    probing.stop_early(now);
+    assert!(probing.take_settled(now, RTT, || true));
+}
+
+#[test]
+fn the_pause_after_a_measurement_in_vain_doubles_only_for_those_in_a_row() {
+    let mut probing = probing();
+    let pause = |probing: &mut Probing, second: u32| {
+        let given_up = in_vain(probing, at_ms(second * 1000));
+        rest(probing, given_up);
+        let is_due = |ms: &u32| probing.is_due(given_up + MS * *ms);
+        [250, 500, 1000].into_iter().find(is_due)
+    };
+    assert_eq!(pause(&mut probing, 10), Some(250));
+    assert_eq!(pause(&mut probing, 20), Some(500));
+    stopped_early(&mut probing, at_ms(30_000));
+    assert_eq!(pause(&mut probing, 40), Some(250));
+}
