@@ -156,8 +156,7 @@ impl Guard {
     /// Data or window let no packet leave now, even without measuring.
     pub fn on_nothing_ready(&mut self, now: Timestamp) {
         self.lateness.on_question(now);
-        self.since = None;
-        self.account.release();
+        self.on_drained();
     }
 
     /// Nothing waits any more. What did has left unasked, or its stream was reset, or it takes

@@ -211,3 +211,16 @@ fn what_was_held_back_does_not_push_the_next_back() {
     let answer = guard.bound(at_ms(1006), Release::Hold, &held);
     assert_eq!(answer, Release::At(at_ms(1010)));
 }
+
+#[test]
+fn a_timer_that_is_not_waited_for_any_more_is_not_late() {
+    let (mut guard, held) = (Guard::new(), backlog(false));
+    guard.on_question(at_ms(1000), &held);
+    let wanted = Release::At(at_ms(1005));
+    assert_eq!(guard.bound(at_ms(1000), wanted, &held), wanted);
+    let credit = guard.credit();
+    // A loss takes the window away, and the next packet is asked for after a round trip.
+    guard.on_nothing_ready(at_ms(1001));
+    guard.on_question(at_ms(1100), &held);
+    assert_eq!(guard.credit(), credit);
+}
