@@ -85,6 +85,10 @@ impl Governor {
             self.background = None;
             self.round = None;
         }
+        if self.mode == Mode::Standard && is_other {
+            // Since the mode before that nobody has counted.
+            self.losses = LossShare::over(LOSS_PACKETS);
+        }
         self.mode = mode;
         is_other
     }
@@ -361,5 +365,10 @@ mod tests {
         assert_eq!(governor.losses.get(), 0.0);
         governor.on_lost();
         assert!(governor.losses.get() > 0.0);
+        // From mode to mode it goes on. What was lost before a pause is long past after it.
+        assert!(governor.set(Mode::BACKGROUND));
+        assert!(governor.losses.get() > 0.0);
+        assert!(governor.set(Mode::Standard) && governor.set(Mode::FULL_SPEED));
+        assert_eq!(governor.losses.get(), 0.0);
     }
 }
