@@ -12,12 +12,13 @@
 //! room     A, at most max(w, r)                 more than a tenth of C is idle
 //! losses   sqrt(w h)                            others fill the link
 //!          h = C r / (C - d + r)
-//! guess    sqrt(w r)                            nothing is known of the link
+//! guess    sqrt(w r)                            A or C is not known
 //! ```
 //!
 //! It is never more than C, and never less than d.
 //!
-//! w is cwnd / srtt, at most C. C is the capacity, A what is available, and d the rate that was
+//! w is cwnd / srtt, at most C except in a guess. A guess is w alone where the window was filled
+//! lately or nothing was lost yet. C is the capacity, A what is available, and d the rate that was
 //! delivered lately. r is the rate of a standard flow at the loss event rate of the path (RFC 5348,
 //! section 3.1; RFC 9438, section 5.2). Such flows fill what is not ours: they are (C - d) / r, and
 //! one more gives h to each.
@@ -40,7 +41,7 @@ pub enum Basis {
     Room,
     /// The losses of others and ours, because the link is full.
     Losses,
-    /// Window and losses. Nothing is known of the link.
+    /// Window and losses. The capacity of the link is not known, or what is available.
     Guess,
 }
 

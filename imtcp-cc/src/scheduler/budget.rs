@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_not_a_late_timer() {
+    fn a_pause_counts_as_the_latest_timer_that_is_made_up_for() {
         let mut lateness = Lateness::default();
         for second in 1..=16 {
             // The window is full when the timer runs out, and nobody asks for half a second.
