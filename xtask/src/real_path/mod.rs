@@ -29,7 +29,7 @@ use crate::testbed::{self, Launcher};
 use cells::{Axes, Cell};
 use lanes::Unit;
 use report::Verdict;
-use results::{Results, Row};
+use results::{Conditions, Results, Row};
 use transfer::{Bench, NEWCOMERS};
 
 /// What a transfer alone is compared with.
@@ -90,7 +90,8 @@ pub struct Arguments {
     controllers: Vec<String>,
 
     /// Write what each transfer came to into this file, a line of JSON each. What an earlier run
-    /// has written there is not measured again.
+    /// has written there is not measured again, unless its client, its time, its priority or
+    /// `--record` was another: such lines stay, and do not count.
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
 
@@ -111,7 +112,7 @@ pub struct Arguments {
 
 /// Builds, measures, cleans up; fails when a bar is missed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let grid = Grid::of(arguments);
+    let mut grid = Grid::of(arguments);
     grid.ensure_somebody_is_wanted()?;
     let binaries = testbed::binaries(arguments.binaries.as_deref())?;
     testbed::demand_root(&binaries)?;
@@ -121,15 +122,21 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let file = scratch.join("results.jsonl");
     let file = arguments.results.as_ref().unwrap_or(&file);
     let mut results = Results::open(file)?;
-    say!("{launcher}\nResults: {}\n", file.display())?;
+    grid.real_time = launcher.has_real_time();
+    say!("{launcher}\nResults: {}", file.display())?;
+    if let Some(others) = grid.others(&results) {
+        say!("{others}")?;
+    }
+    say!("")?;
 
     let outcome = grid.measure(&launcher, &scratch, &mut results);
     // The results so far are worth showing even after an interruption.
     let verdicts: Vec<Verdict> = grid
         .cells
         .iter()
-        .filter(|cell| results.of(&cell.to_string()).next().is_some())
-        .map(|cell| Verdict::of(&cell.to_string(), cell.rivals == 0, &results))
+        .map(|cell| (cell, grid.rows(cell, &results)))
+        .filter(|(_, rows)| !rows.is_empty())
+        .map(|(cell, rows)| Verdict::of(&cell.to_string(), cell.rivals == 0, &rows))
         .collect();
     say!("\n{}", report::table(&verdicts))?;
     say!("What the programs said: {}", scratch.display())?;
@@ -164,6 +171,8 @@ pub struct Grid<'a> {
     pub load_mbps: u32,
     /// Where qlogs of the transfers are kept, if they are.
     pub record: Option<&'a Path>,
+    /// Whether server and client run at real-time priority.
+    pub real_time: bool,
 }
 
 impl<'a> Grid<'a> {
@@ -184,7 +193,47 @@ impl<'a> Grid<'a> {
             head_start: |_| HEAD_START,
             load_mbps: arguments.side_by_side,
             record: arguments.record.as_deref(),
+            real_time: false,
         }
+    }
+
+    fn conditions(&self, cell: &Cell, run: u32) -> Conditions {
+        let head_start = match cell.rivals {
+            0 => Duration::ZERO,
+            _ => (self.head_start)(run),
+        };
+        Conditions {
+            client: self.client.map(str::to_owned),
+            seconds: self.seconds_of(cell),
+            head_start_ms: u64::try_from(head_start.as_millis()).unwrap_or(u64::MAX),
+            real_time: self.real_time,
+            recorded: self.record.is_some(),
+        }
+    }
+
+    /// The rows of a cell that were made as this grid makes them.
+    pub fn rows<'r>(&self, cell: &Cell, results: &'r Results) -> Vec<&'r Row> {
+        let name = cell.to_string();
+        let is_ours = |row: &&Row| {
+            row.cell == name && row.conditions.as_ref() == Some(&self.conditions(cell, row.run))
+        };
+        results.rows().filter(is_ours).collect()
+    }
+
+    /// Says how many rows of these cells were made otherwise, if there are any.
+    fn others(&self, results: &Results) -> Option<String> {
+        let of_cell = |cell: &Cell| {
+            let all = results.of(&cell.to_string()).count();
+            all - self.rows(cell, results).len()
+        };
+        let count: usize = self.cells.iter().map(of_cell).sum();
+        (count > 0).then(|| {
+            format!(
+                "{count} transfers there were made with another client, time or priority, with or \
+                 without --record, or by an earlier build. They stay and do not count; for those \
+                 to count, repeat the options of that run."
+            )
+        })
     }
 
     /// Complains if there is nothing to measure: that would look like success.
@@ -219,7 +268,9 @@ impl<'a> Grid<'a> {
         let transfer = |bench: &Bench<'_>, cell: &Cell, controller: &str, run: u32| {
             launcher.ensure_not_interrupted()?;
             let span = Duration::from_secs(self.seconds_of(cell).into());
-            bench.run(cell, controller, run, [(self.head_start)(run), span])
+            let row = bench.run(cell, controller, run, [(self.head_start)(run), span])?;
+            let conditions = Some(self.conditions(cell, run));
+            Ok(Row { conditions, ..row })
         };
         lanes::work(&benches, left, self.load_mbps, transfer, |row| {
             done += 1;
@@ -234,8 +285,10 @@ impl<'a> Grid<'a> {
         for run in 1..=self.runs {
             for cell in &self.cells {
                 let name = cell.to_string();
+                let conditions = self.conditions(cell, run);
                 let is_left = |controller: &&str| {
-                    (self.is_wanted)(cell, controller) && !results.has(&name, controller, run)
+                    (self.is_wanted)(cell, controller)
+                        && !results.has(&name, controller, run, &conditions)
                 };
                 let controllers = self.in_turn(run).map(String::as_str).filter(is_left);
                 left.push(Unit {
@@ -295,6 +348,37 @@ fn progress(elapsed: Duration, done: usize, of: usize, row: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_that_were_made_otherwise_are_made_anew_and_do_not_count() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut results = Results::open(&folder.path().join("r.jsonl")).expect("new");
+        let controllers = ["imtcp".to_owned()];
+        let grid = |client| Grid {
+            cells: Axes::quick(Some("a client")).cells(),
+            client,
+            controllers: &controllers,
+            is_wanted,
+            runs: 1,
+            seconds: Some(5),
+            head_start: |_| HEAD_START,
+            load_mbps: 120,
+            record: None,
+            real_time: false,
+        };
+        let (one, other) = (grid(Some("curl {url}")), grid(Some("wget {url}")));
+        for cell in &one.cells {
+            let mut row = Row::new(cell.to_string(), "imtcp", 1);
+            row.conditions = Some(one.conditions(cell, 1));
+            results.add(row).expect("written");
+        }
+        assert!(one.left(&results).is_empty());
+        assert_eq!(one.others(&results), None);
+        assert_eq!(other.left(&results).len(), one.cells.len());
+        assert!(other.rows(&other.cells[0], &results).is_empty());
+        let said = other.others(&results).expect("it is told");
+        assert!(said.starts_with("8 transfers there"), "{said}");
+    }
 
     #[test]
     fn beside_rivals_everybody_is_measured_but_cubic() {

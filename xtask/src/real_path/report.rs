@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::CUBIC;
-use super::results::{Results, Row};
+use super::results::Row;
 use crate::testbed::median;
 
 /// The bars for transfers alone: goodput against another controller's in the same run, for the
@@ -40,19 +40,18 @@ pub struct Verdict {
 
 impl Verdict {
     /// Sums up the rows of a cell.
-    pub fn of(cell: &str, is_alone: bool, results: &Results) -> Self {
-        let rows: Vec<&Row> = results.of(cell).collect();
+    pub fn of(cell: &str, is_alone: bool, rows: &[&Row]) -> Self {
         let mut verdict = Self {
             cell: cell.to_owned(),
-            goodputs: goodputs(&rows),
+            goodputs: goodputs(rows),
             misses: Vec::new(),
             notes: Vec::new(),
         };
         for other in OTHERS {
-            verdict.compare(&rows, other, is_alone);
+            verdict.compare(rows, other, is_alone);
         }
-        verdict.judge_estimates(&rows);
-        for row in &rows {
+        verdict.judge_estimates(rows);
+        for row in rows {
             if let Some(error) = &row.error {
                 let Row {
                     controller, run, ..

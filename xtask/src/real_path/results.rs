@@ -11,6 +11,21 @@ use serde::{Deserialize, Serialize};
 use super::accuracy::Accuracy;
 use super::emulator::Report;
 
+/// What decides a transfer beside its cell, its controller and its run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// The line of the client, if it is another than `fetch`.
+    pub client: Option<String>,
+    /// How long the transfer takes.
+    pub seconds: u32,
+    /// How long the rivals have the path to themselves; 0 without rivals.
+    pub head_start_ms: u64,
+    /// Whether server and client run at real-time priority.
+    pub real_time: bool,
+    /// Whether a qlog is kept, which takes the server some time.
+    pub recorded: bool,
+}
+
 /// One transfer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
@@ -20,6 +35,9 @@ pub struct Row {
     pub controller: String,
     /// Counted from 1. Rows of one cell and run are compared with each other.
     pub run: u32,
+    /// Under what conditions; earlier builds did not write them down.
+    #[serde(default)]
+    pub conditions: Option<Conditions>,
     /// Bits of the file per second, and of frames while one was under way; 0 if the transfer
     /// failed.
     pub goodput_bps: f64,
@@ -45,6 +63,7 @@ impl Row {
             cell,
             controller: controller.to_owned(),
             run,
+            conditions: None,
             goodput_bps: 0.0,
             rivals_bps: 0.0,
             periods_bps: Vec::new(),
@@ -108,11 +127,13 @@ impl Results {
         Ok(Self { file, rows })
     }
 
-    /// Whether a transfer has been made.
-    pub fn has(&self, cell: &str, controller: &str, run: u32) -> bool {
-        self.rows
-            .iter()
-            .any(|row| row.cell == cell && row.controller == controller && row.run == run)
+    /// Whether a transfer has been made under these conditions.
+    pub fn has(&self, cell: &str, controller: &str, run: u32, conditions: &Conditions) -> bool {
+        self.of(cell).any(|row| {
+            row.controller == controller
+                && row.run == run
+                && row.conditions.as_ref() == Some(conditions)
+        })
     }
 
     /// Keeps a row.
@@ -139,28 +160,61 @@ impl Results {
 mod tests {
     use super::*;
 
+    fn conditions() -> Conditions {
+        Conditions {
+            client: None,
+            seconds: 8,
+            head_start_ms: 0,
+            real_time: false,
+            recorded: false,
+        }
+    }
+
+    fn row(run: u32) -> Row {
+        Row {
+            conditions: Some(conditions()),
+            ..Row::new("one".to_owned(), "cubic", run)
+        }
+    }
+
     #[test]
     fn what_was_written_is_there_the_next_time() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("results.jsonl");
-        let row = Row {
-            cell: "one".to_owned(),
-            controller: "cubic".to_owned(),
-            run: 3,
-            goodput_bps: 1.5e6,
-            rivals_bps: 0.0,
-            periods_bps: Vec::new(),
-            packets: None,
-            accuracy: None,
-            path: None,
-            error: None,
-        };
         let mut results = Results::open(&path).expect("new");
-        assert!(!results.has("one", "cubic", 3));
-        results.add(row).expect("written");
+        assert!(!results.has("one", "cubic", 3, &conditions()));
+        results.add(row(3)).expect("written");
         let again = Results::open(&path).expect("old");
-        assert!(again.has("one", "cubic", 3) && !again.has("one", "cubic", 4));
+        assert!(again.has("one", "cubic", 3, &conditions()));
+        assert!(!again.has("one", "cubic", 4, &conditions()));
         assert_eq!(again.of("one").count(), 1);
+    }
+
+    #[test]
+    fn a_transfer_under_other_conditions_is_another() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("results.jsonl");
+        // As earlier builds wrote it.
+        let old = "{\"cell\":\"one\",\"controller\":\"cubic\",\"run\":1,\"goodput_bps\":1.0,\
+                   \"rivals_bps\":0.0,\"packets\":null,\"accuracy\":null,\"path\":null,\
+                   \"error\":null}\n";
+        fs::write(&path, old).expect("written");
+        let mut results = Results::open(&path).expect("old");
+        assert!(!results.has("one", "cubic", 1, &conditions()), "not known");
+        results.add(row(1)).expect("written");
+        assert!(results.has("one", "cubic", 1, &conditions()));
+        let changes: [fn(&mut Conditions); 5] = [
+            |other| other.client = Some("curl {url}".to_owned()),
+            |other| other.seconds += 1,
+            |other| other.head_start_ms += 1,
+            |other| other.real_time = true,
+            |other| other.recorded = true,
+        ];
+        for change in changes {
+            let mut other = conditions();
+            change(&mut other);
+            assert!(!results.has("one", "cubic", 1, &other), "{other:?}");
+        }
     }
 
     #[test]
@@ -169,17 +223,16 @@ mod tests {
         let path = folder.path().join("results.jsonl");
         let mut results = Results::open(&path).expect("new");
         for run in 1..=2 {
-            let row = Row::new("one".to_owned(), "cubic", run);
-            results.add(row).expect("written");
+            results.add(row(run)).expect("written");
         }
         let text = fs::read_to_string(&path).expect("it is there");
         let first = text.find('\n').expect("a line") + 1;
         for end in [first, first + 3, first + 20, text.len() - 1] {
             fs::write(&path, &text[..end]).expect("written");
             let mut again = Results::open(&path).expect("it goes on");
-            assert!(again.has("one", "cubic", 1) && !again.has("one", "cubic", 2));
-            let row = Row::new("one".to_owned(), "cubic", 2);
-            again.add(row).expect("written");
+            assert!(again.has("one", "cubic", 1, &conditions()));
+            assert!(!again.has("one", "cubic", 2, &conditions()));
+            again.add(row(2)).expect("written");
             assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
         }
         for other in ["no results", "{\"cells\": 3}", "{}\n{\"cell\":"] {

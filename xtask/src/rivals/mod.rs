@@ -82,7 +82,7 @@ pub struct Arguments {
     side_by_side: u32,
 
     /// The folder for all results. Transfers that an earlier run has left in `real.jsonl` there are
-    /// not measured again; the simulation is.
+    /// not measured again, unless they lasted for another time; the simulation is.
     #[arg(long, value_name = "DIR", default_value = "out/rivals")]
     out: PathBuf,
 
@@ -114,6 +114,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         head_start,
         load_mbps: arguments.side_by_side,
         record: None,
+        real_time: false,
     };
     let outcome = grid.measure(&launcher, &scratch, &mut results);
     let mut pairs = Vec::new();
@@ -121,8 +122,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         for newcomer in &arguments.newcomers {
             launcher.ensure_not_interrupted()?;
             let simulated = simulated::run(&simulator, out, cell, newcomer, arguments)?;
-            let name = cell.to_string();
-            let rows = results.of(&name).filter(|row| row.controller == *newcomer);
+            let rows = grid.rows(cell, &results).into_iter();
+            let rows = rows.filter(|row| row.controller == *newcomer);
             pairs.push(Pair::of(cell, newcomer, rows, &simulated));
         }
     }
