@@ -78,8 +78,9 @@ pub struct Arguments {
     side_by_side: u32,
 
     /// Which controllers; `imtcp` is judged against `imtcp-off` and, alone, against `cubic`, which
-    /// is measured nowhere else. `kernel` is a flow of the kernel's CUBIC; `promise` is imtcp with
-    /// 8 Mbit/s over 2 s, and `promise-exactly` with no more than that.
+    /// is measured nowhere else. Cells without `imtcp`, or without any of these, are not judged,
+    /// and are told so. `kernel` is a flow of the kernel's CUBIC; `promise` is imtcp with 8 Mbit/s
+    /// over 2 s, and `promise-exactly` with no more than that.
     #[arg(
         long,
         value_name = "NAMES",

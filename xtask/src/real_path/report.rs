@@ -32,6 +32,8 @@ pub struct Verdict {
     cell: String,
     /// Median goodputs, by controller, in bit/s.
     goodputs: BTreeMap<String, f64>,
+    /// How many bars there were.
+    bars: usize,
     /// The bars that were missed, in words.
     misses: Vec<String>,
     /// Further remarks.
@@ -44,12 +46,14 @@ impl Verdict {
         let mut verdict = Self {
             cell: cell.to_owned(),
             goodputs: goodputs(rows),
+            bars: 0,
             misses: Vec::new(),
             notes: Vec::new(),
         };
         for other in OTHERS {
             verdict.compare(rows, other, is_alone);
         }
+        verdict.notes.extend(unjudged(rows, is_alone));
         verdict.judge_estimates(rows);
         for row in rows {
             if let Some(error) = &row.error {
@@ -69,6 +73,11 @@ impl Verdict {
         self.misses.is_empty()
     }
 
+    /// Whether anything was held against a bar.
+    fn is_judged(&self) -> bool {
+        self.bars > 0 || !self.misses.is_empty()
+    }
+
     fn compare(&mut self, rows: &[&Row], other: &str, is_alone: bool) {
         let mut ratios: Vec<(f64, u32)> = pairs(rows, other).collect();
         ratios.sort_by(|one, two| one.0.total_cmp(&two.0));
@@ -81,12 +90,11 @@ impl Verdict {
             median * 100.0,
             worst * 100.0
         );
-        let is_met = match (is_alone, other) {
-            (true, _) => median >= MEDIAN_BAR && worst >= EVERY_BAR,
-            (false, "imtcp-off") => median >= BESIDE_BAR,
-            (false, _) => true,
-        };
-        self.say(is_met, text);
+        match (is_alone, is_reference(other, is_alone)) {
+            (true, _) => self.judge(median >= MEDIAN_BAR && worst >= EVERY_BAR, text),
+            (false, true) => self.judge(median >= BESIDE_BAR, text),
+            (false, false) => self.notes.push(text),
+        }
     }
 
     fn judge_estimates(&mut self, rows: &[&Row]) {
@@ -108,16 +116,40 @@ impl Verdict {
             error * 100.0,
             silent * 100.0
         );
-        self.say(error <= ERROR_BAR && wrong <= WRONG_BAR_S, text);
+        self.judge(error <= ERROR_BAR && wrong <= WRONG_BAR_S, text);
     }
 
-    fn say(&mut self, is_met: bool, text: String) {
+    fn judge(&mut self, is_met: bool, text: String) {
+        self.bars += 1;
         if is_met {
             self.notes.push(text);
         } else {
             self.misses.push(text);
         }
     }
+}
+
+/// Whether another controller sets a bar.
+fn is_reference(other: &str, is_alone: bool) -> bool {
+    is_alone || other != CUBIC
+}
+
+/// Why no goodput is held against a bar, if none is.
+fn unjudged(rows: &[&Row], is_alone: bool) -> Option<String> {
+    let has_one = OTHERS
+        .into_iter()
+        .filter(|other| is_reference(other, is_alone))
+        .any(|other| pairs(rows, other).next().is_some());
+    let is_measured = rows.iter().any(|row| row.controller == JUDGED);
+    let reason = match (is_measured, is_alone) {
+        _ if has_one => return None,
+        (false, _) => "`imtcp` was not measured",
+        (true, true) => "neither `imtcp-off` nor `cubic` was measured in a run of `imtcp`",
+        (true, false) => "`imtcp-off` was not measured in a run of `imtcp`",
+    };
+    Some(format!(
+        "no goodput was judged: {reason}; name both with --controllers"
+    ))
 }
 
 /// Goodput of the judged controller as a share of another's in the same run.
@@ -144,8 +176,13 @@ fn goodputs(rows: &[&Row]) -> BTreeMap<String, f64> {
 /// All cells, the misses first.
 pub fn table(verdicts: &[Verdict]) -> String {
     let mut text = String::new();
-    let (met, missed): (Vec<_>, Vec<_>) = verdicts.iter().partition(|verdict| verdict.is_met());
-    for (title, group) in [("MISSED", missed), ("Met", met)] {
+    let (judged, others): (Vec<_>, Vec<_>) = verdicts.iter().partition(|one| one.is_judged());
+    let (met, missed): (Vec<_>, Vec<_>) = judged.into_iter().partition(|one| one.is_met());
+    let groups = [("MISSED", missed), ("Not judged", others), ("Met", met)];
+    for (title, group) in groups {
+        if title == "Not judged" && group.is_empty() {
+            continue;
+        }
         // Writing to a string does not fail.
         let _ = writeln!(text, "{title}: {} of {} cells", group.len(), verdicts.len());
         for verdict in group {
@@ -182,4 +219,63 @@ pub fn jitter<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
         median(p50)?,
         median(p99)?
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(controller: &str, mbps: f64) -> Row {
+        Row {
+            goodput_bps: mbps * 1e6,
+            ..Row::new("cell".to_owned(), controller, 1)
+        }
+    }
+
+    fn told(rows: &[Row], is_alone: bool) -> String {
+        let rows: Vec<&Row> = rows.iter().collect();
+        table(&[Verdict::of("cell", is_alone, &rows)])
+    }
+
+    #[test]
+    fn what_has_no_bar_is_not_met_but_said_to_be_unjudged() {
+        let with =
+            |others: &[&str]| -> Vec<Row> { others.iter().map(|name| row(name, 30.0)).collect() };
+        for (rows, is_alone, reason) in [
+            (
+                with(&["kernel", "imtcp-off"]),
+                true,
+                "`imtcp` was not measured;",
+            ),
+            (
+                with(&["imtcp"]),
+                true,
+                "neither `imtcp-off` nor `cubic` was measured",
+            ),
+            (
+                with(&["imtcp", "cubic"]),
+                false,
+                "`imtcp-off` was not measured",
+            ),
+        ] {
+            let said = told(&rows, is_alone);
+            assert!(said.contains("Not judged: 1 of 1 cells"), "{said}");
+            assert!(said.contains("Met: 0 of 1 cells"), "{said}");
+            assert!(
+                said.contains(&format!("no goodput was judged: {reason}")),
+                "{said}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_reference_is_enough_for_a_verdict() {
+        for (mbps, title) in [(30.0, "\nMet: 1 of 1"), (20.0, "MISSED: 1 of 1")] {
+            for (other, is_alone) in [("cubic", true), ("imtcp-off", false)] {
+                let said = told(&[row("imtcp", mbps), row(other, 30.0)], is_alone);
+                assert!(said.contains(title), "{said}");
+                assert!(!said.contains("judged"), "{said}");
+            }
+        }
+    }
 }
