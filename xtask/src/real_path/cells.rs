@@ -235,9 +235,9 @@ pub struct Axes {
     #[arg(long, value_enum, value_name = "WHICH", value_delimiter = ',')]
     extensions: Vec<Extensions>,
 
-    /// Fetch with another client than `fetch`: a line for the shell, in which `{url}`, `{host}`
-    /// and `{port}` say what to fetch. It is ended when its time is over. Its goodput is what the
-    /// server has had acknowledged.
+    /// Fetch with another client than `fetch`: a line for the shell, of any commands, in which
+    /// `{url}`, `{host}` and `{port}` say what to fetch. It is ended when its time is over. Its
+    /// goodput is what the server has had acknowledged.
     #[arg(long, value_name = "LINE", conflicts_with_all = ["extensions", "sources"])]
     pub client: Option<String>,
 }

@@ -327,18 +327,20 @@ impl<'a> Bench<'a> {
     }
 
     /// Lets a client of somebody else's fetch for that long. It may end sooner by itself, and well.
+    /// The line is the shell's as it is, so that it may set variables and have several commands.
+    /// All of them are one process group, which is told to end when the time is over.
     fn fetch_with(&self, line: &str, span: Duration) -> Result<()> {
         let line = line.replace("{url}", &url());
         let line = line.replace("{host}", Self::SERVER);
-        let line = format!("exec {}", line.replace("{port}", &PORT.to_string()));
+        let line = line.replace("{port}", &PORT.to_string());
         let (log, program) = (self.log("client"), ["sh", "-c", &line]);
         let name = self.client.name();
         let mut client = self
             .launcher
             .start_at_ordinary_priority(name, &log, &program)?;
         match client.wait_for_code(span)? {
-            None => client.end_or_kill(),
-            Some(0) => Ok(()),
+            // What the line has started in the background ends as well.
+            None | Some(0) => client.end_or_kill(),
             Some(code) => {
                 let said = fs::read_to_string(log.with_extension("err")).unwrap_or_default();
                 bail!("the client ended with {code}: {}", said.trim())

@@ -22,6 +22,9 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// A program gets this time to begin, and to end once it is told to.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What a program has started gets this time to end after it.
+const MOMENT: Duration = Duration::from_millis(200);
+
 /// A priority above all programs without real-time priority, and below the kernel's own threads.
 const REAL_TIME_PRIORITY: &str = "10";
 
@@ -273,17 +276,25 @@ impl Running {
         }
     }
 
-    /// Tells it to end, and kills it if it does not within [`PATIENCE`].
+    /// Tells it to end, and kills it if it does not within [`PATIENCE`]. What it has started ends
+    /// with it, or is killed a moment later.
     pub fn end_or_kill(mut self) -> Result<()> {
         if self.exit_status()?.is_none() {
             self.signal(Signal::SIGTERM)?;
             self.wait_for_code(PATIENCE)?;
         }
+        let give_up = Instant::now() + MOMENT;
+        while Instant::now() < give_up && self.signal(None::<Signal>).is_ok() {
+            sleep(GLANCE);
+        }
+        // This fails if nothing of the group is left.
+        let _ = self.signal(Signal::SIGKILL);
         Ok(())
     }
 
     /// Its whole group is told: a shell that ends leaves behind what it has started.
-    fn signal(&self, signal: Signal) -> Result<()> {
+    /// `None` tells it nothing, and fails where nobody of it is left.
+    pub fn signal(&self, signal: impl Into<Option<Signal>>) -> Result<()> {
         let group = Pid::from_raw(self.child.id().try_into()?);
         killpg(group, signal).with_context(|| format!("cannot end {}", self.name))
     }
@@ -342,20 +353,40 @@ mod tests {
             let program = ["sh", "-c", "sleep 600 & echo $!; wait"];
             let running = launcher.start_tool(&folder.path().join("shell"), &program);
             let running = running.expect("a shell");
-            let id = loop {
-                if let Some(id) = running.printed().strip_suffix('\n') {
-                    break id.to_owned();
-                }
-                sleep(GLANCE);
-            };
+            let id = first_line(&running);
             end(running).expect("it ends");
-            // It takes a moment to die.
-            let is_gone = (0..250).any(|_| {
-                sleep(GLANCE);
-                !runs(&id)
-            });
-            let _ = Command::new("kill").arg(&id).status();
-            assert!(is_gone, "{id} still runs");
+            ensure_it_is_gone(&id);
         }
+    }
+
+    #[test]
+    fn a_line_whose_shell_ends_first_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let launcher = Launcher::new(PathBuf::new(), false, Arc::default());
+        let line = "X=1; sh -c 'trap \"\" TERM; echo $$; while :; do sleep 0.05; done'; true";
+        let running = launcher.start_tool(&folder.path().join("shell"), &["sh", "-c", line]);
+        let running = running.expect("a shell");
+        let id = first_line(&running);
+        running.end_or_kill().expect("it ends");
+        ensure_it_is_gone(&id);
+    }
+
+    fn first_line(running: &Running) -> String {
+        loop {
+            if let Some(line) = running.printed().strip_suffix('\n') {
+                return line.to_owned();
+            }
+            sleep(GLANCE);
+        }
+    }
+
+    /// It takes a moment to die.
+    fn ensure_it_is_gone(id: &str) {
+        let is_gone = (0..250).any(|_| {
+            sleep(GLANCE);
+            !runs(id)
+        });
+        let _ = Command::new("kill").args(["-KILL", id]).status();
+        assert!(is_gone, "{id} still runs");
     }
 }
