@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
 /// How much is handed to the kernel at a time.
@@ -46,7 +47,7 @@ pub struct Tally {
     pub flows: u64,
     /// Application data of all of them.
     pub bytes: u64,
-    /// From the first connection to the end.
+    /// From the first connection, or from when the count began anew, to the end.
     pub seconds: f64,
 }
 
@@ -118,11 +119,16 @@ async fn fill(mut stream: TcpStream, bytes: Arc<AtomicU64>) -> io::Result<()> {
     }
 }
 
-/// Takes whatever comes until `shutdown` is done.
+/// Takes whatever comes until `shutdown` is done. At SIGUSR1 bytes and time are counted anew, for
+/// those who compare transfers that began at different times.
 ///
 /// # Errors
-/// The listening socket fails.
+/// The listening socket fails, or the system gives no signals.
+///
+/// # Panics
+/// Outside a tokio runtime.
 pub async fn receive(listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<Tally> {
+    let mut anew = signal(SignalKind::user_defined1()).context("cannot receive signals")?;
     let bytes = Arc::new(AtomicU64::new(0));
     let mut flows = JoinSet::new();
     let mut started = None;
@@ -132,6 +138,11 @@ pub async fn receive(listener: TcpListener, shutdown: impl Future<Output = ()>) 
         let (stream, _) = tokio::select! {
             biased;
             () = &mut shutdown => break,
+            Some(()) = anew.recv() => {
+                bytes.store(0, Ordering::Relaxed);
+                started = Some(Instant::now());
+                continue;
+            }
             accepted = listener.accept() => accepted.context("cannot accept a connection")?,
         };
         started.get_or_insert_with(Instant::now);

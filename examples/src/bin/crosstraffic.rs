@@ -36,7 +36,7 @@ enum Side {
     },
     /// Send bulk transfers over the kernel's TCP.
     TcpSend(bulk::Options),
-    /// Count what arrives over TCP.
+    /// Count what arrives over TCP. SIGUSR1 begins the count anew.
     TcpReceive {
         /// The TCP address to listen on.
         #[arg(long, value_name = "ADDR:PORT")]

@@ -41,7 +41,9 @@ pub struct Row {
     /// Bits of the file per second, and of frames while one was under way; 0 if the transfer
     /// failed.
     pub goodput_bps: f64,
-    /// The goodput of all rivals together, in bits of data per second.
+    /// The goodput of all rivals together while the transfer was under way, in bits of data per
+    /// second. Their head start does not count, so this and the transfer's own goodput add up to
+    /// what the link has room for.
     pub rivals_bps: f64,
     /// What arrived in each period of 2 s but the first, in bit/s.
     #[serde(default)]

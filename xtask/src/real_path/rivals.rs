@@ -5,6 +5,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::Result;
+use nix::sys::signal::Signal;
 use serde::Deserialize;
 
 use super::transfer::Bench;
@@ -67,7 +68,13 @@ impl<'a> Flows<'a> {
         Ok(())
     }
 
-    /// Ends them and returns what they got, in bits of data per second.
+    /// Counts what they get from now on. Until then they had the path to themselves.
+    pub fn count_anew(&self) -> Result<()> {
+        self.receiver.signal(Signal::SIGUSR1)
+    }
+
+    /// Ends them and returns what they got, in bits of data per second, since the beginning or
+    /// since it was counted anew.
     pub fn stop(self) -> Result<f64> {
         let tally: Tally = parse(&self.receiver.stop()?)?;
         // Its connections are gone, so it has ended by itself or is about to.

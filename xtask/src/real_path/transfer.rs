@@ -81,6 +81,15 @@ impl<'a> Newcomer<'a> {
     }
 }
 
+/// What a server and a client of the newcomer do.
+struct Download<'a> {
+    cell: &'a Cell,
+    span: Duration,
+    controller: &'a str,
+    /// Further options of the server.
+    options: &'a [&'a str],
+}
+
 fn url() -> String {
     format!("https://{}:{PORT}/{FILE}", Bench::SERVER)
 }
@@ -177,7 +186,12 @@ impl<'a> Bench<'a> {
         };
         let name = row.controller.clone();
         match Newcomer::named(&name) {
-            Newcomer::Kernel => row.goodput_bps = self.flows(KERNEL_PORT, 1, span)?.stop()?,
+            Newcomer::Kernel => {
+                rivals.as_ref().map_or(Ok(()), Flows::count_anew)?;
+                let newcomer = self.flows(KERNEL_PORT, 1, span)?;
+                row.rivals_bps = rivals.map_or(Ok(0.0), Flows::stop)?;
+                row.goodput_bps = newcomer.stop()?;
+            }
             Newcomer::Server {
                 controller,
                 promise,
@@ -186,23 +200,29 @@ impl<'a> Bench<'a> {
                 options.extend(promise.map(|promise| ["--promise", promise]));
                 let frames = cell.source.frames();
                 options.extend(frames.as_deref().map(|frames| ["--frames", frames]));
-                self.download(cell, span, controller, options.as_flattened(), row)?;
+                let download = Download {
+                    cell,
+                    span,
+                    controller,
+                    options: options.as_flattened(),
+                };
+                self.download(&download, rivals, row)?;
             }
         }
-        row.rivals_bps = rivals.map_or(Ok(0.0), Flows::stop)?;
         Ok(())
     }
 
+    /// The rivals' goodput counts from the client's start to its end, as the client's own does.
     fn download(
         &self,
-        cell: &Cell,
-        span: Duration,
-        controller: &str,
-        options: &[&str],
+        download: &Download<'_>,
+        rivals: Option<Flows<'_>>,
         row: &mut Row,
     ) -> Result<()> {
+        let &Download { cell, span, .. } = download;
         let estimates = self.scratch.join("estimates.csv");
-        let server = self.serve(controller, options, &estimates)?;
+        let server = self.serve(download.controller, download.options, &estimates)?;
+        rivals.as_ref().map_or(Ok(()), Flows::count_anew)?;
         let listened = Instant::now();
         let fetched = match self.client_line {
             None => Some(self.fetch(cell, span)?),
@@ -212,6 +232,7 @@ impl<'a> Bench<'a> {
             }
         };
         let took = listened.elapsed().as_secs_f64();
+        row.rivals_bps = rivals.map_or(Ok(0.0), Flows::stop)?;
         let served: Served = parse(&server.stop()?)?;
         row.packets = Some(served.packets);
         self.keep_qlog(row)?;

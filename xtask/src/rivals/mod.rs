@@ -3,7 +3,8 @@
 //! In each cell some flows of CUBIC have a path for themselves, and then another flow comes: one
 //! more of the same kind, quiche's CUBIC, this project's controller, or a promise. The cells are
 //! measured over the emulated path of `real-path`, with the kernel's flows, and simulated with
-//! `tcp-cubic` in their place. What the newcomer gets should be the same.
+//! `tcp-cubic` in their place. What the newcomer gets should be the same. In both worlds what the
+//! rivals get counts while the newcomer is there, and their time alone does not.
 
 mod report;
 mod simulated;

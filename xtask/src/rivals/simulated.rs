@@ -15,6 +15,9 @@ use crate::workspace;
 /// The simulator's scenario: rivals, and `main`, which comes later.
 const SCENARIO: &str = "rivals";
 
+/// What the newcomer is called there.
+const NEWCOMER: &str = "main";
+
 /// A server in user space reads acknowledgements late, and several at a time; the kernel's TCP does
 /// not. quiche's CUBIC fills the rest of its window with a small packet at each acknowledgement, so
 /// this matters to it: otherwise half of its packets are small.
@@ -23,7 +26,18 @@ const USER_SPACE: &str = "{ receive_late = \"1 us to 1 ms\" }";
 /// One run.
 #[derive(Deserialize)]
 pub struct Run {
+    seed: u64,
     flows: Vec<Flow>,
+    #[serde(skip)]
+    rivals_bps: f64,
+}
+
+/// A line of a flow's `-state.csv`.
+#[derive(Clone, Copy, Deserialize)]
+struct State {
+    #[serde(rename = "t_s")]
+    time_s: f64,
+    delivered_bytes: f64,
 }
 
 #[derive(Deserialize)]
@@ -46,14 +60,16 @@ struct Slot {
 }
 
 impl Run {
-    /// What the newcomer got, in bit/s.
+    /// What the newcomer got, in bit/s. The simulator counts it from its start.
     pub fn newcomer_bps(&self) -> f64 {
-        self.goodput(|flow| flow.name == "main")
+        let newcomer = self.flows.iter().filter(|flow| flow.name == NEWCOMER);
+        newcomer.map(|flow| flow.goodput_bps).sum()
     }
 
-    /// What the others got.
+    /// What the others got while the newcomer was there. The simulator's own `goodput_bps` counts
+    /// their whole lives, and so the time in which they had the path to themselves.
     pub fn rivals_bps(&self) -> f64 {
-        self.goodput(|flow| flow.name != "main")
+        self.rivals_bps
     }
 
     /// Packets lost, as a share of those sent, all flows together.
@@ -68,10 +84,37 @@ impl Run {
         promises.flat_map(|promise| promise.slots.iter().map(|slot| slot.achieved_bps))
     }
 
-    fn goodput(&self, wanted: impl Fn(&Flow) -> bool) -> f64 {
-        let flows = self.flows.iter().filter(|flow| wanted(flow));
-        flows.map(|flow| flow.goodput_bps).sum()
+    /// Reads from the states of all flows what the rivals got.
+    fn read_rivals(&mut self, folder: &Path) -> Result<()> {
+        let states = |flow: &Flow| {
+            let file = format!("{SCENARIO}-seed{}-{}-state.csv", self.seed, flow.name);
+            let file = folder.join(file);
+            let states =
+                states(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            Ok((flow.name == NEWCOMER, states))
+        };
+        let states: Result<Vec<_>> = self.flows.iter().map(states).collect();
+        let (newcomer, rivals): (Vec<_>, Vec<_>) = states?.into_iter().partition(|(is, _)| *is);
+        let first = newcomer.iter().find_map(|(_, states)| states.first());
+        let first_s = first.context("the newcomer never came")?.time_s;
+        let rates = rivals.iter().map(|(_, states)| rate_since(first_s, states));
+        self.rivals_bps = rates.sum();
+        Ok(())
     }
+}
+
+fn states(file: &Path) -> csv::Result<Vec<State>> {
+    csv::Reader::from_path(file)?.deserialize().collect()
+}
+
+/// What a flow got from a time on, in bit/s. All flows are looked at at the same times.
+fn rate_since(first_s: f64, states: &[State]) -> f64 {
+    let mut before = states.iter().filter(|state| state.time_s <= first_s);
+    let (Some(first), Some(last)) = (before.next_back(), states.last()) else {
+        return 0.0;
+    };
+    let span_s = last.time_s - first_s;
+    (last.delivered_bytes - first.delivered_bytes) * 8.0 / span_s.max(f64::MIN_POSITIVE)
 }
 
 /// Simulates a cell with all seeds.
@@ -83,6 +126,7 @@ pub fn run(
     arguments: &Arguments,
 ) -> Result<Vec<Run>> {
     let json = out.join(format!("{cell}-{newcomer}.json"));
+    let runs = out.join("runs");
     let joins = JOINS_WITHIN.as_secs();
     let seconds = u64::from(arguments.seconds) + FIRST_JOIN.as_secs() + joins / 2;
     let mut settings = vec![
@@ -107,7 +151,7 @@ pub fn run(
         .arg("--json")
         .arg(std::path::absolute(&json)?)
         .arg("--out")
-        .arg(std::path::absolute(out.join("runs"))?);
+        .arg(std::path::absolute(&runs)?);
     for setting in settings {
         command.args(["--set", &setting]);
     }
@@ -119,7 +163,12 @@ pub fn run(
         String::from_utf8_lossy(&output.stderr).trim()
     );
     let text = fs::read_to_string(&json);
-    parse(&text.with_context(|| format!("cannot read {}", json.display()))?)
+    let text = text.with_context(|| format!("cannot read {}", json.display()))?;
+    let mut simulated: Vec<Run> = parse(&text)?;
+    for run in &mut simulated {
+        run.read_rivals(&runs)?;
+    }
+    Ok(simulated)
 }
 
 /// What makes `main` of the scenario this newcomer.
@@ -155,5 +204,40 @@ fn of_extensions(extensions: Extensions) -> &'static [&'static str] {
         Extensions::AckFrequency => &[FREQUENCY],
         Extensions::ReceiveTimestamps => &[TIMES],
         Extensions::None | Extensions::Foreign => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rivals_head_start_does_not_count() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, states: &str| {
+            let file = folder.path().join(format!("rivals-seed7-{name}-state.csv"));
+            let text = format!("t_s,window_bytes,delivered_bytes\n{states}");
+            fs::write(file, text).expect("a file");
+        };
+        // Alone they had 40 Mbit/s for two seconds, and then 20 beside the newcomer's 20.
+        write("main", "2.1,9,0\n4,9,4750000\n");
+        for rival in ["rival-1", "rival-2"] {
+            write(rival, "0.1,9,0\n2,9,4750000\n2.1,9,5000000\n4,9,7375000\n");
+        }
+        let flow = |name: &str| {
+            format!(
+                "{{\"name\":\"{name}\",\"goodput_bps\":20e6,\"sent_packets\":1,\
+                 \"lost_packets\":0,\"promise\":null}}"
+            )
+        };
+        let flows = ["main", "rival-1", "rival-2"].map(flow).join(",");
+        let mut run: Run = parse(&format!("{{\"seed\":7,\"flows\":[{flows}]}}")).expect("a run");
+        run.read_rivals(folder.path()).expect("all files are there");
+        assert!(
+            (run.rivals_bps() - 20e6).abs() < 1.0,
+            "{}",
+            run.rivals_bps()
+        );
+        assert_eq!(run.newcomer_bps(), 20e6);
     }
 }
