@@ -64,17 +64,17 @@ pub fn script() -> String {
             let _ = write!(
                 text,
                 "echo '{PROGRESS}{rate} Mbit/s, {method}'\n\
-                 $IP netns exec $NS-client $BIN/crosstraffic receive --listen 198.18.0.2:9000 \
-                 --planned-gap-ns {gap_ns} > $OUT/{name}.out 2> $OUT/{name}.err &\n\
+                 $IP netns exec $NS-client \"$BIN/crosstraffic\" receive --listen 198.18.0.2:9000 \
+                 --planned-gap-ns {gap_ns} > \"$OUT/{name}.out\" 2> \"$OUT/{name}.err\" &\n\
                  RECEIVES=$!\nlistens {name}\n\
-                 $IP netns exec $NS-server $BIN/crosstraffic send --to 198.18.0.2:9000 \
-                 --rate {rate}{option} > $OUT/{name}-send.out 2> $OUT/{name}-send.err &\n\
+                 $IP netns exec $NS-server \"$BIN/crosstraffic\" send --to 198.18.0.2:9000 \
+                 --rate {rate}{option} > \"$OUT/{name}-send.out\" 2> \"$OUT/{name}-send.err\" &\n\
                  SENDS=$!\nsleep {SECONDS}\nkill $SENDS\nends {name}-send $SENDS\n\
                  kill $RECEIVES\nends {name} $RECEIVES\n"
             );
         }
     }
-    let _ = writeln!(text, "echo yes > $OUT/{DONE}");
+    let _ = writeln!(text, "echo yes > \"$OUT/{DONE}\"");
     text
 }
 
@@ -116,10 +116,10 @@ mod tests {
         assert!(text.contains("--rate 100 >"), "{text}");
         assert!(text.contains("--rate 100 --ahead-us 2000 >"), "{text}");
         assert!(
-            text.contains("--planned-gap-ns 98240 > $OUT/gaps-100-1.out"),
+            text.contains("--planned-gap-ns 98240 > \"$OUT/gaps-100-1.out\""),
             "{text}"
         );
-        assert_eq!(text.matches("crosstraffic send").count(), 6);
+        assert_eq!(text.matches("/crosstraffic\" send").count(), 6);
     }
 
     #[test]

@@ -122,8 +122,8 @@ impl Run<'_> {
         let script = self.folder.join("script");
         let text = format!(
             "IP=ip TC=tc NS={prefix} BIN={} OUT={}\n{}",
-            std::path::absolute(self.binaries)?.display(),
-            std::path::absolute(&out)?.display(),
+            quoted(&std::path::absolute(self.binaries)?),
+            quoted(&std::path::absolute(&out)?),
             self.script
         );
         std::fs::write(&script, text)
@@ -178,6 +178,11 @@ impl Run<'_> {
     }
 }
 
+/// A path as one word of the shell, whatever is in it.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
+}
+
 /// The whole lines that are for the user.
 fn progress(printed: &str) -> impl Iterator<Item = &str> {
     let whole = printed.rfind('\n').map_or("", |end| &printed[..end]);
@@ -205,6 +210,15 @@ fn has_netem() -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_one_word_of_the_shell() {
+        let path = "/tmp/two words/it's $HOME; \"x\"";
+        let line = format!("OUT={}; printf %s \"$OUT\"", quoted(Path::new(path)));
+        let output = Command::new("sh").args(["-c", &line]).output();
+        let output = output.expect("a shell");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), path);
+    }
 
     #[test]
     fn progress_is_told_line_by_whole_line() {

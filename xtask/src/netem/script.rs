@@ -61,13 +61,13 @@ pub fn of(plan: &Plan, variation: Variation<'_>) -> String {
         let _ = writeln!(text, "{line} || exit 1");
     }
     let ends: Vec<Ends> = (0..).zip(&plan.flows).map(Ends::of).collect();
-    text += "truncate -s 8G $OUT/../root/big\n";
+    text += "truncate -s 8G \"$OUT/../root/big\"\n";
     for end in &ends {
         text += &end.listening();
     }
-    text += "BEGAN=$(now); echo $BEGAN > $OUT/began\n";
+    text += "BEGAN=$(now); echo $BEGAN > \"$OUT/began\"\n";
     text += &format!(
-        "$IP netns exec $NS-server ping -i 0.1 {CLIENT} > $OUT/ping.out 2>&1 &\nPING=$!\n"
+        "$IP netns exec $NS-server ping -i 0.1 {CLIENT} > \"$OUT/ping.out\" 2>&1 &\nPING=$!\n"
     );
     for (at_s, line) in events(plan, &ends, variation) {
         let _ = writeln!(text, "at {}\n{line}", hundredths(at_s));
@@ -77,9 +77,9 @@ pub fn of(plan: &Plan, variation: Variation<'_>) -> String {
         text += &end.stopping();
     }
     text += "kill -INT $PING\nwait $PING\n\
-             $TC -n $NS-before -s qdisc show > $OUT/before.txt\n\
-             $TC -n $NS-behind -s qdisc show > $OUT/behind.txt\n";
-    let _ = writeln!(text, "echo yes > $OUT/{DONE}");
+             $TC -n $NS-before -s qdisc show > \"$OUT/before.txt\"\n\
+             $TC -n $NS-behind -s qdisc show > \"$OUT/behind.txt\"\n";
+    let _ = writeln!(text, "echo yes > \"$OUT/{DONE}\"");
     text
 }
 
@@ -132,22 +132,23 @@ impl<'a> Ends<'a> {
                     .filter(|_| controller.starts_with("imtcp"));
                 let promise = promise.map_or(String::new(), |promise| {
                     format!(
-                        " --promise '{}' --slots $OUT/{name}-slots.csv",
+                        " --promise '{}' --slots \"$OUT/{name}-slots.csv\"",
                         words(promise)
                     )
                 });
                 format!(
-                    "now > $OUT/{name}-server.began\n\
-                     $IP netns exec $NS-server $BIN/serve --root $OUT/../root --listen {SERVER}:{} \
-                     --controller {controller} --estimates $OUT/{name}-estimates.csv --stats \
-                     --json{promise} > $OUT/{name}-server.out 2> $OUT/{name}-server.err &\n\
+                    "now > \"$OUT/{name}-server.began\"\n\
+                     $IP netns exec $NS-server \"$BIN/serve\" --root \"$OUT/../root\" \
+                     --listen {SERVER}:{} --controller {controller} \
+                     --estimates \"$OUT/{name}-estimates.csv\" --stats --json{promise} \
+                     > \"$OUT/{name}-server.out\" 2> \"$OUT/{name}-server.err\" &\n\
                      LISTENS_{index}=$!\nlistens {name}-server\n",
                     QUIC_PORT + index
                 )
             }
             Sender::Kernel => format!(
-                "$IP netns exec $NS-client $BIN/crosstraffic tcp-receive --listen {CLIENT}:{} \
-                 > $OUT/{name}-receive.out 2> $OUT/{name}-receive.err &\n\
+                "$IP netns exec $NS-client \"$BIN/crosstraffic\" tcp-receive --listen {CLIENT}:{} \
+                 > \"$OUT/{name}-receive.out\" 2> \"$OUT/{name}-receive.err\" &\n\
                  LISTENS_{index}=$!\nlistens {name}-receive\n",
                 TCP_PORT + index
             ),
@@ -173,16 +174,17 @@ impl<'a> Ends<'a> {
                 // `fetch` counts whole seconds.
                 let seconds = (self.flow.stop_s - start_s).floor().max(1.0);
                 format!(
-                    "$IP netns exec $NS-client $BIN/fetch https://{SERVER}:{}/big --insecure \
-                     --json --seconds {seconds} --arrivals $OUT/{name}-arrivals.csv{options} \
-                     > $OUT/{name}-fetch.out 2> $OUT/{name}-fetch.err &\nCONNECTS_{index}=$!",
+                    "$IP netns exec $NS-client \"$BIN/fetch\" https://{SERVER}:{}/big --insecure \
+                     --json --seconds {seconds} --arrivals \"$OUT/{name}-arrivals.csv\"{options} \
+                     > \"$OUT/{name}-fetch.out\" 2> \"$OUT/{name}-fetch.err\" &\n\
+                     CONNECTS_{index}=$!",
                     QUIC_PORT + index
                 )
             }
             Sender::Kernel => format!(
-                "$IP netns exec $NS-server $BIN/crosstraffic tcp-send --to {CLIENT}:{} \
-                 --congestion-control {kernel_control} > $OUT/{name}-send.out \
-                 2> $OUT/{name}-send.err &\nCONNECTS_{index}=$!",
+                "$IP netns exec $NS-server \"$BIN/crosstraffic\" tcp-send --to {CLIENT}:{} \
+                 --congestion-control {kernel_control} > \"$OUT/{name}-send.out\" \
+                 2> \"$OUT/{name}-send.err\" &\nCONNECTS_{index}=$!",
                 TCP_PORT + index
             ),
         }
@@ -241,9 +243,9 @@ mod tests {
         };
         let order = [
             "dev right root handle 1:",
-            "$BIN/serve",
+            "$BIN/serve\"",
             "BEGAN=",
-            "$BIN/fetch https://198.18.0.1:4433/big",
+            "$BIN/fetch\" https://198.18.0.1:4433/big",
             "progress: 6 of 20 s",
             "at 700\n",
             "qdisc change",
@@ -254,6 +256,20 @@ mod tests {
         ];
         let places: Vec<usize> = order.into_iter().map(place).collect();
         assert!(places.is_sorted(), "{places:?}\n{text}");
+    }
+
+    #[test]
+    fn folders_with_blanks_stay_one_word() {
+        let promise = serde_json::json!({"rate_bps": 4_000_000, "per_s": 2.0, "exactly": false});
+        let quic = script(|value| value["flows"][0]["promise"] = promise.clone());
+        let kernel = script(|value| value["flows"][0]["controller"] = "tcp-cubic".into());
+        for text in [quic, kernel, super::super::gaps::script()] {
+            for folder in ["$OUT", "$BIN"] {
+                let all = text.matches(folder).count();
+                let quoted = text.matches(&format!("\"{folder}/")).count();
+                assert!(all > 0 && all == quoted, "{folder}: {text}");
+            }
+        }
     }
 
     #[test]
