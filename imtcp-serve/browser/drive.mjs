@@ -18,10 +18,22 @@ const key = publicKey.export({ type: "spki", format: "der" });
 const spki = createHash("sha256").update(key).digest("base64");
 const profile = await mkdtemp(join(tmpdir(), "imtcp-browser-"));
 
-const browser = await chromium.launchPersistentContext(profile, {
+// Ends the browser, if it has begun, and removes what it wrote. This is done once, whoever asks.
+let left;
+const leave = () => (left ??= (async () => {
+  const browser = await launching.catch(() => null);
+  await browser?.close().catch(() => {});
+  await rm(profile, { recursive: true, force: true, maxRetries: 3 });
+})());
+
+const launching = chromium.launchPersistentContext(profile, {
   executablePath: asked.chromium,
   headless: true,
   chromiumSandbox: false,
+  // Signals are handled below: the profile has to go, too.
+  handleSIGINT: false,
+  handleSIGTERM: false,
+  handleSIGHUP: false,
   args: [
     "--disable-gpu",
     "--enable-quic",
@@ -36,14 +48,14 @@ const browser = await chromium.launchPersistentContext(profile, {
     "--disable-sync",
   ],
 });
-// Told to end, it ends the browser first.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) {
-  process.on(signal, () => browser.close().finally(() => process.exit(1)));
+  process.on(signal, () => leave().finally(() => process.exit(1)));
 }
 
 const answers = [];
 const complaints = [];
 try {
+  const browser = await launching;
   const page = browser.pages()[0] ?? (await browser.newPage());
   page.on("console", (message) => {
     if (message.type() === "error") complaints.push(message.text());
@@ -65,6 +77,5 @@ try {
   const version = browser.browser()?.version() ?? null;
   console.log(JSON.stringify({ ...report, answers, complaints, version }));
 } finally {
-  await browser.close();
-  await rm(profile, { recursive: true, force: true, maxRetries: 3 });
+  await leave();
 }
