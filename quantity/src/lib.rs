@@ -37,7 +37,7 @@ pub enum QuantityError {
         text: String,
     },
     /// The text after the number is not a known unit.
-    #[error("unknown unit `{unit}`")]
+    #[error("unknown unit `{unit}`; known here: {known}")]
     UnknownUnit {
         /// The text that was found in place of a unit.
         unit: String,
@@ -116,7 +116,10 @@ mod tests {
             ("", "`` does not begin with a number"),
             ("-5 Mbit/s", "`-5 Mbit/s` does not begin with a number"),
             ("50", "`50` has no unit"),
-            ("50 Mbps", "unknown unit `Mbps`"),
+            (
+                "50 Mbps",
+                "unknown unit `Mbps`; known here: bit/s, kbit/s, Mbit/s, Gbit/s",
+            ),
             ("1.2.3 Mbit/s", "`1.2.3` is not a number that fits"),
             (". Mbit/s", "`.` is not a number that fits"),
             (

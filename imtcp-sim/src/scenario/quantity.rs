@@ -3,7 +3,7 @@
 use super::error::Complaint;
 use crate::network::QueueLimit;
 use imtcp_cc::units::{Bandwidth, Bytes};
-use quantity::{QuantityError, RATES, SPANS, Units, parse as read};
+use quantity::{RATES, SPANS, Units, parse as read};
 use std::time::Duration;
 
 const QUEUES: Units<'static> = &[
@@ -131,10 +131,7 @@ pub(super) fn share(text: &str) -> Result<f64, Complaint> {
 
 fn parse(text: &str, units: Units<'_>, example: &str) -> Result<(u64, &'static str), Complaint> {
     read(text, units).map_err(|error| {
-        let remedy = match &error {
-            QuantityError::UnknownUnit { known, .. } => format!("known here: {known}"),
-            _ => format!("write a number and its unit, such as {example}"),
-        };
+        let remedy = format!("write a number and its unit, such as {example}");
         Complaint::new(error.to_string(), remedy)
     })
 }
@@ -164,7 +161,8 @@ mod tests {
             ),
             (
                 "50 Mbps",
-                "unknown unit `Mbps`; known here: bit/s, kbit/s, Mbit/s, Gbit/s",
+                "unknown unit `Mbps`; known here: bit/s, kbit/s, Mbit/s, Gbit/s; write a number \
+                 and its unit, such as \"50 Mbit/s\"",
             ),
             (
                 "fast",
@@ -202,7 +200,11 @@ mod tests {
         );
         assert_eq!(
             size("5 packets").map_err(problem),
-            Err("unknown unit `packets`; known here: B, KB, MB, GB, KiB, MiB".to_owned())
+            Err(
+                "unknown unit `packets`; known here: B, KB, MB, GB, KiB, MiB; write a number and \
+                 its unit, such as \"150 KB\""
+                    .to_owned()
+            )
         );
         assert_eq!(
             share("101 %").map_err(problem),
