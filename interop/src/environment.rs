@@ -1,6 +1,5 @@
 //! What the runner tells: environment variables and folders.
 
-use crate::case::Case;
 use anyhow::{Context, Result, bail, ensure};
 use std::env;
 use std::fmt;
@@ -59,22 +58,34 @@ pub struct Parameters {
     pub cubic: bool,
 }
 
+/// A variable that says something.
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Which end this is, and what the case is called. The rest may be written for cases that this
+/// endpoint does not carry, so it is looked at later.
+///
+/// # Errors
+/// The role is missing.
+pub fn role_and_case() -> Result<(Role, String)> {
+    let role = match variable("ROLE").as_deref() {
+        Some("client") => Role::Client,
+        Some("server") => Role::Server,
+        other => bail!(
+            "ROLE is {}; it has to be client or server",
+            other.unwrap_or("not set")
+        ),
+    };
+    Ok((role, variable("TESTCASE").unwrap_or_default()))
+}
+
 impl Environment {
-    /// Reads it.
+    /// Reads the rest.
     ///
     /// # Errors
-    /// The role is missing, or something is not as it has to be.
-    pub fn read() -> Result<Self> {
-        let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let role = match variable("ROLE").as_deref() {
-            Some("client") => Role::Client,
-            Some("server") => Role::Server,
-            other => bail!(
-                "ROLE is {}; it has to be client or server",
-                other.unwrap_or("not set")
-            ),
-        };
-        let requests = variable("REQUESTS").unwrap_or_default();
+    /// Something is not as it has to be.
+    pub fn read(role: Role, case_name: String) -> Result<Self> {
         let parameters = match role {
             Role::Client => variable("CLIENT_PARAMS"),
             Role::Server => variable("SERVER_PARAMS"),
@@ -87,19 +98,17 @@ impl Environment {
         };
         Ok(Self {
             role,
-            case_name: variable("TESTCASE").unwrap_or_default(),
-            requests: parse_requests(&requests)?,
+            case_name,
+            requests: match role {
+                Role::Client => parse_requests(&variable("REQUESTS").unwrap_or_default())?,
+                Role::Server => Vec::new(),
+            },
             key_log: variable("SSLKEYLOGFILE").map(PathBuf::from),
             qlog_folder: variable("QLOGDIR").map(PathBuf::from),
             parameters: Parameters::parse(&parameters.unwrap_or_default())?,
             root: variable("INTEROP_ROOT").map_or_else(|| PathBuf::from("/"), PathBuf::from),
             port,
         })
-    }
-
-    /// The case, if this endpoint carries it.
-    pub fn case(&self) -> Option<Case> {
-        Case::named(&self.case_name, self.role)
     }
 
     /// The folder that the server serves.

@@ -24,6 +24,7 @@ mod token;
 mod transport;
 
 use anyhow::{Context, Result};
+use case::Case;
 use environment::{Environment, Role};
 use std::process::ExitCode;
 
@@ -31,24 +32,23 @@ use std::process::ExitCode;
 const UNSUPPORTED: u8 = 127;
 
 fn main() -> ExitCode {
-    let environment = match Environment::read() {
-        Ok(environment) => environment,
-        Err(error) => return fail(&error),
-    };
-    let Some(case) = environment.case() else {
-        let Environment {
-            role, case_name, ..
-        } = &environment;
-        eprintln!("unsupported: the case `{case_name}` as {role}");
-        return ExitCode::from(UNSUPPORTED);
-    };
-    match run(&environment, case) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&error),
-    }
+    run().unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
 }
 
-fn run(environment: &Environment, case: case::Case) -> Result<()> {
+fn run() -> Result<ExitCode> {
+    let (role, case_name) = environment::role_and_case()?;
+    let Some(case) = Case::named(&case_name, role) else {
+        eprintln!("unsupported: the case `{case_name}` as {role}");
+        return Ok(ExitCode::from(UNSUPPORTED));
+    };
+    play(&Environment::read(role, case_name)?, case)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn play(environment: &Environment, case: Case) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -60,9 +60,4 @@ fn run(environment: &Environment, case: case::Case) -> Result<()> {
             Role::Server => server::run(environment, case, shutdown).await,
         }
     })
-}
-
-fn fail(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {error:#}");
-    ExitCode::FAILURE
 }

@@ -8,7 +8,7 @@ use crate::session;
 use crate::socket::Socket;
 use crate::stranger::Stranger;
 use crate::tls;
-use crate::token::Tokens;
+use crate::token::{Peer, Tokens};
 use crate::transport::{self, BATCH, CONNECTION_ID, DATAGRAM};
 use anyhow::{Context, Result};
 use imtcp_examples::alarm::Alarm;
@@ -23,6 +23,9 @@ const MOST_CLIENTS: usize = 1000;
 
 /// A datagram that opens a connection is at least so long (RFC 9000, section 14.1).
 const LEAST_INITIAL: usize = 1200;
+
+/// The token of an Initial packet is of no worth (RFC 9000, section 20.1).
+const INVALID_TOKEN: u64 = 0x0b;
 
 /// Without connections there is nothing to wake up for.
 const IDLE: Duration = Duration::from_secs(3600);
@@ -99,7 +102,8 @@ impl Server {
             }
         }
         eprintln!("listening on port {}", environment.port);
-        let tokens = (case == Case::Retry).then(Tokens::new).transpose()?;
+        let tokens = (case == Case::Retry).then(|| Tokens::new(Instant::now()));
+        let tokens = tokens.transpose()?;
         Ok(Self {
             sockets,
             config: transport::server(tls, case, environment.parameters, logs.has_keys())?,
@@ -229,15 +233,24 @@ impl Server {
         let Some(tokens) = &self.tokens else {
             return self.accept(index, stranger, header, None).map(Some);
         };
-        let client = stranger.from.ip();
+        let address = stranger.from.ip();
         let token = header.token.as_deref().unwrap_or_default();
-        if let Some(original) = tokens.open(client, &header.dcid, token) {
+        let ours = &*header.dcid;
+        if let Some(original) = tokens.open(&Peer { address, ours }, token, Instant::now()) {
             return self
                 .accept(index, stranger, header, Some(original))
                 .map(Some);
         }
+        if !token.is_empty() {
+            self.refuse(index, stranger)?;
+            return Ok(None);
+        }
         let ours = transport::connection_id()?;
-        let token = tokens.seal(client, &ours, &header.dcid)?;
+        let peer = Peer {
+            address,
+            ours: &ours,
+        };
+        let token = tokens.seal(&peer, &header.dcid, Instant::now())?;
         self.answer(index, stranger, |out| {
             quiche::retry(
                 &header.scid,
@@ -249,6 +262,26 @@ impl Server {
             )
         })?;
         Ok(None)
+    }
+
+    /// Closes the connection that an Initial with a token of no worth would open, and forgets it.
+    /// Tokens of this server come in Retry packets alone, and a client takes no second one of those
+    /// (RFC 9000, section 8.1.2). So it would wait until it gives up.
+    fn refuse(&mut self, index: usize, stranger: &Stranger) -> Result<()> {
+        let ours = transport::connection_id()?;
+        let (to, from) = (stranger.to, stranger.from);
+        let mut connection = quiche::accept(&ours, None, to, from, &mut self.config)?;
+        // The answer is encrypted by what this packet tells.
+        let mut bytes = stranger.bytes.clone();
+        connection.recv(&mut bytes, quiche::RecvInfo { from, to })?;
+        connection.close(
+            false,
+            INVALID_TOKEN,
+            b"the token is too old, or not this server's",
+        )?;
+        self.answer(index, stranger, |out| {
+            connection.send(out).map(|(length, _)| length)
+        })
     }
 
     fn answer(

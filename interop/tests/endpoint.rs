@@ -2,6 +2,7 @@
 //! loopback.
 
 mod closing;
+mod token;
 
 use closing::answer_and_close;
 use std::fs;
@@ -189,6 +190,32 @@ fn what_it_does_not_carry_it_says_by_127_in_both_roles() {
             assert_eq!(ended.status.code(), Some(UNSUPPORTED), "{case} as {role}");
         }
     }
+}
+
+#[test]
+fn the_case_is_looked_at_before_anything_else() {
+    let stage = Stage::new();
+    for (name, value) in [
+        ("REQUESTS", "no URL"),
+        ("CLIENT_PARAMS", "no parameter"),
+        ("INTEROP_PORT", "no port"),
+    ] {
+        for (case, code) in [("v2", UNSUPPORTED), ("transfer", 1)] {
+            let mut client = stage.command("client", case);
+            let ended = client.env(name, value).output().expect("it runs");
+            assert_eq!(ended.status.code(), Some(code), "{case}, {name}");
+        }
+    }
+}
+
+#[test]
+fn a_token_of_no_worth_closes_the_connection_at_once() {
+    let mut stage = Stage::new();
+    stage.serve("retry");
+    let told = token::answer_to(b"a token that the server never made", stage.port);
+    assert!(!told.is_app, "{told:?}");
+    assert_eq!(told.error_code, 0x0b, "INVALID_TOKEN");
+    assert_eq!(stage.stop(), Some(0));
 }
 
 #[test]
