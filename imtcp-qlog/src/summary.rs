@@ -118,7 +118,11 @@ impl Summary {
         match record.kind {
             Kind::PacketSent => self.sent.add(record.packet()?),
             Kind::PacketReceived => self.received.add(record.packet()?),
-            Kind::PacketLost => self.lost += 1,
+            Kind::PacketLost => {
+                // What is no packet is damage here as it is for figures.
+                record.packet()?;
+                self.lost += 1;
+            }
             Kind::Metrics => self.add_metrics(&record.metrics()?),
             Kind::Imtcp => self.add_own(record)?,
             Kind::State | Kind::Other => {}

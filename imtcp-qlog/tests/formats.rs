@@ -1,6 +1,7 @@
 //! The same connection, as other writers log it, and in all formats of files.
 
 use imtcp_qlog::Log;
+use imtcp_qlog::series::Series;
 use imtcp_qlog::summary::Summary;
 use std::io::{Cursor, Write};
 use std::path::Path;
@@ -95,6 +96,11 @@ fn a_round_trip_of_zero_is_no_sample() {
     assert_eq!(summary.round_trip, Some((30.5, 30.5)));
 }
 
+fn last_record() -> &'static str {
+    let begins = SEQUENCE.rfind('\x1e').expect("it has records");
+    &SEQUENCE[begins..]
+}
+
 fn gzipped(text: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(text).expect("memory takes it");
@@ -115,7 +121,7 @@ fn a_log_may_be_compressed() {
 
 #[test]
 fn a_compressed_log_that_is_cut_off_is_read_as_far_as_it_goes() {
-    let many = [SEQUENCE, &SEQUENCE[SEQUENCE.len() - 80..].repeat(20_000)].concat();
+    let many = [SEQUENCE, &last_record().repeat(20_000)].concat();
     let zstd = zstd::encode_all(many.as_bytes(), 1).expect("memory takes it");
     for (content, name) in [(zstd, "zstd"), (gzipped(many.as_bytes()), "gzip")] {
         let (whole, problems) = read(content.clone());
@@ -242,7 +248,7 @@ fn an_error_of_a_disk_or_of_a_network_is_no_damage() {
         || std::io::ErrorKind::UnexpectedEof.into(),
     ];
     // A part of a compressed log is so long that its header is there.
-    let many = [SEQUENCE, &SEQUENCE[SEQUENCE.len() - 80..].repeat(20_000)].concat();
+    let many = [SEQUENCE, &last_record().repeat(20_000)].concat();
     let mut part = gzipped(many.as_bytes());
     part.truncate(part.len() / 2);
     for error in errors {
@@ -298,4 +304,63 @@ fn a_compressed_file_without_a_header_is_refused_with_a_remedy() {
             "{said}"
         );
     }
+}
+
+#[test]
+fn null_where_nothing_is_told_is_no_damage() {
+    let raw = "\"raw\":{\"length\":1200}";
+    for (text, bytes) in [
+        (SEQUENCE.replace(raw, "\"raw\":null"), 0),
+        (
+            SEQUENCE.replace(raw, "\"raw\":{\"length\":null},\"frames\":null"),
+            0,
+        ),
+        (
+            SEQUENCE.replace("\"header\":{\"packet_number\":7}", "\"header\":null"),
+            1200,
+        ),
+    ] {
+        let (summary, problems) = read(text.clone());
+        assert_eq!(problems, [""; 0], "{text}");
+        assert_eq!(
+            (summary.sent.count, summary.sent.bytes),
+            (1, bytes),
+            "{text}"
+        );
+        assert_eq!(summary.lost, 1, "{text}");
+    }
+}
+
+#[test]
+fn of_two_names_of_an_event_its_type_counts() {
+    let name = "\"name\":\"quic:packet_lost\"";
+    for names in [
+        "\"category\":\"quic\",\"event_type\":\"packet_sent\",\"type\":\"packet_lost\"",
+        "\"type\":\"packet_lost\",\"category\":\"quic\",\"event\":\"packet_sent\"",
+        "\"category\":\"quic\",\"event\":\"packet_sent\",\"event_type\":\"packet_lost\"",
+    ] {
+        let (summary, problems) = read(SEQUENCE.replace(name, names));
+        assert_eq!(problems, [""; 0], "{names}");
+        assert_eq!((summary.sent.count, summary.lost), (1, 1), "{names}");
+    }
+}
+
+#[test]
+fn a_list_without_traces_is_told_as_that() {
+    let (summary, problems) = read("{\"qlog_version\":\"0.3\",\"traces\":[],\"title\":\"t\"}");
+    assert_eq!(summary.events, 0);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    let told = "there is no trace in it, and so no event";
+    assert!(problems[0].ends_with(told), "{problems:?}");
+}
+
+#[test]
+fn a_loss_of_no_packet_is_damage_to_summary_and_figures_alike() {
+    let lost = "{\"header\":{\"packet_number\":7}}";
+    let text = SEQUENCE.replace(lost, "{\"header\":7}");
+    let (summary, problems) = read(text.clone());
+    assert_eq!((summary.lost, summary.events, problems.len()), (0, 2, 1));
+    let mut log = Log::new(Cursor::new(text), Path::new("run.qlog")).expect("it is a qlog");
+    let series = Series::of(&mut log, 16).expect("it can be read");
+    assert_eq!((series.lost, log.problems().count()), (0, 1));
 }

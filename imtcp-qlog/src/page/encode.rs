@@ -78,6 +78,11 @@ impl Packer {
 /// A number that JavaScript keeps exactly, with room for differences.
 const MOST: i64 = 1 << 51;
 
+/// The latest time that is drawn, in milliseconds: 71 years, the most microseconds that a series
+/// has. What is later stands there, as the points of series do. With a time of 10^300 ms a browser
+/// was busy without an end.
+pub(super) const LATEST_MS: f64 = MOST as f64 / TICKS_PER_MS;
+
 #[cfg(test)]
 mod tests {
     use super::*;

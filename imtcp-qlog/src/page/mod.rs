@@ -5,7 +5,7 @@ mod lanes;
 mod panels;
 
 use crate::series::Series;
-use encode::Packer;
+use encode::{LATEST_MS, Packer};
 use lanes::lanes;
 use panels::panels;
 use serde_json::{Value, json};
@@ -39,7 +39,8 @@ pub fn write(title: &str, runs: &[Run], mut output: impl Write) -> io::Result<()
     let mut packer = Packer::default();
     let panels = panels(runs, &mut packer);
     let lanes: Vec<Value> = runs.iter().map(lanes).collect();
-    let end_ms = runs.iter().map(|run| run.series.end_ms).fold(0.0, f64::max);
+    let ends = runs.iter().map(|run| rounded(run.series.end_ms));
+    let end_ms = ends.fold(0.0, f64::max);
     let directory = json!({
         "end_ms": end_ms,
         "several": runs.len() > 1,
@@ -70,9 +71,9 @@ fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// A time to the microsecond.
+/// A time to the microsecond, within what a page can draw.
 fn rounded(time_ms: f64) -> f64 {
-    (time_ms * 1e3).round() / 1e3
+    (time_ms.clamp(-LATEST_MS, LATEST_MS) * 1e3).round() / 1e3
 }
 
 #[cfg(test)]
@@ -80,6 +81,39 @@ mod tests {
     use super::*;
     use crate::read::Log;
     use std::path::Path;
+
+    fn directory(page: &str) -> &str {
+        let start = "<script id=\"directory\" type=\"application/json\">";
+        let (_, rest) = page.split_once(start).expect("a directory");
+        let (directory, _) = rest.split_once("</script>").expect("its end");
+        directory
+    }
+
+    fn page(title: &str, run: Run) -> String {
+        let mut page = Vec::new();
+        write(title, &[run], &mut page).expect("memory takes all");
+        String::from_utf8(page).expect("text")
+    }
+
+    #[test]
+    fn no_time_is_later_than_a_page_can_draw() {
+        let text = concat!(
+            "{\"qlog_version\":\"0.3\"}\n",
+            "{\"time\":0,\"name\":\"quic:packet_lost\",\"data\":{}}\n",
+            "{\"time\":1e300,\"name\":\"quic:packet_lost\",\"data\":{}}\n",
+        );
+        let mut log = Log::new(text.as_bytes(), Path::new("run")).expect("a log");
+        let run = Run {
+            name: "run".to_owned(),
+            series: Series::of(&mut log, 16).expect("it can be read"),
+            truth: Vec::new(),
+        };
+        let page = page("absurd", run);
+        let directory: Value = serde_json::from_str(directory(&page)).expect("it is whole");
+        let end_ms = directory["end_ms"].as_f64().expect("a number");
+        assert!((1e12..=LATEST_MS).contains(&end_ms), "{end_ms}");
+        assert_eq!(directory["lanes"][0]["losses"][1].as_f64(), Some(end_ms));
+    }
 
     #[test]
     fn no_name_gets_out_of_the_page() {
@@ -91,12 +125,8 @@ mod tests {
             series: Series::of(&mut log, 16).expect("it can be read"),
             truth: vec![(0.0, 1.0)],
         };
-        let mut page = Vec::new();
-        write(odd, &[run], &mut page).expect("memory takes all");
-        let page = String::from_utf8(page).expect("text");
-        let start = "<script id=\"directory\" type=\"application/json\">";
-        let (_, rest) = page.split_once(start).expect("a directory");
-        let (directory, _) = rest.split_once("</script>").expect("its end");
+        let page = page(odd, run);
+        let directory = directory(&page);
         assert!(!directory.contains('<'), "{directory}");
         let directory: Value = serde_json::from_str(directory).expect("it is whole");
         assert_eq!(directory["lanes"][0]["name"], odd);

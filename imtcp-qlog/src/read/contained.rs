@@ -67,9 +67,18 @@ impl<R: BufRead> Contained<R> {
         closed(&self.top)
     }
 
-    /// The present trace without its events, as JSON text.
+    /// The present trace without its events, as JSON text. Before the first one it has nothing.
     pub fn trace(&self) -> Vec<u8> {
-        closed(&self.trace)
+        if self.has_trace() {
+            closed(&self.trace)
+        } else {
+            b"{}".to_vec()
+        }
+    }
+
+    /// Whether a trace has begun so far.
+    pub fn has_trace(&self) -> bool {
+        !self.trace.is_empty()
     }
 
     /// The input behind the object.

@@ -102,7 +102,9 @@ impl Log {
         };
         if let Some(parsed) = header::parse(&top, trace.as_deref()) {
             (self.header, self.dialect) = (parsed.header, parsed.dialect);
-            if let Some(problem) = parsed.problem {
+            let none = || "there is no trace in it, and so no event".to_owned();
+            let lacks_traces = self.records.lacks_traces().then(none);
+            for problem in parsed.problem.into_iter().chain(lacks_traces) {
                 self.problems.add(self.position, problem);
             }
             return Ok(());

@@ -61,7 +61,13 @@ struct Members<'r> {
     name: Option<Cow<'r, str>>,
     #[serde(borrow)]
     category: Option<Cow<'r, str>>,
-    #[serde(borrow, alias = "event_type", alias = "type")]
+    /// What the event is called behind its category. Drafts and writers differ, and some write two
+    /// of these: then the first one counts.
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'r, str>>,
+    #[serde(borrow)]
+    event_type: Option<Cow<'r, str>>,
+    #[serde(borrow)]
     event: Option<Cow<'r, str>>,
     #[serde(borrow)]
     data: Option<&'r RawValue>,
@@ -69,7 +75,8 @@ struct Members<'r> {
 
 fn members(text: &[u8]) -> Result<Raw<'_>, serde_json::Error> {
     let members: Members<'_> = serde_json::from_slice(text)?;
-    let name = match (members.name, members.category, members.event) {
+    let event = members.kind.or(members.event_type).or(members.event);
+    let name = match (members.name, members.category, event) {
         (Some(name), ..) => name,
         (None, Some(category), Some(event)) => Cow::Owned(format!("{category}:{event}")),
         _ => return Err(de::Error::missing_field("name")),

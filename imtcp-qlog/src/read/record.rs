@@ -126,15 +126,16 @@ pub struct Packet {
     pub length: u64,
 }
 
+/// Some writers have null where there is nothing to tell.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct PacketData<'r> {
     #[serde(borrow)]
-    header: HeaderData<'r>,
+    header: Option<HeaderData<'r>>,
     #[serde(borrow)]
     packet_type: Option<Cow<'r, str>>,
     packet_number: Option<Number>,
-    raw: RawData,
+    raw: Option<RawData>,
     packet_size: Option<Number>,
 }
 
@@ -273,20 +274,17 @@ impl<'r> Record<'r> {
     /// The data is not JSON, or no packet.
     pub fn packet(&self) -> Result<Packet, serde_json::Error> {
         let data: PacketData<'_> = self.data()?;
-        let kind = data.header.packet_type.or(data.packet_type);
-        let size = data
-            .raw
-            .length
-            .or(data.packet_size)
-            .or(data.header.packet_size);
+        let header = data.header.unwrap_or_default();
+        let kind = header.packet_type.or(data.packet_type);
+        let length = data.raw.and_then(|raw| raw.length);
+        let size = length.or(data.packet_size).or(header.packet_size);
         Ok(Packet {
             space: match kind.as_deref() {
                 Some("initial" | "Initial") => Space::Initial,
                 Some("handshake" | "Handshake") => Space::Handshake,
                 _ => Space::Application,
             },
-            number: data
-                .header
+            number: header
                 .packet_number
                 .or(data.packet_number)
                 .map(Number::count),
@@ -322,28 +320,20 @@ impl<'r> Record<'r> {
     pub fn acks(&self) -> Result<Vec<Ack>, serde_json::Error> {
         #[derive(Deserialize)]
         struct Data {
-            #[serde(default)]
-            frames: Vec<Frame>,
+            frames: Option<Vec<Frame>>,
         }
         #[derive(Deserialize)]
         struct Frame {
-            #[serde(default)]
-            acked_ranges: Vec<Range>,
+            acked_ranges: Option<Vec<Range>>,
         }
         let data: Data = self.data()?;
-        let acks = data
-            .frames
-            .into_iter()
-            .filter(|frame| !frame.acked_ranges.is_empty());
-        Ok(acks
-            .map(|frame| Ack {
-                ranges: frame
-                    .acked_ranges
-                    .iter()
-                    .map(|range| (range.0, range.1))
-                    .collect(),
-            })
-            .collect())
+        let frames = data.frames.unwrap_or_default().into_iter();
+        let acks = frames.filter_map(|frame| {
+            let ranges = frame.acked_ranges.filter(|ranges| !ranges.is_empty())?;
+            let ranges = ranges.iter().map(|range| (range.0, range.1)).collect();
+            Some(Ack { ranges })
+        });
+        Ok(acks.collect())
     }
 }
 

@@ -134,6 +134,11 @@ impl Records {
         }
     }
 
+    /// Whether it is an object with a list of traces that has none.
+    pub(super) fn lacks_traces(&self) -> bool {
+        matches!(self, Self::Contained(object) if !object.has_trace())
+    }
+
     /// The offset that was reached.
     pub(super) fn reached(&self) -> u64 {
         match self {
