@@ -67,13 +67,18 @@ impl Engine {
         Ok(Self(context))
     }
 
-    /// The answer to a query.
+    /// The answer to a query: one batch at least, because an answer without rows has columns, too.
     ///
     /// # Errors
     /// The query is wrong, or cannot be run.
     pub async fn ask(&self, sql: &str) -> Result<Vec<RecordBatch>> {
         let planned = self.0.sql(sql).await.context("the query")?;
-        planned.collect().await.context("running the query")
+        let schema = Arc::new(planned.schema().as_arrow().clone());
+        let mut answer = planned.collect().await.context("running the query")?;
+        if answer.is_empty() {
+            answer.push(RecordBatch::new_empty(schema));
+        }
+        Ok(answer)
     }
 }
 

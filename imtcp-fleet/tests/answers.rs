@@ -60,6 +60,29 @@ fn the_answers_are_those_of_the_logs() {
 }
 
 #[test]
+fn an_answer_without_rows_has_its_columns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = table(folder.path());
+    let query = "SELECT prefix, count(*) AS n FROM connections WHERE prefix = 'x' GROUP BY prefix";
+    let text = said(&["sql", query, "--format", "csv", "-t", path(&table)]);
+    assert_eq!(text, "prefix,n\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_ends_the_program_without_a_word() {
+    for arguments in [&["ask"][..], &["ask", "available", "--print", "plain"]] {
+        let (reader, writer) = std::io::pipe().expect("there are pipes");
+        drop(reader);
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_imtcp-fleet"));
+        let output = program.args(arguments).stdout(writer).output();
+        let output = output.expect("it starts");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        assert!(output.status.success());
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_rows() {
     let folder = tempfile::tempdir().expect("a folder");
     let like = table(folder.path());

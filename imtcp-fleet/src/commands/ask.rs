@@ -8,7 +8,6 @@ use imtcp_fleet::place::Place;
 use imtcp_fleet::questions::{self, Question, READY};
 use imtcp_fleet::{report, usage};
 use std::fs;
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -112,32 +111,29 @@ impl Whom {
                 "answered in {seconds:.3} s, {busy:.2} s of processors, {memory:.0} MB at most"
             );
         }
-        let mut output = io::stdout().lock();
-        answer::write(&answer, format, &mut output)?;
-        output.flush()?;
-        Ok(())
+        let mut text = Vec::new();
+        answer::write(&answer, format, &mut text)?;
+        super::print(&text)
     }
 }
 
 pub async fn run(arguments: Arguments) -> Result<()> {
     let Some(name) = &arguments.question else {
-        for question in READY {
-            println!("{:12} {}", question.name, question.title);
-        }
-        return Ok(());
+        let line = |question: &Question| format!("{:12} {}\n", question.name, question.title);
+        let lines: String = READY.iter().map(line).collect();
+        return super::print(lines.as_bytes());
     };
     let question = named(name)?;
     if let Some(dialect) = arguments.print {
-        match dialect {
-            Dialect::Functions => println!("{};", question.with_functions()),
-            Dialect::Plain => println!("{};", question.plain()),
+        let text = match dialect {
+            Dialect::Functions => format!("{};\n", question.with_functions()),
+            Dialect::Plain => format!("{};\n", question.plain()),
             Dialect::Duckdb => {
-                let table = arguments.whom.table()?;
-                println!("{}", questions::duckdb_view(&table.shown()));
-                println!("{};", question.plain());
+                let view = questions::duckdb_view(&arguments.whom.table()?.shown());
+                format!("{view}\n{};\n", question.plain())
             }
-        }
-        return Ok(());
+        };
+        return super::print(text.as_bytes());
     }
     let sql = match arguments.plain {
         true => question.plain(),

@@ -55,14 +55,14 @@ pub async fn run(arguments: Arguments) -> Result<()> {
     };
     let progress = Progress::new(stderr().is_terminal());
     let outcome = ingest::run(&options, Utc::now(), &progress).await?;
-    tell(&outcome, &progress);
+    let told = tell(&outcome, &progress);
     if outcome.rows == 0 && !outcome.refused.is_empty() {
         bail!("none of the new logs could be read");
     }
-    Ok(())
+    told
 }
 
-fn tell(outcome: &Outcome, progress: &Progress) {
+fn tell(outcome: &Outcome, progress: &Progress) -> Result<()> {
     for refused in outcome.refused.iter().take(MOST_REASONS) {
         eprintln!("warning: {}: {}", refused.log, refused.reason);
     }
@@ -73,9 +73,9 @@ fn tell(outcome: &Outcome, progress: &Progress) {
     let seconds = progress.elapsed().as_secs_f64();
     let logs = outcome.rows + outcome.refused.len() as u64;
     let megabytes = progress.bytes() as f64 / 1e6;
-    println!(
+    let text = format!(
         "{} new rows of {logs} logs, {megabytes:.1} MB, in {seconds:.2} s: {:.0} logs/s, \
-         {:.1} MB/s; {} were there before, {} are too young, {} batches were taken up again",
+         {:.1} MB/s; {} were there before, {} are too young, {} batches were taken up again\n",
         outcome.rows,
         logs as f64 / seconds,
         megabytes / seconds,
@@ -83,4 +83,5 @@ fn tell(outcome: &Outcome, progress: &Progress) {
         outcome.unsettled,
         outcome.resumed
     );
+    super::print(text.as_bytes())
 }
