@@ -19,7 +19,6 @@ use options::Options;
 use output::{Output, Subject};
 use probes::Probes;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +43,8 @@ fn run(options: &Options) -> Result<ExitCode> {
     let clock = Clock::start();
     if options.quic {
         let (host, port) = target::split(&options.target)?;
-        let address = SocketAddr::new(target::resolve(host, options.family())?, port);
+        let mut address = target::resolve(host, options.family())?;
+        address.set_port(port);
         quic::ensure_possible(options.settings().packet, address)?;
         let probes = quic::Quic::connect(address, host, &clock, &stop)?;
         let kind = probes.kind();
@@ -53,7 +53,7 @@ fn run(options: &Options) -> Result<ExitCode> {
     }
     let address = target::resolve(&options.target, options.family())?;
     let probes = echo::Echo::open(address)?;
-    let subject = options.subject(address.to_string(), "icmp", probes.kind());
+    let subject = options.subject(target::shown(address), "icmp", probes.kind());
     measure(options, probes, subject, &clock, &stop)
 }
 
@@ -69,10 +69,13 @@ fn measure(
     let mut output = Output::new(subject, options);
     let mut has_value = false;
     for _ in 0..options.count() {
-        let report = drive::run(&mut probes, settings.clone(), stop, &mut output, clock)?;
-        has_value = report.estimate.is_some();
-        output.result(&report)?;
-        if stop.load(Ordering::Relaxed) {
+        let run = drive::run(&mut probes, settings.clone(), stop, &mut output, clock)?;
+        has_value = run.report.estimate.is_some();
+        output.result(&run.report)?;
+        if let Some(error) = &run.broken {
+            eprintln!("warning: {error:#}; this is what was found until then");
+        }
+        if run.broken.is_some() || stop.load(Ordering::Relaxed) {
             break;
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::options::Family;
 use anyhow::{Context, Result, bail};
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 /// The host and the port of `HOST:PORT`.
 pub fn split(target: &str) -> Result<(&str, u16)> {
@@ -22,12 +22,13 @@ pub fn split(target: &str) -> Result<(&str, u16)> {
     Ok((host, port))
 }
 
-/// The first address of `host` that will do.
-pub fn resolve(host: &str, family: Family) -> Result<IpAddr> {
+/// The first address of `host` that will do, without a port. An address of a link keeps its scope:
+/// `fe80::1%eth0` is another host than `fe80::1%eth1`.
+pub fn resolve(host: &str, family: Family) -> Result<SocketAddr> {
     let found = (host, 0).to_socket_addrs().with_context(|| {
         format!("`{host}` is unknown; is the name right, and is there a network?")
     })?;
-    let addresses: Vec<IpAddr> = found.map(|address| address.ip()).collect();
+    let addresses: Vec<SocketAddr> = found.collect();
     match pick(&addresses, family) {
         Some(address) => Ok(address),
         None if family == Family::Six => bail!("`{host}` has no IPv6 address; try without -6"),
@@ -37,13 +38,27 @@ pub fn resolve(host: &str, family: Family) -> Result<IpAddr> {
 }
 
 /// The first address of the family.
-pub fn pick(addresses: &[IpAddr], family: Family) -> Option<IpAddr> {
-    let fits = |address: &&IpAddr| match family {
+pub fn pick(addresses: &[SocketAddr], family: Family) -> Option<SocketAddr> {
+    let fits = |address: &&SocketAddr| match family {
         Family::Any => true,
         Family::Four => address.is_ipv4(),
         Family::Six => address.is_ipv6(),
     };
     addresses.iter().find(fits).copied()
+}
+
+/// An address without its port, as a host is written.
+pub fn shown(address: SocketAddr) -> String {
+    match address {
+        SocketAddr::V6(six) if six.scope_id() != 0 => format!("{}%{}", six.ip(), six.scope_id()),
+        _ => address.ip().to_string(),
+    }
+}
+
+/// Whether a host is named by an address, with a scope or without.
+pub fn is_address(host: &str) -> bool {
+    let bare = host.split_once('%').map_or(host, |(bare, _)| bare);
+    bare.parse::<IpAddr>().is_ok()
 }
 
 #[cfg(test)]
@@ -52,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_first_address_of_the_family_is_taken() {
-        let addresses: Vec<IpAddr> = ["2001:db8::1", "192.0.2.1"]
+        let addresses: Vec<SocketAddr> = ["[2001:db8::1]:0", "192.0.2.1:0"]
             .iter()
             .map(|text| text.parse().expect(text))
             .collect();
@@ -60,6 +75,25 @@ mod tests {
         assert_eq!(pick(&addresses, Family::Six), Some(addresses[0]));
         assert_eq!(pick(&addresses, Family::Four), Some(addresses[1]));
         assert_eq!(pick(&addresses[..1], Family::Four), None);
+    }
+
+    /// Every machine has this interface.
+    #[test]
+    fn an_address_of_a_link_keeps_its_scope() {
+        let address = resolve("fe80::1%lo", Family::Any).expect("an address");
+        let SocketAddr::V6(six) = address else {
+            panic!("{address} is none of IPv6");
+        };
+        assert_ne!(six.scope_id(), 0);
+        assert_eq!(shown(address), format!("fe80::1%{}", six.scope_id()));
+        assert!(is_address("fe80::1%lo") && is_address("192.0.2.1") && !is_address("a.example"));
+        assert_eq!(
+            split("[fe80::1%lo]:443").expect("good"),
+            ("fe80::1%lo", 443)
+        );
+        let error = resolve("fe80::1%no-such", Family::Any).expect_err("no interface");
+        let said = format!("{error:#}");
+        assert!(said.contains("`fe80::1%no-such` is unknown"), "{said}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use nix::errno::Errno;
 use packet::Version;
 use socket::{Kind, Message, Socket};
 use std::io::Read;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
 /// The largest message that is read. Longer ones are none of ours.
@@ -38,8 +38,9 @@ impl Echo {
     ///
     /// # Errors
     /// This user may not, or there is no way to the address.
-    pub fn open(address: IpAddr) -> Result<Self> {
+    pub fn open(address: SocketAddr) -> Result<Self> {
         let socket = Socket::open(address)?;
+        let address = address.ip();
         let token = random().context("cannot draw a token to know our replies by")?;
         Ok(Self {
             socket,

@@ -55,7 +55,8 @@ pub struct Socket {
 
 impl Socket {
     /// A ping socket, or else a raw one.
-    pub fn open(address: IpAddr) -> Result<Self> {
+    pub fn open(to: SocketAddr) -> Result<Self> {
+        let address = to.ip();
         let (socket, kind) = match create(address, SockType::Datagram) {
             Ok(socket) => (socket, Kind::Ping),
             Err(Errno::EAFNOSUPPORT) => bail!("this machine has no {}", family_name(address)),
@@ -71,8 +72,7 @@ impl Socket {
             },
         };
         prepare(&socket, address).context("cannot prepare the socket")?;
-        let to = SockaddrStorage::from(SocketAddr::new(address, 0));
-        if let Err(error) = connect(socket.as_raw_fd(), &to) {
+        if let Err(error) = connect(socket.as_raw_fd(), &SockaddrStorage::from(to)) {
             bail!("{address} is unreachable: {}", error.desc());
         }
         Ok(Self {

@@ -9,6 +9,7 @@ mod observer;
 
 use crate::clock::{self, Clock};
 use crate::probes::{MOST_AT_ONCE, Probes, Sent, Word};
+use crate::target;
 use anyhow::{Context, Result, bail, ensure};
 use imtcp_cc::units::{Bytes, Timestamp};
 use nix::errno::Errno;
@@ -17,7 +18,7 @@ use observer::{Note, Shared};
 use quiche::{Connection, ConnectionId, Error, RecvInfo};
 use std::collections::BTreeMap;
 use std::io::{IoSliceMut, Read};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,7 +83,7 @@ impl Quic {
         let drawn = std::fs::File::open("/dev/urandom").and_then(|mut f| f.read_exact(&mut id));
         drawn.context("cannot draw a connection id")?;
         let id = ConnectionId::from_ref(&id);
-        let name = Some(name).filter(|name| name.parse::<IpAddr>().is_err());
+        let name = Some(name).filter(|name| !target::is_address(name));
         let connection = quiche::connect(name, &id, local, peer, &mut config)
             .context("cannot begin a connection")?;
         let mut quic = Self {
@@ -265,7 +266,8 @@ impl Probes for Quic {
     }
 
     fn receive(&mut self, clock: &Clock, tell: &mut dyn FnMut(Word)) -> Result<()> {
-        self.take_datagrams(clock)?;
+        let taken = self.take_datagrams(clock);
+        // What came before the server closed the connection is known all the same.
         let news = self.shared.with(|notes| std::mem::take(&mut notes.news));
         for note in news {
             let (Note::Acknowledged(number, _) | Note::Arrived(number) | Note::Lost(number)) = note;
@@ -278,7 +280,7 @@ impl Probes for Quic {
                 Note::Lost(_) => Word::Lost(id),
             });
         }
-        Ok(())
+        taken
     }
 
     fn complaint(&self) -> Option<String> {
