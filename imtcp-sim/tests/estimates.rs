@@ -150,6 +150,20 @@ fn bursts_are_read(rate: &str, host: &str, receiver: &str) {
     );
 }
 
+/// Fig. 8 of the paper, up to the first step and 25 s on. Many small packets of others were taken
+/// for ticks after some seconds, and the link for one of 76 in place of 100 Mbit/s.
+#[test]
+fn a_step_of_small_packets_of_others_is_followed() {
+    let duration = [("duration".to_owned(), "75 s".to_owned())];
+    let scenario = Scenario::load("a1", &duration).unwrap_or_else(|error| panic!("{error}"));
+    for seed in [1, 2] {
+        let result = scenario.run(seed, RunOptions::default());
+        let result = result.unwrap_or_else(|error| panic!("{error}"));
+        let score = &result.flows[0].score;
+        assert!(score.mare.is_some_and(|it| it < 0.03), "{seed}: {score:?}");
+    }
+}
+
 /// Chunks of a video beside a bulk transfer, which has the link between them. Gaps within a chunk
 /// say that half of the link is free, and did so for the pauses, too (an interval score of 19).
 #[test]
