@@ -218,33 +218,3 @@ fn what_waited_and_is_not_wanted_any_more_is_not_made_up_for() {
     let left = span_of_later_data(80, |core| core.on_path_left(at(60)));
     assert_eq!(left, plain, "the path was left, and is used again");
 }
-
-/// Bursts of 60 packets over 50 Mbit/s, where a packet takes 0.2 ms, and streams in their midst.
-#[test]
-fn nothing_leaves_at_once_behind_a_stream() {
-    let path = Path {
-        capacity: Bandwidth::from_mbps(50),
-        delay: Duration::from_millis(10),
-        ack_every: 1,
-        ..PATH
-    };
-    let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);
-    let mut run = Run::new(core, path, 1);
-    run.write_at(Duration::ZERO, 1000 * DATAGRAM);
-    for number in 0..90 {
-        let begin = Duration::from_secs(1) + Duration::from_millis(100) * number;
-        run.write_at(begin, 60 * DATAGRAM);
-    }
-    run.until(Duration::from_secs(10));
-    let known = run
-        .tally
-        .releases
-        .iter()
-        .filter(|release| **release > at(3000));
-    let known: Vec<Timestamp> = known.copied().collect();
-    assert!(known.len() > 4000, "{}", known.len());
-    for three in known.windows(3) {
-        let span = three[2].saturating_since(three[0]);
-        assert!(span > Duration::from_micros(20), "{three:?}");
-    }
-}

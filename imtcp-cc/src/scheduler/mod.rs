@@ -277,11 +277,8 @@ impl Scheduler {
             self.guard.on_unasked(now, packet.size, mean);
             return;
         }
-        if self.probing.on_sent(now, packet.number, size, rtt) {
-            self.pacer.on_probe_sent(now);
-        } else {
-            self.pacer.on_sent(now, self.guard.credit());
-        }
+        self.probing.on_sent(now, packet.number, size, rtt);
+        self.pacer.on_sent(now, self.guard.credit());
         self.guard.on_sent(now, packet.size, mean);
     }
 

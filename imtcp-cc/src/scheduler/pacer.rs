@@ -219,15 +219,6 @@ impl Pacer {
         self.train_sent = self.train_sent.saturating_add(1);
     }
 
-    /// A packet of a stream left. A stream in the midst of a train ends the train: what would be
-    /// made up for of its plan would leave at once behind the stream.
-    #[inline]
-    pub fn on_probe_sent(&mut self, now: Timestamp) {
-        self.goes_on = true;
-        self.paced_at = now;
-        self.train_left = 0;
-    }
-
     /// Nothing is left to send. The rest of the train is given up.
     pub fn on_drained(&mut self) {
         self.train_left = 0;

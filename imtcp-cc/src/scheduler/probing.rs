@@ -326,19 +326,14 @@ impl Probing {
         self.of_burst = 0;
     }
 
-    /// A packet with application data left. True if it was a packet of a stream.
-    pub(crate) fn on_sent(
-        &mut self,
-        now: Timestamp,
-        number: u64,
-        size: Bytes,
-        rtt: RoundTrip,
-    ) -> bool {
+    /// A packet with application data left.
+    pub(crate) fn on_sent(&mut self, now: Timestamp, number: u64, size: Bytes, rtt: RoundTrip) {
         self.packets_to_pass = self.packets_to_pass.saturating_sub(1);
         self.of_burst = self.of_burst.saturating_add(1);
         let stream = self.current_stream();
-        let is_probe = self.unit.on_sent();
-        if is_probe && let Some(stream) = stream {
+        if self.unit.on_sent()
+            && let Some(stream) = stream
+        {
             self.probes += 1;
             self.steps.push_back(Step::ProbeSent {
                 stream,
@@ -348,7 +343,6 @@ impl Probing {
             });
         }
         self.follow(now, rtt);
-        is_probe
     }
 
     /// Ends the measurement early: its remaining streams are not needed (IM 3.2.3).

@@ -195,23 +195,3 @@ fn the_last_packet_of_a_burst_does_not_wait() {
 fn a_short_train_leaves_when_the_data_ends() {
     assert_eq!(departures(4, 2, 2), [0, 100]);
 }
-
-#[test]
-fn what_follows_a_stream_in_the_midst_of_a_train_keeps_its_gap_to_it() {
-    let mut pacer = Pacer::new();
-    let mut now = at_micros(10_000);
-    for _ in 0..2 {
-        while let Pace::At(due) = pacer.next(now, now, || plan(32), PLENTY) {
-            now = due;
-        }
-        pacer.on_sent(now, CREDIT);
-    }
-    assert!(pacer.is_in_train());
-    for _ in 0..5 {
-        now = now + Duration::from_micros(200);
-        pacer.on_probe_sent(now);
-    }
-    let gap = Duration::from_micros(100);
-    let pace = pacer.next(now, now, || plan(32), PLENTY);
-    assert_eq!(pace, Pace::At(now + gap));
-}
