@@ -116,7 +116,8 @@ mod tests {
     fn read(path: &str) -> Option<f64> {
         let run = json!({
             "flows": [
-                { "name": "main", "pauses": 9.0, "completed_s": 3.0, "grid": { "bias": 0.1, "lag_s": "inf" },
+                { "name": "main", "pauses": 9.0, "completed_s": 3.0,
+                  "grid": { "bias": 0.1, "lag_s": "inf" },
                   "score": { "mare": 0.04, "settle_s": [0.5, null, 0.7] },
                   "observed": [{ "name": "hoe", "score": { "mare": 0.3 } }] },
                 { "name": "other", "pauses": 4.0, "completed_s": null,

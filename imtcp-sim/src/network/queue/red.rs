@@ -77,8 +77,8 @@ impl Red {
         popped
     }
 
-    /// A packet that finds the queue empty may be dropped, and leaves it empty. So the clock goes on
-    /// from here.
+    /// A packet that finds the queue empty may be dropped, and leaves it empty. So the clock goes
+    /// on from here.
     fn average(&mut self, now: Timestamp, fifo: &Fifo) {
         if fifo.bytes == Bytes::ZERO {
             let idle = now.saturating_since(self.empty_since);
