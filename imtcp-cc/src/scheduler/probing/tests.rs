@@ -90,7 +90,7 @@ fn stopped_early(probing: &mut Probing, begin: Timestamp) {
     while probing.current_stream() != Some(2) {
         match probing.next(now, ready(5), &conditions()) {
             Verdict::At(due) => now = due,
-            _ => _ = probing.on_sent(now, 0, PACKET, RTT),
+            _ => probing.on_sent(now, 0, PACKET, RTT),
         }
     }
     probing.stop_early(now);
