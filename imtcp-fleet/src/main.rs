@@ -38,7 +38,6 @@ enum Command {
 fn main() -> ExitCode {
     match run(Arguments::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.is::<commands::ReaderGone>() => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE

@@ -6,27 +6,14 @@ pub mod ingest;
 pub mod synthesize;
 
 use anyhow::{Context, Result};
-use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::thread::available_parallelism;
 
-/// Nobody reads standard output any more: its reader has seen enough.
-#[derive(Debug)]
-pub struct ReaderGone;
-
-impl fmt::Display for ReaderGone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nobody reads standard output")
-    }
-}
-
-impl std::error::Error for ReaderGone {}
-
-/// Prints text as it is. `println!` panics where nobody reads it.
+/// Prints text as it is. It is no error if nobody reads it, where `println!` panics.
 fn print(text: &[u8]) -> Result<()> {
     let mut output = io::stdout().lock();
     match output.write_all(text).and_then(|()| output.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(ReaderGone.into()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome.context("writing to standard output"),
     }
 }
