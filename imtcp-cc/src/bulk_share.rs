@@ -10,7 +10,7 @@
 //! queue    A                                    the queue gives a share, or a policer a rate
 //! bursts   w                                    the window is filled now and then
 //! room     A, at most max(w, r)                 more than a tenth of C is idle
-//! losses   sqrt(w h)                            others fill the link
+//! losses   max(sqrt(w h), A)                    others fill the link
 //!          h = C r / (C - d + r)
 //! guess    sqrt(w r)                            A or C is not known
 //! ```

@@ -6,8 +6,8 @@ use crate::read::{Kind, Log, Record};
 use serde::Deserialize;
 use serde::de::Error as _;
 
-/// The share of pairs above which the delay rises, by this test (imtcp-cc/docs/ALGORITHM.md,
-/// "Trend"). The controller does not log its thresholds.
+/// The share of pairs above which the delay rises, by this test (PCT of pathload;
+/// imtcp-cc/docs/ALGORITHM.md). The controller does not log its thresholds.
 pub const PCT_OF_A_RISE: f64 = 0.40;
 /// The share of the movement above which the delay rises, by this test.
 pub const PDT_OF_A_RISE: f64 = 0.30;

@@ -1,11 +1,11 @@
 //! When a promise stops competing, because the path cannot carry it, and when it tries again.
 //!
 //! A promise competes with N of at most `promise_weight`. If two slots in a row are missed by far
-//! with N at that bound, or lose much though the source limits them, more of the same would only
-//! take from others. The promise then *rests*: its flow
-//! behaves like any other, and the application is told that the promise is broken. After some
-//! slots there is a trial of one slot. Each trial that fails doubles the rest (RFC 8084, section
-//! 3.1, asks for such a breaker).
+//! with N at that bound or a rate that is out of reach, or lose much though the source limits
+//! them, more of the same would only take from others. The promise then *rests*: its flow behaves
+//! like any other, and the application is told that the promise is broken. After some slots there
+//! is a trial of one slot. Each trial that fails doubles the rest (RFC 8084, section 3.1, asks for
+//! such a breaker).
 
 use super::status::Outcome;
 

@@ -13,7 +13,8 @@ pub enum Status {
     Idle,
     /// The slot will be kept, as far as can be foreseen.
     Kept,
-    /// The slot will more likely be missed than kept.
+    /// The slot may well be missed: with a probability of more than 0.8 when it begins, and of more
+    /// than a third from its middle on. Once it is called at risk, both are a tenth less.
     AtRisk {
         /// The cause, as far as it can be told.
         cause: Cause,
@@ -36,7 +37,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// True while the slot will more likely be missed, or cannot be kept any more.
+    /// True while the slot is at risk, or cannot be kept any more.
     pub const fn is_warning(&self) -> bool {
         matches!(self, Self::AtRisk { .. } | Self::Broken { .. })
     }

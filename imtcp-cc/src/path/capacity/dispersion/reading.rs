@@ -10,8 +10,8 @@ use crate::path::ack::EchoGap;
 use crate::units::{Bytes, Nanos, Timestamp};
 
 /// The shortest time over which a dispersion is read at first, and the longest that it may become.
-/// On drawn paths with real sockets a longer one showed fewer capacities, and no better ones
-/// (docs/ALGORITHM.md).
+/// On drawn paths with real sockets longer times made the estimate silent for less time, and wrong
+/// more often (docs/ALGORITHM.md).
 const RESOLUTION: Nanos = Nanos::new(50_000);
 const LONGEST: Nanos = Nanos::new(200_000);
 
