@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Methods of floats whose result depends on the machine.
-const OF_THE_MACHINE: [&str; 11] = [
-    ".exp()", ".exp2()", ".ln()", ".log2()", ".log10()", ".powf(", ".sin()", ".cos()", ".tanh()",
-    ".cbrt()", ".hypot(",
+const OF_THE_MACHINE: [&str; 12] = [
+    ".exp()", ".exp2()", ".ln()", ".log2()", ".log10()", ".powf(", ".powi(", ".sin()", ".cos()",
+    ".tanh()", ".cbrt()", ".hypot(",
 ];
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -107,8 +107,8 @@ mod tests {
         for lacked in [0.01, 0.02, -0.045] {
             margin.on_control_slot(lacked);
         }
-        let fade = |slots: i32| MEMORY.powi(slots);
-        let mean = (fade(2) + 4.0 * fade(1)) / (1.0 + fade(1) + fade(2));
+        let faded = MEMORY * MEMORY;
+        let mean = (faded + 4.0 * MEMORY) / (1.0 + MEMORY + faded);
         let expected = LEAST + 2.5 * 0.01 * mean.sqrt();
         assert!((margin.of(Demand::AtLeast, 0.001, 100.0) - expected).abs() < 1e-12);
         margin.on_control_slot(3.0);
