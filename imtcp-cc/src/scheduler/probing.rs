@@ -5,9 +5,9 @@
 
 use super::conditions::Conditions;
 use super::{ControlUnit, Ready, SchedulerSettings, StoreTimer, Transition, Verdict};
-use crate::measurement::Step;
 use crate::measurement::plan::StreamPlan;
 use crate::measurement::range::SearchRange;
+use crate::measurement::{MAX_STREAM_PACKETS, Step};
 use crate::transport::RoundTrip;
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::collections::VecDeque;
@@ -79,7 +79,7 @@ pub(crate) struct Probing {
     /// paper's N).
     base_packets: u32,
     /// The number of packets of a stream for this peer; it is larger if acknowledgements are
-    /// delayed (IM 3.5.1).
+    /// delayed (IM 3.5.1). No plan has more than [`MAX_STREAM_PACKETS`].
     stream_packets: u32,
     sub_ranges: u32,
     interval_rtts: u32,
@@ -202,7 +202,10 @@ impl Probing {
             return;
         };
         let range = conditions.sendable(range);
-        let stream_packets = conditions.cadence.stream_packets(self.base_packets);
+        let stream_packets = conditions
+            .cadence
+            .stream_packets(self.base_packets)
+            .min(MAX_STREAM_PACKETS);
         if !conditions.allowed || ready.packets == 0 || ready.window < stream_packets {
             return;
         }

@@ -17,19 +17,21 @@ fn at_ms(ms: u32) -> Timestamp {
     Timestamp::from_origin(MS * ms)
 }
 
+const SETTINGS: SchedulerSettings = SchedulerSettings {
+    measurement: true,
+    reads_all_packets: true,
+    stream_packets: 5,
+    sub_ranges: 4,
+    store_target: StoreTarget::Dynamic,
+    store_timer: StoreTimer::Adaptive,
+    measurement_interval_rtts: 1,
+    longest_hold: Duration::from_millis(10),
+    ack_frequency: true,
+    pacing: true,
+};
+
 fn probing() -> Probing {
-    Probing::new(&SchedulerSettings {
-        measurement: true,
-        reads_all_packets: true,
-        stream_packets: 5,
-        sub_ranges: 4,
-        store_target: StoreTarget::Dynamic,
-        store_timer: StoreTimer::Adaptive,
-        measurement_interval_rtts: 1,
-        longest_hold: MS * 10,
-        ack_frequency: true,
-        pacing: true,
-    })
+    Probing::new(&SETTINGS)
 }
 
 fn conditions() -> Conditions {
@@ -110,4 +112,28 @@ fn the_pause_after_a_measurement_in_vain_doubles_only_for_those_in_a_row() {
     assert_eq!(pause(&mut probing, 20), Some(500));
     stopped_early(&mut probing, at_ms(30_000));
     assert_eq!(pause(&mut probing, 40), Some(250));
+}
+
+#[test]
+fn a_peer_that_acknowledges_every_second_packet_makes_no_stream_longer_than_its_plan() {
+    let mut probing = Probing::new(&SchedulerSettings {
+        stream_packets: MAX_STREAM_PACKETS,
+        ..SETTINGS
+    });
+    let conditions = Conditions {
+        cadence: EchoCadence::EverySecond,
+        ..conditions()
+    };
+    let fits = Ready {
+        window: MAX_STREAM_PACKETS,
+        ..ready(MAX_STREAM_PACKETS)
+    };
+    let verdict = probing.next(at_ms(1000), fits, &conditions);
+    assert_eq!(verdict, Verdict::Probe, "the window holds a stream");
+    assert_eq!(probing.packets(), u64::from(4 * MAX_STREAM_PACKETS));
+    let started = std::iter::from_fn(|| probing.take_step()).find_map(|step| match step {
+        Step::MeasurementStarted { stream_packets, .. } => Some(stream_packets),
+        _ => None,
+    });
+    assert_eq!(started, Some(MAX_STREAM_PACKETS));
 }
