@@ -32,8 +32,10 @@ pub enum Pace {
 pub struct PacingPlan {
     /// The largest number of packets of a train; with 1 all packets are spaced evenly.
     pub train_packets: u32,
+    /// The time that the tight link needs for a packet, as far as its capacity is known.
+    pub pace: Duration,
     /// The gap between two packets of a train. It is as long as the tight link needs for one, so a
-    /// burst is over as early as without trains.
+    /// burst is over as early as without trains; where that link is always busy, it is shorter.
     pub gap: Duration,
     /// The gap that replaces `gap` at the head of rushed trains ([`super::rush`]). It is shorter
     /// than the known capacity allows, so a higher capacity becomes visible.
@@ -46,6 +48,7 @@ impl PacingPlan {
     /// All packets are spaced evenly, without trains.
     pub const EVEN: Self = Self {
         train_packets: 1,
+        pace: Duration::ZERO,
         gap: Duration::ZERO,
         rushed_gap: Duration::ZERO,
         longest_wait: Duration::ZERO,
@@ -165,7 +168,7 @@ impl Pacer {
         self.has_begun = true;
         // A single packet has no gap.
         if self.train_left > 1 {
-            self.rush.on_train(now, plan.gap);
+            self.rush.on_train(now, plan.pace);
         }
         Pace::Now
     }

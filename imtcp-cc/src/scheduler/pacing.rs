@@ -83,6 +83,7 @@ impl Scheduler {
         };
         PacingPlan {
             train_packets,
+            pace: own_pace,
             gap,
             rushed_gap,
             longest_wait,

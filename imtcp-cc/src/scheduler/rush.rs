@@ -40,19 +40,19 @@ pub(super) struct Rush {
 }
 
 impl Rush {
-    /// A train of several packets begins. At the known capacity its packets leave `head_gap` apart.
-    pub(super) fn on_train(&mut self, now: Timestamp, head_gap: Duration) {
+    /// A train of several packets begins. The known capacity serves a packet in `pace`.
+    pub(super) fn on_train(&mut self, now: Timestamp, pace: Duration) {
         self.trains = self.trains.wrapping_add(1);
-        self.haste = self.next(now, head_gap);
+        self.haste = self.next(now, pace);
         if self.haste != Haste::None {
-            self.last = Some((now, head_gap));
+            self.last = Some((now, pace));
         }
     }
 
-    fn next(&self, now: Timestamp, head_gap: Duration) -> Haste {
+    fn next(&self, now: Timestamp, pace: Duration) -> Haste {
         let was_rushed = self.haste != Haste::None;
         if let Some((at, before)) = self.last {
-            if head_gap < before - before / RISEN_DIVISOR {
+            if pace < before - before / RISEN_DIVISOR {
                 return Haste::Twice;
             }
             if !was_rushed && now.saturating_since(at) >= LONGEST_WITHOUT_RUSH {
@@ -88,6 +88,7 @@ mod tests {
             let head_gap = Duration::from_micros(head_us(train));
             let plan = PacingPlan {
                 train_packets: 8,
+                pace: head_gap,
                 gap: head_gap,
                 rushed_gap: head_gap * 85 / 100,
                 ..PacingPlan::EVEN

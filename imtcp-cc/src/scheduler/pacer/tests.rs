@@ -16,6 +16,7 @@ const RATE: Bandwidth = Bandwidth::from_mbps(10);
 fn plan(train_packets: u32) -> PacingPlan {
     PacingPlan {
         train_packets,
+        pace: Duration::from_micros(100),
         gap: Duration::from_micros(100),
         rushed_gap: Duration::from_micros(85),
         longest_wait: Duration::from_micros(500),
@@ -82,6 +83,30 @@ fn a_burst_that_the_window_has_room_for_is_sent_at_the_pace_of_its_trains() {
         }
         assert_eq!(now, at_micros(10_000 + 100 * packet), "packet {packet}");
         assert_eq!(pacer.next(now, now, || fast, PLENTY), Pace::Now);
+        pacer.on_sent(now, CREDIT);
+    }
+}
+
+/// Such a link has pairs that are rushed, and each of them would be twice as fast as that.
+#[test]
+fn a_link_that_others_keep_busy_has_not_become_faster() {
+    let busy = PacingPlan {
+        gap: plan(2).rushed_gap,
+        ..plan(2)
+    };
+    let mut pacer = Pacer::new();
+    let mut now = at_micros(10_000);
+    for train in 0..40 {
+        let plan = if train < 20 { plan(2) } else { busy };
+        now = now + Duration::from_millis(10);
+        assert_eq!(pacer.next(now, now, || plan, 2), Pace::Now);
+        pacer.on_sent(now, CREDIT);
+        let Pace::At(second) = pacer.next(now, now, || plan, 1) else {
+            panic!("train {train} has no gap");
+        };
+        assert!(second >= now + plan.rushed_gap, "train {train}");
+        now = second;
+        assert_eq!(pacer.next(now, now, || plan, 1), Pace::Now);
         pacer.on_sent(now, CREDIT);
     }
 }
