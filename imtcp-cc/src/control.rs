@@ -32,6 +32,18 @@ pub(crate) struct WindowView {
     pub(crate) reduction: Option<Reduction>,
 }
 
+/// How the window answered a loss or a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Response {
+    /// It did not: that was no congestion, or belongs to one that was answered before.
+    Nothing,
+    /// That was a congestion event. The window is as large as before, because it is the least one,
+    /// or is needed.
+    Kept,
+    /// The window was reduced.
+    Reduced,
+}
+
 /// When congestion last reduced the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reduction {

@@ -11,7 +11,7 @@
 //! apart. Without the marks an acknowledgement costs 500 instructions more.
 
 use crate::config::Config;
-use crate::control::{Phase, Steering};
+use crate::control::{Phase, Response, Steering};
 use crate::estimate::{Estimate, EstimatorKind};
 use crate::event::{Event, Subscriber};
 use crate::log::{Log, Logged};
@@ -325,10 +325,8 @@ impl ImTcp {
             }
             self.window.on_lost(number);
         }
-        if self.window.on_loss(now, info) {
-            self.promise.on_congestion();
-            self.mode.on_congestion();
-        }
+        let response = self.window.on_loss(now, info);
+        self.on_response(response);
         self.path_follows_window();
         self.scheduler.on_loss(now, self.path.view());
         self.follow_steps(now);
@@ -348,8 +346,16 @@ impl ImTcp {
     /// The peer reported packets that a congested router had marked (RFC 9002, section 7.1). The
     /// newest of them left at `newest_sent`.
     pub fn on_congestion_experienced(&mut self, now: Timestamp, newest_sent: Timestamp) {
-        if self.window.on_mark(now, newest_sent) {
+        let response = self.window.on_mark(now, newest_sent);
+        self.on_response(response);
+    }
+
+    /// The promise counts congestion events, and the mode hears what they did to its window.
+    fn on_response(&mut self, response: Response) {
+        if response != Response::Nothing {
             self.promise.on_congestion();
+        }
+        if response == Response::Reduced {
             self.mode.on_congestion();
         }
     }

@@ -246,7 +246,7 @@ impl Keeper {
         self.waiting_since = None;
     }
 
-    /// The window was reduced.
+    /// A congestion event came, whether the window was reduced or not.
     pub(crate) fn on_congestion(&mut self) {
         self.length.on_congestion();
         self.weight.on_congestion();

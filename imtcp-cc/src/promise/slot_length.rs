@@ -55,7 +55,7 @@ impl SlotLength {
         self.intervals.pass(rounds);
     }
 
-    /// Tells that the window was reduced.
+    /// Tells that a congestion event came.
     pub(super) fn on_congestion(&mut self) {
         self.intervals.close();
     }

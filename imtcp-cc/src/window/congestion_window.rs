@@ -6,7 +6,8 @@ use super::{
     WindowUsage,
 };
 use crate::control::{
-    Enough, Phase, Proportion, Reduction, StartPace, Steering, Window, WindowOrder, WindowView,
+    Enough, Phase, Proportion, Reduction, Response, StartPace, Steering, Window, WindowOrder,
+    WindowView,
 };
 use crate::saved::SavedPath;
 use crate::transport::{AckInfo, Acked, LossInfo, SentPacket};
@@ -226,20 +227,19 @@ impl CongestionWindow {
         self.stray.on_lost(number);
     }
 
-    /// All lost packets of an event have been passed to [`CongestionWindow::on_lost`]. True if the
-    /// window was reduced.
-    pub(crate) fn on_loss(&mut self, now: Timestamp, info: &LossInfo) -> bool {
+    /// All lost packets of an event have been passed to [`CongestionWindow::on_lost`].
+    pub(crate) fn on_loss(&mut self, now: Timestamp, info: &LossInfo) -> Response {
         self.stray.on_loss(&self.loss_event(now, info));
         if !info.persistent_congestion && self.are_stray() {
             self.losses.on_stray();
-            return false;
+            return Response::Nothing;
         }
-        let is_reduced = self.react(now, info.newest_sent);
+        let response = self.react(now, info.newest_sent);
         if info.persistent_congestion {
             self.law.any().on_persistent_congestion();
             self.losses.on_proof();
         }
-        is_reduced
+        response
     }
 
     fn loss_event(&self, now: Timestamp, info: &LossInfo) -> LossEvent {
@@ -253,11 +253,11 @@ impl CongestionWindow {
     }
 
     /// The peer reported packets marked by a congested router; the newest of them left at
-    /// `newest_sent`. True if the window was reduced.
-    pub(crate) fn on_mark(&mut self, now: Timestamp, newest_sent: Timestamp) -> bool {
-        let is_reduced = self.react(now, newest_sent);
+    /// `newest_sent`.
+    pub(crate) fn on_mark(&mut self, now: Timestamp, newest_sent: Timestamp) -> Response {
+        let response = self.react(now, newest_sent);
         self.losses.on_proof();
-        is_reduced
+        response
     }
 
     /// A packet that had been declared lost was acknowledged after all.
@@ -297,25 +297,29 @@ impl CongestionWindow {
             .is_none_or(|proportion| self.is_greedy && window <= proportion.needed)
     }
 
-    fn react(&mut self, now: Timestamp, newest_sent: Timestamp) -> bool {
+    fn react(&mut self, now: Timestamp, newest_sent: Timestamp) -> Response {
         let (before, phase) = (self.law.base().window, self.law.base().phase());
         let has_begun = self
             .law
             .any()
             .on_congestion(now, newest_sent, self.proportion.as_ref());
         self.losses.on_reaction(has_begun);
-        if has_begun {
-            self.stray.on_reduction(before);
-            self.reduction = Some(Reduction {
-                at: now,
-                queue: self.stray.waited(),
-                ended_slow_start: phase == Phase::SlowStart,
-            });
-            self.is_pardonable = phase != Phase::SlowStart && self.may_keep(before);
-            self.start.give_up();
-            self.resume.on_reduction(now, newest_sent, self.law.any());
+        if !has_begun {
+            return Response::Nothing;
         }
-        self.law.base().window < before
+        self.stray.on_reduction(before);
+        self.reduction = Some(Reduction {
+            at: now,
+            queue: self.stray.waited(),
+            ended_slow_start: phase == Phase::SlowStart,
+        });
+        self.is_pardonable = phase != Phase::SlowStart && self.may_keep(before);
+        self.start.give_up();
+        self.resume.on_reduction(now, newest_sent, self.law.any());
+        match self.law.base().window < before {
+            true => Response::Reduced,
+            false => Response::Kept,
+        }
     }
 }
 

@@ -74,8 +74,8 @@ impl Flow {
         self.window.on_ack(&acked, &self.steering, None);
     }
 
-    /// Loses so many packets. True if the window was reduced.
-    fn lose(&mut self, packets: u64, persistent_congestion: bool) -> bool {
+    /// Loses so many packets.
+    fn lose(&mut self, packets: u64, persistent_congestion: bool) -> Response {
         for lost in 0..packets {
             self.window.on_lost(self.next - 50 + lost);
         }
@@ -90,7 +90,7 @@ impl Flow {
     /// What is left of a window of 100 packets after a lone loss, when recovery is over.
     fn after_a_lone_loss(mut self) -> u64 {
         self.round();
-        assert!(self.lose(1, false));
+        assert_eq!(self.lose(1, false), Response::Reduced);
         self.now = self.now + Duration::from_millis(1);
         self.round();
         self.window.size().get() / SIZE.get()
@@ -138,7 +138,7 @@ fn who_wants_no_more_than_a_rate_is_not_pardoned() {
 fn answers(kind: Window, steering: Steering, lost: u64, persistent_congestion: bool) -> bool {
     let mut flow = Flow::of(kind, steering, Duration::ZERO);
     flow.round();
-    flow.lose(lost, persistent_congestion)
+    flow.lose(lost, persistent_congestion) == Response::Reduced
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn losses_where_nothing_waited_leave_the_window() {
     let mut scattered = Flow::of(Window::Cubic, free(), Duration::ZERO);
     scattered.round();
     (0..41).for_each(|nth| scattered.window.on_lost(nth * 2));
-    assert!(scattered.lose(1, false));
+    assert_eq!(scattered.lose(1, false), Response::Reduced);
     assert!(
         answers(Window::Cubic, free(), 1, true),
         "persistent congestion"
@@ -169,7 +169,26 @@ fn losses_where_nothing_waited_leave_the_window() {
 fn a_mark_is_answered_where_nothing_waited() {
     let mut flow = Flow::of(Window::Cubic, Steering::default(), Duration::ZERO);
     flow.round();
-    assert!(flow.window.on_mark(flow.now, flow.now));
+    assert_eq!(flow.window.on_mark(flow.now, flow.now), Response::Reduced);
+}
+
+/// What a window of so many packets answers a loss with, and then another one of the same event.
+fn answers_of(packets: u64, steering: Steering) -> [Response; 2] {
+    let mut flow = Flow::new(steering);
+    flow.round();
+    flow.window.law.any().set_window(SIZE.times(packets));
+    [flow.lose(3, false), flow.lose(3, false)]
+}
+
+#[test]
+fn a_congestion_event_that_leaves_the_window_is_one_and_the_losses_behind_it_are_none() {
+    let (nothing, kept) = (Response::Nothing, Response::Kept);
+    let free = answers_of(2, Steering::default());
+    assert_eq!(free, [kept, nothing], "the least window");
+    let needed = answers_of(4, promising(4, 2.0));
+    assert_eq!(needed, [kept, nothing], "two flows at their least");
+    let larger = answers_of(40, promising(40, 2.0));
+    assert_eq!(larger, [Response::Reduced, nothing]);
 }
 
 /// Whether slow start on a path with this wait ends when one packet got through and so many are
@@ -182,7 +201,7 @@ fn ends_start(window: CongestionWindow, wait: Duration, lost: u64) -> bool {
     let mut flow = Flow::of(Window::Cubic, Steering::default(), wait);
     flow.window = window;
     flow.round();
-    let is_answered = flow.lose(lost, false);
+    let is_answered = flow.lose(lost, false) != Response::Nothing;
     assert_eq!(is_answered, flow.window.phase() != Phase::SlowStart);
     is_answered
 }
