@@ -355,7 +355,7 @@ impl ImTcp {
         if response != Response::Nothing {
             self.promise.on_congestion();
         }
-        if response == Response::Reduced {
+        if response == Response::Reduced && !self.promise.is_required() {
             self.mode.on_congestion();
         }
     }

@@ -81,6 +81,29 @@ fn a_promise_goes_before_the_mode_and_the_mode_comes_back_after_it() {
 }
 
 #[test]
+fn the_mode_hears_nothing_of_a_congestion_while_a_rate_is_required() {
+    let recorder = Arc::new(Recorder::default());
+    let config = Config::builder().mode(Mode::Background { share: 0.5 });
+    let mut run = run_with(config.build().expect("valid"), &recorder);
+    let rate = |run: &Run| run.core.pacing_rate().expect("it has begun").as_bps_f64();
+    run.until(Duration::from_secs(10));
+    let before = rate(&run);
+    let handle = run.core.promise();
+    let required = require(12.0, Demand::Exactly);
+    handle.require(required).expect("possible");
+    run.until(Duration::from_secs(14));
+    let now = run.now;
+    run.core.on_congestion_experienced(now, now);
+    run.until(Duration::from_secs(18));
+    handle.withdraw();
+    for ms in 18_010..18_200 {
+        run.until(Duration::from_millis(ms));
+        let after = rate(&run);
+        assert!(after >= 0.8 * before, "at {ms} ms {after} of {before}");
+    }
+}
+
+#[test]
 fn a_parameter_out_of_its_range_leaves_the_mode_as_it_was() {
     let recorder = Arc::new(Recorder::default());
     let run = run_with(Config::default(), &recorder);
