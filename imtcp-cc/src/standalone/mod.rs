@@ -58,8 +58,12 @@ use search::Search;
 use std::time::Duration;
 use trains::Trains;
 
-/// So many batches without a single reply end the measurement.
+/// So many batches in a row without a single reply end the measurement.
 const SILENT_BATCHES: u32 = 3;
+
+/// The same where there were replies before. Chance may take all of a short burst, and hardly ever
+/// those of so many.
+const SILENT_AFTER_REPLIES: u32 = 10;
 
 /// From this share of lost packets on, a batch is a reason to look for a limit of replies.
 const SUSPICIOUS_LOSS: f64 = 0.4;
@@ -130,6 +134,7 @@ pub struct Measurement {
     sent: (u64, Bytes),
     replies: u64,
     lost: u64,
+    /// In a row.
     silent_batches: u32,
     ended: Option<Ended>,
 }
@@ -281,11 +286,8 @@ impl Measurement {
             };
         }
         let (sent, back) = (self.batch.packets().len(), self.batch.replies());
-        if back == 0 {
-            self.silent_batches += 1;
-            if self.replies == 0 && self.silent_batches >= SILENT_BATCHES {
-                return Next::Finished(Ended::NoReply);
-            }
+        if self.has_fallen_silent(back) {
+            return Next::Finished(Ended::NoReply);
         }
         let lost = sent.saturating_sub(back) as f64;
         let suspicious = sent >= SUSPICIOUS_PACKETS && lost >= SUSPICIOUS_LOSS * sent as f64;
@@ -301,6 +303,20 @@ impl Measurement {
         match &mut self.running {
             Running::Trains(trains) => trains.on_batch(&self.batch, &self.trips, left),
             Running::Search(search) => search.on_batch(&self.batch),
+        }
+    }
+
+    /// A batch had so many replies. Whether no more are to come: then bounds alone would end the
+    /// measurement, and there may be none. Who follows a path waits for it to come back.
+    fn has_fallen_silent(&mut self, back: usize) -> bool {
+        if back > 0 {
+            self.silent_batches = 0;
+            return false;
+        }
+        self.silent_batches = self.silent_batches.saturating_add(1);
+        match self.replies {
+            0 => self.silent_batches >= SILENT_BATCHES,
+            _ => self.silent_batches >= SILENT_AFTER_REPLIES && !self.settings.continuous,
         }
     }
 

@@ -16,7 +16,7 @@ pub enum Ended {
     Bytes,
     /// The path carried more than this side could send. The value is a lower bound.
     SenderTooSlow,
-    /// No reply came.
+    /// No reply came, or none any more. What was found until then stays.
     NoReply,
     /// The peer, or a router, answers a steady number of packets each second, whatever is sent. The
     /// replies then say nothing of the path.

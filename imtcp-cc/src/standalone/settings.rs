@@ -37,7 +37,8 @@ pub struct Settings {
     /// The measurement ends before it sends more bytes than this, IP headers included. `None`: no
     /// bound.
     pub most_bytes: Option<Bytes>,
-    /// The measurement ends after this time. `None`: no bound.
+    /// The measurement ends after this time. `None`: no bound. Without both bounds, one whose
+    /// interval never becomes narrow enough goes on until [`super::Measurement::stop`].
     pub longest: Option<Duration>,
     /// Whether the measurement goes on when the interval is narrow enough, and follows the path.
     pub continuous: bool,

@@ -70,7 +70,8 @@ pub struct Path {
     /// Each reply is late by up to so many seconds.
     pub jitter_s: f64,
     pub limiter: Option<Limiter>,
-    pub silent: bool,
+    /// From when on nobody answers, in seconds.
+    pub silent_from_s: f64,
     pub draw: Draw,
     free_s: f64,
     tokens: (f64, f64),
@@ -90,7 +91,7 @@ impl Path {
             duplicates: 0.0,
             jitter_s: 0.0,
             limiter: None,
-            silent: false,
+            silent_from_s: f64::INFINITY,
             draw: Draw(1),
             free_s: 0.0,
             tokens: (0.0, 0.0),
@@ -152,7 +153,7 @@ impl Path {
 
     fn answers(&mut self, s: f64) -> bool {
         let Some(limiter) = self.limiter else {
-            return !self.silent;
+            return s < self.silent_from_s;
         };
         let filled = self.answers.0 + (s - self.answers.1) * limiter.per_second;
         self.answers = (filled.min(limiter.burst), s);
@@ -160,7 +161,7 @@ impl Path {
         if may {
             self.answers.0 -= 1.0;
         }
-        may && !self.silent
+        may && s < self.silent_from_s
     }
 
     /// The times of the replies to a packet that leaves at `now`.

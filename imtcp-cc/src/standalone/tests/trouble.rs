@@ -1,7 +1,7 @@
 //! Paths and hosts that lose, repeat, delay, limit or keep silent; callers that err.
 
 use super::path::{Cross, Limiter, Path, error};
-use super::{Ended, Measurement, Report, Settings, Step, within_a_second};
+use super::{Ended, Measurement, Method, Report, Settings, Step, within_a_second};
 use crate::units::{Bandwidth, Bytes, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -101,12 +101,43 @@ fn loss_duplicates_and_disorder_leave_the_value() {
 #[test]
 fn silence_is_reported_after_three_attempts() {
     let mut path = Path::new(20.0, 20.0);
-    path.silent = true;
+    path.silent_from_s = 0.0;
     let report = path.run(Settings::default());
     assert_eq!(report.ended, Some(Ended::NoReply));
     assert_eq!(report.estimate, None);
     assert_eq!(report.elapsed, Duration::from_secs(3));
     assert_eq!((report.replies, report.lost), (0, report.packets_sent));
+}
+
+/// What comes of a measurement without bounds, or with this one, if the host answers for 30 s.
+fn falling_silent(continuous: bool, longest: Option<Duration>, method: Method) -> Report {
+    let settings = Settings {
+        method,
+        continuous,
+        longest,
+        narrow_enough: 1e-9,
+        most_bytes: None,
+        ..Settings::default()
+    };
+    let mut path = Path::new(20.0, 20.0);
+    // Losses call for the test of a limit early. It comes once, and would find out.
+    path.loss = 0.5;
+    path.silent_from_s = 30.0;
+    path.run(settings)
+}
+
+#[test]
+fn a_host_that_falls_silent_ends_a_measurement_without_bounds() {
+    for method in [Method::Trains, Method::Search] {
+        let report = falling_silent(false, None, method);
+        assert_eq!(report.ended, Some(Ended::NoReply), "{report:?}");
+        assert!(
+            report.replies > 0 && report.elapsed < Duration::from_secs(60),
+            "{report:?}"
+        );
+        let followed = falling_silent(true, Some(Duration::from_secs(90)), method);
+        assert_eq!(followed.ended, Some(Ended::Time), "{followed:?}");
+    }
 }
 
 #[test]
