@@ -164,7 +164,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             carrier,
             neighbour,
             is_simulated: true,
-            runs: simulated::run(&simulator, &folder, (carrier, neighbour), lengths)?,
+            runs: simulated::run(
+                &launcher,
+                &simulator,
+                &folder,
+                (carrier, neighbour),
+                lengths,
+            )?,
         });
     }
     kinds.extend(Stage::new(arguments, &launcher, &folder)?.play_all()?);

@@ -1,15 +1,12 @@
 //! The same in the simulator.
 
-use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use serde::Deserialize;
 
 use super::{Carrier, Measured, Neighbour, PROMISE_OF_SIMULATOR};
-use crate::testbed::parse;
-use crate::workspace;
+use crate::testbed::{Launcher, Simulated, parse};
 
 #[derive(Deserialize)]
 struct Run {
@@ -45,6 +42,7 @@ struct Delays {
 
 /// Simulates with all seeds: one result for each.
 pub fn run(
+    launcher: &Launcher,
     simulator: &Path,
     out: &Path,
     (carrier, neighbour): (Carrier, Neighbour),
@@ -64,27 +62,14 @@ pub fn run(
         }
         Neighbour::Udp => "m12-udp",
     };
-    let mut command = Command::new(simulator);
-    command
-        .current_dir(workspace::root())
-        .args(["run", scenario, "--qlog", "none"])
-        .args(["--seeds", &format!("1..{seeds}")])
-        .arg("--json")
-        .arg(std::path::absolute(&json)?)
-        .arg("--out")
-        .arg(std::path::absolute(out.join("simulated"))?);
-    for setting in &settings {
-        command.args(["--set", setting]);
-    }
-    let output = command.output();
-    let output = output.with_context(|| format!("cannot start {}", simulator.display()))?;
-    ensure!(
-        output.status.success(),
-        "the simulator failed: {}",
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
-    let text = fs::read_to_string(&json);
-    let runs: Vec<Run> = parse(&text.with_context(|| format!("cannot read {}", json.display()))?)?;
+    let simulated = Simulated {
+        scenario,
+        settings: &settings,
+        seeds,
+        json: &json,
+        out: &out.join("simulated"),
+    };
+    let runs: Vec<Run> = parse(&simulated.run(launcher, simulator)?)?;
     Ok(runs.iter().map(Run::measured).collect())
 }
 

@@ -122,7 +122,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     for cell in &grid.cells {
         for newcomer in &arguments.newcomers {
             launcher.ensure_not_interrupted()?;
-            let simulated = simulated::run(&simulator, out, cell, newcomer, arguments)?;
+            let simulated = simulated::run(&launcher, &simulator, out, cell, newcomer, arguments)?;
             let rows = grid.rows(cell, &results).into_iter();
             let rows = rows.filter(|row| row.controller == *newcomer);
             pairs.push(Pair::of(cell, newcomer, rows, &simulated));

@@ -1,16 +1,13 @@
 //! The cells in the simulator.
 
-use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::{Arguments, FIRST_JOIN, JOINS_WITHIN};
 use crate::real_path::cells::{Cell, Extensions};
-use crate::testbed::parse;
-use crate::workspace;
+use crate::testbed::{Launcher, Simulated, parse};
 
 /// The simulator's scenario: rivals, and `main`, which comes later.
 const SCENARIO: &str = "rivals";
@@ -119,6 +116,7 @@ fn rate_since(first_s: f64, states: &[State]) -> f64 {
 
 /// Simulates a cell with all seeds.
 pub fn run(
+    launcher: &Launcher,
     simulator: &Path,
     out: &Path,
     cell: &Cell,
@@ -143,28 +141,14 @@ pub fn run(
         let spoken = of_extensions(cell.extensions);
         settings.extend(spoken.iter().map(|&text| text.to_owned()));
     }
-    let mut command = Command::new(simulator);
-    command
-        .current_dir(workspace::root())
-        .args(["run", SCENARIO, "--qlog", "none"])
-        .args(["--seeds", &format!("1..{}", arguments.seeds)])
-        .arg("--json")
-        .arg(std::path::absolute(&json)?)
-        .arg("--out")
-        .arg(std::path::absolute(&runs)?);
-    for setting in settings {
-        command.args(["--set", &setting]);
-    }
-    let output = command.output();
-    let output = output.with_context(|| format!("cannot start {}", simulator.display()))?;
-    anyhow::ensure!(
-        output.status.success(),
-        "the simulator failed: {}",
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
-    let text = fs::read_to_string(&json);
-    let text = text.with_context(|| format!("cannot read {}", json.display()))?;
-    let mut simulated: Vec<Run> = parse(&text)?;
+    let told = Simulated {
+        scenario: SCENARIO,
+        settings: &settings,
+        seeds: arguments.seeds,
+        json: &json,
+        out: &runs,
+    };
+    let mut simulated: Vec<Run> = parse(&told.run(launcher, simulator)?)?;
     for run in &mut simulated {
         run.read_rivals(&runs)?;
     }
@@ -210,6 +194,7 @@ fn of_extensions(extensions: Extensions) -> &'static [&'static str] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn the_rivals_head_start_does_not_count() {

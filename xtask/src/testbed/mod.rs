@@ -8,12 +8,14 @@ mod namespace;
 mod network;
 mod process;
 mod root;
+mod simulator;
 
 pub use median::median;
 pub use namespace::Namespace;
 pub use network::Network;
 pub use process::{Launcher, Running};
 pub use root::{demand_root, demand_root_to_go_on};
+pub use simulator::Simulated;
 
 use std::fs;
 use std::path::{Path, PathBuf};
