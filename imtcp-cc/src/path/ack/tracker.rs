@@ -347,7 +347,9 @@ impl EchoTracker {
         let serialisation = self.line.time_for(from.size);
         let delay = from.delay_beyond(serialisation);
         let waiting = self.waiting.of(delay, self.doubt());
-        let long_queue = waiting.get() >= self.waiting.longest().get() / 2;
+        // A queue that holds not even one packet drops none.
+        let least = serialisation.unwrap_or(Nanos::new(1)).get();
+        let long_queue = waiting.get() >= least.max(self.waiting.longest().get() / 2);
         let mut work = QueueWork::after(&from, waiting, serialisation);
         let mut bytes = Bytes::ZERO;
         let mut packets = 0u32;
@@ -406,3 +408,6 @@ fn echo_of(packet: &SentPacket, arrived: Timestamp, quality: EchoQuality) -> Ech
         quality,
     }
 }
+
+#[cfg(test)]
+mod tests;
