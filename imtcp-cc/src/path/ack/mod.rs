@@ -1,6 +1,7 @@
 //! Echoes: what the acknowledgements of the peer say about single packets.
 
 mod cadence;
+mod clump;
 pub mod echo;
 pub mod gap;
 mod outstanding;

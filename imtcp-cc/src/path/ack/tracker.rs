@@ -1,6 +1,7 @@
 //! From acknowledgements to echoes: which packet an acknowledgement echoes, how good the echo is,
 //! and the gaps between clean echoes.
 
+use super::clump::{Clumps, Reading};
 use super::echo::Echo;
 use super::gap::{EchoGap, EchoPoint, LinkState};
 use super::outstanding::{Outstanding, SentPacket};
@@ -16,10 +17,6 @@ use std::time::Duration;
 /// packets.
 const USUAL_GAPS: usize = 32;
 
-/// The shortest gap in jitters, if echoes are read coarsely. The remaining error cancels in the
-/// sums over gaps that follow each other.
-const COARSE_JITTERS: u32 = 2;
-
 /// What one acknowledgement gave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckOutcome {
@@ -29,13 +26,6 @@ pub struct AckOutcome {
     pub bytes: Bytes,
     /// The last clean echo of this acknowledgement: when its packet left, and when it came.
     pub echo: Option<(Timestamp, Timestamp)>,
-}
-
-/// A point from which a gap can be read, and whether its packet was rushed.
-#[derive(Clone, Copy, Debug)]
-struct Reading {
-    point: EchoPoint,
-    rushed: bool,
 }
 
 /// Follows the outstanding packets and turns acknowledgements into echoes.
@@ -49,9 +39,7 @@ pub struct EchoTracker {
     line: Line,
     /// When the newest clean echo came, and when its packet had left.
     newest: Option<(Timestamp, Timestamp)>,
-    /// The clump to which echoes still come, if they are read coarsely: its newest packet, at the
-    /// time of its first echo. At that time the whole clump arrived.
-    clump: Option<Reading>,
+    clumps: Clumps,
     /// The point at which the next gap begins.
     last: Option<Reading>,
     /// Whether the capacity is only a lower bound.
@@ -78,7 +66,7 @@ impl EchoTracker {
             judge: TimingJudge::default(),
             line: Line::default(),
             newest: None,
-            clump: None,
+            clumps: Clumps::default(),
             last: None,
             bound: false,
             waiting: Waiting::default(),
@@ -194,7 +182,7 @@ impl EchoTracker {
     /// Echoes come by another clock from now on, so earlier echoes are forgotten.
     pub fn restart(&mut self) {
         self.newest = None;
-        self.clump = None;
+        self.clumps = Clumps::default();
         self.last = None;
         self.judge = TimingJudge::default();
         self.waiting = Waiting::default();
@@ -275,27 +263,17 @@ impl EchoTracker {
         self.judge.on_echo(echo.arrived, &pair);
         let is_fine = !self.judge.is_coarse();
         if is_fine {
-            self.clump = None;
+            self.clumps = Clumps::default();
         }
         is_fine
     }
 
     /// The reading that this echo completes where echoes are read coarsely, if it completes one.
     fn read_coarsely(&mut self, echo: Reading) -> Option<Reading> {
-        if let (Some(clump), Some((arrived, sent))) = (&mut self.clump, self.newest)
-            && TimingJudge::is_clump(echo.point.arrived - arrived, echo.point.sent - sent)
-        {
-            let EchoPoint { arrived, came, .. } = clump.point;
-            *clump = echo;
-            (clump.point.arrived, clump.point.came) = (arrived, came);
-            return None;
-        }
-        let complete = self.clump.replace(echo)?;
-        let least = self.judge.jitter().times(COARSE_JITTERS);
-        let far = self
-            .last
-            .is_none_or(|last| complete.point.arrived.nanos_since(last.point.arrived) >= least);
-        far.then_some(complete)
+        let complete = self.clumps.take(echo, self.newest)?;
+        let jitter = self.judge.jitter();
+        let is_far = self.last.is_none_or(|last| complete.is_far(&last, jitter));
+        is_far.then_some(complete)
     }
 
     /// Ends a gap here and begins the next.
