@@ -13,6 +13,7 @@ mod guard;
 mod known;
 mod pacer;
 mod pacing;
+mod pause;
 mod probing;
 mod rush;
 mod settings;

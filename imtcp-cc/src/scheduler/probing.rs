@@ -4,6 +4,7 @@
 //! Each [`Step`] is reported, and the record of the measurement follows the steps.
 
 use super::conditions::Conditions;
+use super::pause::{PAUSE_AFTER_VAIN, Pause};
 use super::{ControlUnit, Ready, SchedulerSettings, StoreTimer, Transition, Verdict};
 use crate::measurement::plan::StreamPlan;
 use crate::measurement::range::SearchRange;
@@ -16,31 +17,6 @@ use std::time::Duration;
 /// How long echoes are awaited after the last packet of a measurement, in smoothed RTTs. Loss
 /// detection has decided by then: it takes 9/8 of an RTT (RFC 9002, section 6.1.2), perhaps twice.
 const ECHO_PATIENCE: u32 = 3;
-
-/// At most one packet in this many is a probe, unless [`LONGEST_ADAPTIVE_PAUSE`] asks for more.
-/// Waiting for streams to fill then costs well below a per cent of the throughput.
-const PACKETS_PER_PROBE: u32 = 5;
-
-/// The same if each probe costs an acknowledgement of its own. Together with the acknowledgements
-/// that the peer sends anyway, there are then less than a third of RFC 9000's one for every second
-/// packet.
-const PACKETS_PER_COSTLY_PROBE: u32 = 32;
-
-/// The longest pause to which a small window stretches the time between two measurements. Four
-/// results in a second are enough to notice a change within a second.
-const LONGEST_ADAPTIVE_PAUSE: Duration = Duration::from_millis(250);
-
-/// The pause after a measurement for which packets did not come in time. It doubles after each
-/// further one. A source that never fills a stream is hardly ever held back.
-const PAUSE_AFTER_VAIN: Duration = Duration::from_millis(250);
-
-/// How often that pause doubles at most.
-const MOST_DOUBLINGS: u32 = 5;
-
-/// The number of packets that must leave after such a measurement before the next one. If packets
-/// are rare, fewer than one in twenty then waits for a stream, and the 95th percentile of the
-/// packets' age stays the same.
-const PACKETS_AFTER_VAIN: u32 = 32;
 
 /// A stream is slow if its slowest rate is below the capacity by more than this factor. While no
 /// capacity is shown, each is.
@@ -82,21 +58,11 @@ pub(crate) struct Probing {
     /// delayed (IM 3.5.1). No plan has more than [`MAX_STREAM_PACKETS`].
     stream_packets: u32,
     sub_ranges: u32,
-    interval_rtts: u32,
     /// Whether the estimator that drives reads all packets. The paper's reads streams alone, which
     /// are then sent as often as they may be.
     reads_all_packets: bool,
-    /// The congestion window when the measurement began, in packets.
-    window: u32,
-    packets_per_probe: u32,
     timer: StoreTimer,
-    /// The number of measurements in a row for which packets did not come in time, up to
-    /// [`MOST_DOUBLINGS`].
-    vain: u32,
-    /// The number of packets that have to leave before the next measurement.
-    packets_to_pass: u32,
-    /// The number of probes of the present measurement that have left.
-    probes: u32,
+    pause: Pause,
     /// The number of packets that have left since there was nothing to send.
     of_burst: u32,
 }
@@ -116,14 +82,9 @@ impl Probing {
             base_packets: settings.stream_packets,
             stream_packets: settings.stream_packets,
             sub_ranges: settings.sub_ranges,
-            interval_rtts: settings.measurement_interval_rtts,
             reads_all_packets: settings.reads_all_packets,
-            window: 0,
-            packets_per_probe: PACKETS_PER_PROBE,
             timer: settings.store_timer,
-            vain: 0,
-            packets_to_pass: 0,
-            probes: 0,
+            pause: Pause::new(settings),
             of_burst: 0,
         }
     }
@@ -173,7 +134,7 @@ impl Probing {
 
     /// Whether a measurement may begin, if the conditions allow one.
     pub(crate) fn is_due(&self, now: Timestamp) -> bool {
-        self.packets_to_pass == 0 && matches!(self.progress, Progress::Idle { due } if due <= now)
+        self.pause.has_passed() && matches!(self.progress, Progress::Idle { due } if due <= now)
     }
 
     /// Says what happens to the next packet. It begins a measurement if one is due.
@@ -225,12 +186,7 @@ impl Probing {
         self.stream_packets = stream_packets;
         self.range = range;
         self.count += 1;
-        self.window = ready.window;
-        self.packets_per_probe = if conditions.costly {
-            PACKETS_PER_COSTLY_PROBE
-        } else {
-            PACKETS_PER_PROBE
-        };
+        self.pause.on_begin(ready.window, conditions.costly);
         self.packet = conditions.packet;
         self.limit = conditions.store_limit(self.timer, &range, stream_packets);
         self.progress = Progress::Sending {
@@ -314,10 +270,8 @@ impl Probing {
             Transition::StreamSent => self.succeed(now, started),
             Transition::MeasurementGivenUp => {
                 self.abandon(now, rtt);
-                let due = now + PAUSE_AFTER_VAIN * (1 << self.vain);
+                let due = self.pause.after_vain(now);
                 self.progress = Progress::Idle { due };
-                self.vain = (self.vain + 1).min(MOST_DOUBLINGS);
-                self.packets_to_pass = PACKETS_AFTER_VAIN;
             }
         }
     }
@@ -331,13 +285,13 @@ impl Probing {
 
     /// A packet with application data left.
     pub(crate) fn on_sent(&mut self, now: Timestamp, number: u64, size: Bytes, rtt: RoundTrip) {
-        self.packets_to_pass = self.packets_to_pass.saturating_sub(1);
+        self.pause.on_sent();
         self.of_burst = self.of_burst.saturating_add(1);
         let stream = self.current_stream();
         if self.unit.on_sent()
             && let Some(stream) = stream
         {
-            self.probes += 1;
+            self.pause.on_probe();
             self.steps.push_back(Step::ProbeSent {
                 stream,
                 number,
@@ -358,7 +312,7 @@ impl Probing {
 
     /// All streams that are needed were sent.
     fn succeed(&mut self, now: Timestamp, started: Timestamp) {
-        self.vain = 0;
+        self.pause.on_success();
         self.unit.on_success();
         self.progress = Progress::AwaitingEchoes {
             since: now,
@@ -398,28 +352,11 @@ impl Probing {
         });
     }
 
-    /// Sets when the next measurement is due: at most one begins per RTT (IM 3.3), and fewer if the
-    /// window is small. Packets that wait for a stream to fill are not in flight, and a small
-    /// window misses them more.
+    /// Sets when the next measurement is due.
     fn rest(&mut self, now: Timestamp, started: Timestamp, rtt: RoundTrip) {
         let probes = self.sub_ranges * self.stream_packets;
-        let sparse = (probes * self.packets_per_probe).div_ceil(self.window.max(1));
-        let pause = if self.reads_all_packets {
-            rtt.smoothed
-                .saturating_mul(sparse)
-                .min(LONGEST_ADAPTIVE_PAUSE)
-        } else {
-            Duration::ZERO
-        };
-        if self.reads_all_packets {
-            // A source of frames fills no window, so `pause` alone would let streams take most of
-            // its packets. They hold a frame back a little, and where they take all of it, there
-            // are no trains, which alone show that a link has become faster.
-            self.packets_to_pass = self.probes * (self.packets_per_probe - 1);
-        }
-        self.probes = 0;
-        let due = started + pause.max(rtt.smoothed.saturating_mul(self.interval_rtts));
-        self.progress = Progress::Idle { due: due.max(now) };
+        let due = self.pause.after(started, probes, rtt).max(now);
+        self.progress = Progress::Idle { due };
     }
 }
 

@@ -1,4 +1,5 @@
 use super::super::StoreTarget;
+use super::super::pause::PACKETS_AFTER_VAIN;
 use super::*;
 use crate::path::ack::EchoCadence;
 
