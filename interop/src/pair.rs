@@ -59,9 +59,13 @@ impl Pair {
 
     /// Carries what both have to say, until they are silent.
     pub fn exchange(&mut self) {
-        let Self { client, server } = self;
-        while carry(client, server) | carry(server, client) {}
+        exchange(&mut self.client, &mut self.server);
     }
+}
+
+/// The same of two that are not together.
+pub fn exchange(client: &mut Connection, server: &mut Connection) {
+    while carry(client, server) | carry(server, client) {}
 }
 
 fn identity() -> SslContextBuilder {

@@ -330,8 +330,8 @@ impl Server {
     /// Dropping the connections completes their qlogs.
     async fn say_farewell(mut self) {
         for client in self.clients.values_mut() {
-            // Errors mean that it is closing already, or that it cannot be reached.
-            let _ = client.connection.close(true, 0, b"the server ends");
+            client.say_farewell();
+            // An error means that it cannot be reached.
             let socket = &self.sockets[client.socket];
             let _ = session::flush(&mut client.connection, socket).await;
         }
