@@ -96,13 +96,36 @@ impl PathView {
     /// The largest jitter at which echoes can be read.
     ///
     /// There is no bound if the peer's clock times the packets themselves. Otherwise a small part
-    /// of a round trip is allowed, because the peer's host may be late by as much. Larger jitter
-    /// comes from the way back, which may add any delay.
+    /// of the least round trip is allowed, because the peer's host may be late by as much. Larger
+    /// jitter comes from the way back, which may add any delay. A queue makes the round trip
+    /// longer, and no host later.
     pub(super) fn readable_jitter(&self) -> Duration {
         if self.by_peer {
             return Duration::MAX;
         }
-        let round_trip = self.rtt.map_or(Duration::ZERO, |rtt| rtt.smoothed);
+        let round_trip = self.rtt.map_or(Duration::ZERO, |rtt| rtt.min);
         (round_trip / READABLE_DIVISOR).min(LATEST_HOST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_makes_no_jitter_readable() {
+        let readable = |queue_ms| {
+            let mut view = PathView::new(Bytes::new(1350), Bytes::new(28));
+            let round_trip = Duration::from_millis(16 + queue_ms);
+            view.rtt = Some(RoundTrip {
+                latest: round_trip,
+                min: Duration::from_millis(16),
+                smoothed: round_trip,
+                variation: Duration::ZERO,
+            });
+            view.readable_jitter()
+        };
+        assert_eq!(readable(0), Duration::from_millis(2));
+        assert_eq!(readable(100), Duration::from_millis(2));
     }
 }
