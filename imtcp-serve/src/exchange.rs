@@ -5,7 +5,7 @@ use crate::cmsd;
 use crate::connection::{Connection, ms};
 use crate::handover::{Handover, Progress};
 use crate::request::Request;
-use crate::required::{Cmcd, Heard, LONGEST_MANIFEST, Said, may_be_manifest};
+use crate::required::{Cmcd, Heard, LONGEST_MANIFEST, Ladder, Said, may_be_manifest};
 use bytes::BytesMut;
 use http::{HeaderValue, Method, StatusCode};
 use std::os::unix::fs::FileExt;
@@ -129,7 +129,9 @@ impl Exchange {
             let mut content = vec![0; usize::try_from(length).unwrap_or(0)];
             // The answer reads the same file from where it stands.
             if file.read_exact_at(&mut content, 0).is_ok() {
-                connection.ladder().read_manifest(&content);
+                // Other requests of the connection wait for the ladder, and not for the parser.
+                let told = Ladder::of_manifest(&content);
+                connection.ladder().add(told);
             }
         });
         // Without it the ladder is what the player asks for.

@@ -94,7 +94,7 @@ pub struct Options {
     #[arg(long, value_name = "SPAN", default_value = "4 s", value_parser = span)]
     pub period: Duration,
 
-    /// The highest rate that a request can require.
+    /// The highest rate that a request can require, by itself or by a rule of --rates.
     #[arg(long, value_name = "RATE", default_value = "100 Mbit/s", value_parser = rate)]
     pub most: Bandwidth,
 

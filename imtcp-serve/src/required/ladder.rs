@@ -30,23 +30,32 @@ pub fn may_be_manifest(path: &str) -> bool {
 }
 
 impl Ladder {
-    /// Notes the bit rates of a manifest of DASH, or of a master playlist of HLS. Whatever else it
-    /// is tells nothing.
-    pub fn read_manifest(&mut self, content: &[u8]) {
+    /// The bit rates of a manifest of DASH, or of a master playlist of HLS. Whatever else it is
+    /// tells nothing.
+    pub fn of_manifest(content: &[u8]) -> Self {
+        let mut ladder = Self::default();
         let text = std::str::from_utf8(content).unwrap_or("");
         if let Ok(manifest) = dash_mpd_core::parse(text) {
             let periods = manifest.periods.iter();
             for set in periods.flat_map(|period| &period.adaptations) {
-                self.read_set(set);
+                ladder.read_set(set);
             }
         } else if let Ok(Playlist::MasterPlaylist(master)) = m3u8_rs::parse_playlist_res(content) {
             let variants = master.variants.iter().filter(|one| !one.is_i_frame);
             let rate = |one: &VariantStream| one.average_bandwidth.unwrap_or(one.bandwidth);
             for bps in variants.map(rate) {
                 // A variant is what is played at a time, be it one file for all or a video alone.
-                self.note(ObjectKind::Video, bps.div_ceil(1000));
-                self.note(ObjectKind::Both, bps.div_ceil(1000));
+                ladder.note(ObjectKind::Video, bps.div_ceil(1000));
+                ladder.note(ObjectKind::Both, bps.div_ceil(1000));
             }
+        }
+        ladder
+    }
+
+    /// Notes what another one knows.
+    pub fn add(&mut self, other: Self) {
+        for (kind, rungs) in other.by_kind {
+            rungs.into_iter().for_each(|kbps| self.note(kind, kbps));
         }
     }
 
@@ -103,8 +112,7 @@ mod tests {
 
     #[test]
     fn manifests_tell_the_next_bit_rate_of_each_kind() {
-        let mut ladder = Ladder::default();
-        ladder.read_manifest(
+        let ladder = Ladder::of_manifest(
             br#"<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011"><Period>
             <AdaptationSet contentType="video"><Representation id="0" bandwidth="500000"/>
             <Representation id="1" bandwidth="2000000"/><Representation bandwidth="4000000"/>
@@ -128,15 +136,17 @@ mod tests {
     #[test]
     fn a_master_playlist_tells_them_and_a_media_playlist_does_not() {
         let mut ladder = Ladder::default();
-        ladder.read_manifest(
+        ladder.hear(&at(ObjectKind::Both, 700, None));
+        ladder.add(Ladder::of_manifest(
             b"#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=500000\n0.m3u8\n\
               #EXT-X-STREAM-INF:BANDWIDTH=1500000,AVERAGE-BANDWIDTH=1000000\n1.m3u8\n",
-        );
-        assert_eq!(ladder.above(&at(ObjectKind::Both, 500, None)), Some(1000));
-        let mut none = Ladder::default();
-        none.read_manifest(b"#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n1.m4s\n");
-        none.read_manifest(b"\xff\xfe no manifest");
-        assert_eq!(none, Ladder::default());
+        ));
+        assert_eq!(ladder.above(&at(ObjectKind::Both, 500, None)), Some(700));
+        assert_eq!(ladder.above(&at(ObjectKind::Both, 700, None)), Some(1000));
+        let media: &[u8] = b"#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n1.m4s\n";
+        for none in [media, b"\xff\xfe no manifest"] {
+            assert_eq!(Ladder::of_manifest(none), Ladder::default());
+        }
     }
 
     #[test]

@@ -75,7 +75,8 @@ pub struct Ahead {
 pub struct Policy {
     /// The period over which rates of clients are means, where the dialect has none.
     pub period: Duration,
-    /// The highest rate that a client may require. It gets this one if it asks for more.
+    /// The highest rate that a request may require, whoever says so. It gets this one if more is
+    /// asked for.
     pub most: Bandwidth,
     /// Whether a player with a comfortable buffer gets no more than it needs. Its choice of quality
     /// has to go by CMSD then, because what it measures itself is what it asked for.
@@ -139,8 +140,7 @@ impl Policy {
         let of_stream = |requirement| self.bounded(requirement, Key::Stream(said.stream));
         let by_path = || {
             let (number, requirement) = self.rules.find(said.path)?;
-            let key = Key::Rule(number);
-            Some(RequiredRate::new(requirement, key))
+            self.bounded(requirement, Key::Rule(number))
         };
         heard.rate = by_field
             .and_then(of_stream)

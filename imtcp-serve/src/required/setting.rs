@@ -60,7 +60,7 @@ impl Rules {
         Self::parse(&text).with_context(|| format!("in {}", file.display()))
     }
 
-    fn parse(text: &str) -> Result<Self> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         let written: Written = toml::from_str(text)?;
         let rule = |rule: WrittenRule| {
             let WrittenRule { prefix, require } = rule;

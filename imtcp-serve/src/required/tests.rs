@@ -171,6 +171,24 @@ fn the_dialect_closest_to_the_request_counts() {
 }
 
 #[test]
+fn no_request_gets_more_than_the_most_whoever_says_so() {
+    let rule = "[[path]]\nprefix = \"/\"\nrequire = \"exactly 150 Mbit/s per 2 s\"\n";
+    let policy = Policy {
+        rules: Rules::parse(rule).expect("well-formed"),
+        ..policy()
+    };
+    let heard = policy.hear(&Said {
+        stream: 4,
+        path: "/a.m4s",
+        query: None,
+        fields: &HeaderMap::new(),
+        priority_update: None,
+        ladder: &Ladder::default(),
+    });
+    assert_eq!(heard.rate, rate("exactly 100 Mbit/s per 2 s", Key::Rule(0)));
+}
+
+#[test]
 fn what_is_malformed_is_complained_of_and_the_rest_counts() {
     let heard = hear(&[
         ("cmcd-object", "br=,"),
