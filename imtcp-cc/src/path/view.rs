@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_queue_makes_no_jitter_readable() {
-        let readable = |queue_ms| {
+        let readable = |queue_ms: u64| {
             let mut view = PathView::new(Bytes::new(1350), Bytes::new(28));
             let round_trip = Duration::from_millis(16 + queue_ms);
             view.rtt = Some(RoundTrip {
