@@ -146,7 +146,16 @@ pub struct Scripted {
     next: Option<Instant>,
     released: u32,
     #[cfg_attr(not(feature = "qlog"), allow(dead_code, reason = "only qlog reads them"))]
-    notes: VecDeque<(Instant, u64)>,
+    notes: VecDeque<(Instant, Note)>,
+}
+
+/// What goes to the log.
+#[cfg_attr(not(feature = "qlog"), allow(dead_code, reason = "only qlog reads them"))]
+#[derive(Clone, Copy, Debug)]
+enum Note {
+    Packet(u64),
+    PathLeft,
+    Closed,
 }
 
 impl Scripted {
@@ -230,7 +239,8 @@ impl CongestionController for Scripted {
                 self.next = Some(sent.now + gap);
             }
         }
-        self.notes.push_back((sent.now, sent.packet_number));
+        self.notes
+            .push_back((sent.now, Note::Packet(sent.packet_number)));
         self.sent.push(*sent);
     }
 
@@ -265,8 +275,15 @@ impl CongestionController for Scripted {
         self.timeouts.push(count);
     }
 
-    fn on_space_discarded(&mut self, _now: Instant, space: PacketSpace, bytes: usize) {
+    fn on_space_discarded(&mut self, now: Instant, space: PacketSpace, bytes: usize) {
+        if space == PacketSpace::Application {
+            self.notes.push_back((now, Note::PathLeft));
+        }
         self.discarded.push((space, bytes));
+    }
+
+    fn on_closed(&mut self, now: Instant) {
+        self.notes.push_back((now, Note::Closed));
     }
 
     fn on_max_datagram_size(&mut self, size: usize) {
@@ -313,12 +330,16 @@ impl CongestionController for Scripted {
 
     #[cfg(feature = "qlog")]
     fn drain_qlog_events(&mut self, emit: &mut dyn FnMut(Instant, &str, serde_json::Value)) {
-        for (time, packet_number) in self.notes.drain(..) {
-            emit(
-                time,
-                "scripted:packet_noted",
-                serde_json::json!({ "packet_number": packet_number }),
-            );
+        for (time, note) in self.notes.drain(..) {
+            let (name, data) = match note {
+                Note::Packet(number) => (
+                    "scripted:packet_noted",
+                    serde_json::json!({ "packet_number": number }),
+                ),
+                Note::PathLeft => ("scripted:path_left", serde_json::json!({})),
+                Note::Closed => ("scripted:closed", serde_json::json!({})),
+            };
+            emit(time, name, data);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::controller::{factory, Policy, Script};
-use crate::world::{server_config, World};
+use crate::world::{base_config, server_config, World, DELAY};
 
 /// A file in memory that can be read while quiche owns the writing end.
 #[derive(Clone, Default)]
@@ -33,20 +33,34 @@ impl io::Write for Memory {
     }
 }
 
-/// The text of the log of a short transfer.
-fn log() -> String {
-    let config = server_config(factory(Script::new(Policy::Paced(Duration::from_millis(
-        1,
-    )))));
-    let mut world = World::before_handshake(config, 3);
+/// A short transfer is over, and this is the server's log so far.
+fn logged() -> (World, Memory) {
+    let script = Script::new(Policy::Paced(Duration::from_millis(1)));
+    let mut server = server_config(factory(script));
+    server.set_active_connection_id_limit(8);
+    let mut client = base_config();
+    client.set_active_connection_id_limit(8);
+    let mut world = World::of_both(server, client, 3);
     let memory = Memory::default();
     world
         .server
         .set_qlog(Box::new(memory.clone()), "seam".into(), "test".into());
     world.shake_hands();
     world.transfer(30_000);
+    (world, memory)
+}
+
+/// The text of the log of a short transfer.
+fn log() -> String {
+    let (world, memory) = logged();
     drop(world);
     memory.text()
+}
+
+/// How many events of this name there are in a log.
+fn count(log: &Memory, name: &str) -> usize {
+    let events = events(&log.text());
+    events.iter().filter(|event| event["name"] == *name).count()
 }
 
 /// The events of a log.
@@ -107,4 +121,30 @@ fn the_controllers_events_stand_at_their_own_times() {
 #[test]
 fn a_simulated_run_writes_the_same_log_again() {
     assert_eq!(log(), log());
+}
+
+#[test]
+fn what_is_logged_at_an_idle_timeout_is_in_the_log() {
+    let (mut world, log) = logged();
+    world.client_is_mute = true;
+    world.run_for(Duration::from_secs(31));
+    assert!(world.server.is_timed_out());
+    // Of the two sides' idle timers, the server's ends the server.
+    assert_eq!(count(&log, "scripted:closed"), 1);
+}
+
+#[test]
+fn what_is_logged_when_a_path_is_left_does_not_wait_for_a_packet_on_it() {
+    let (mut world, log) = logged();
+    for number in 0..3u8 {
+        let id = [0x70 + number; 16];
+        let id = quiche::ConnectionId::from_ref(&id);
+        let told = world.client.new_scid(&id, number.into(), false);
+        told.expect("the server takes more");
+    }
+    world.run_for(DELAY * 4);
+    world.rebind(9);
+    world.client.send_ack_eliciting().expect("it is connected");
+    world.run_for(DELAY * 4);
+    assert_eq!(count(&log, "scripted:path_left"), 1);
 }

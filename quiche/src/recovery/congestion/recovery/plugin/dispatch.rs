@@ -24,6 +24,14 @@ impl PathMap {
             path.recovery.on_closed(now);
         }
     }
+
+    /// Writes what the plug-ins have left to log, also those of paths that the connection has left.
+    #[cfg(feature = "qlog")]
+    pub(crate) fn qlog_plugin_events(&mut self, qlog: &mut qlog::streamer::QlogStreamer) {
+        for (_, path) in self.iter_mut() {
+            path.recovery.qlog_plugin_events(qlog);
+        }
+    }
 }
 
 impl Recovery {
