@@ -239,3 +239,31 @@ fn a_full_window_is_not_an_idle_application() {
         "nothing is queued, but nothing could be sent"
     );
 }
+
+#[test]
+fn what_was_lost_is_counted_alike_by_controller_path_and_connection() {
+    let mut world = World::new(Script::new(Policy::Free), 1);
+    let mut count = 0;
+    world.link = Box::new(move |passage| {
+        count += u32::from(passage.from == Side::Server && passage.size > FULL);
+        match count % 20 {
+            7 => Fate::Drop,
+            _ => Fate::Deliver,
+        }
+    });
+    world.transfer(300_000);
+    let losses = &world.controller().losses;
+    let packets = || losses.iter().flat_map(|loss| &loss.packets);
+    let bytes: usize = packets().map(|packet| packet.size).sum();
+    assert!(bytes > FULL * 5, "{bytes} bytes were lost");
+    let path = world.server.path_stats().next().expect("a path");
+    assert_eq!(
+        (path.lost, path.lost_bytes),
+        (packets().count(), bytes as u64)
+    );
+    let all = world.server.stats();
+    assert_eq!(
+        (all.lost, all.lost_bytes),
+        (packets().count(), bytes as u64)
+    );
+}

@@ -144,6 +144,9 @@ impl PluginRecovery {
         let persistent_congestion =
             !self.inner.epochs[epoch].observed.lost().is_empty() && self.is_persistent(epoch);
         let observed = &mut self.inner.epochs[epoch].observed;
+        // Upstream's own recovery has this count, for statistics and qlog, and leaves it at zero.
+        let bytes: usize = observed.lost().iter().map(|packet| packet.size).sum();
+        self.inner.bytes_lost += bytes as u64;
         for &packet_number in observed.spurious() {
             self.controller
                 .on_spurious_loss(now, epoch.into(), packet_number);
