@@ -1,7 +1,13 @@
-//! What a program says at its end.
+//! What a program says: its result, and meanwhile what goes on.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
+
+/// Says this on standard error, as a line. It is no error if nobody reads it: a server outlives
+/// whoever keeps its log.
+pub fn say(what: impl Display) {
+    let _ = writeln!(io::stderr(), "{what}");
+}
 
 /// Prints this as a line. It is no error if nobody reads it: the work is done.
 ///

@@ -49,7 +49,7 @@ async fn main() -> ExitCode {
     match run(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            output::say(format_args!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -65,7 +65,7 @@ async fn run(arguments: Arguments) -> Result<()> {
         } => {
             let socket =
                 Socket::bind(listen).with_context(|| format!("cannot listen on {listen}"))?;
-            eprintln!("listening on {}", socket.local());
+            output::say(format_args!("listening on {}", socket.local()));
             let planned = planned_gap_ns.map(Duration::from_nanos);
             print(&crosstraffic::receive(socket, planned, shutdown).await?)
         }
@@ -73,7 +73,7 @@ async fn run(arguments: Arguments) -> Result<()> {
         Side::TcpReceive { listen } => {
             let listener = TcpListener::bind(listen).await;
             let listener = listener.with_context(|| format!("cannot listen on {listen}"))?;
-            eprintln!("listening on {}", listener.local_addr()?);
+            output::say(format_args!("listening on {}", listener.local_addr()?));
             print(&bulk::receive(listener, shutdown).await?)
         }
     }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Parser;
-use imtcp_examples::output::print;
+use imtcp_examples::output;
 use imtcp_examples::serve::{Options, Server};
 use imtcp_examples::shutdown;
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ async fn main() -> ExitCode {
     match run(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            output::say(format_args!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -39,11 +39,11 @@ async fn main() -> ExitCode {
 async fn run(arguments: Arguments) -> Result<()> {
     let shutdown = shutdown::requested()?;
     let server = Server::bind(&arguments.options)?;
-    eprintln!("listening on {}", server.local());
+    output::say(format_args!("listening on {}", server.local()));
     let report = server.run(shutdown).await?;
     match (arguments.stats, arguments.json) {
-        (true, true) => print(&serde_json::to_string(&report)?)?,
-        (true, false) => print(&report)?,
+        (true, true) => output::print(&serde_json::to_string(&report)?)?,
+        (true, false) => output::print(&report)?,
         (false, _) => {}
     }
     Ok(())

@@ -4,6 +4,7 @@ use super::files::Root;
 use super::frames::Frames;
 use super::responses::Responses;
 use super::undertaking::Undertaking;
+use crate::output::say;
 use crate::session::{Flushed, Session};
 use crate::socket::Socket;
 use std::time::Instant;
@@ -84,10 +85,8 @@ impl Client {
             Ok(flushed) => flushed,
             Err(error) => {
                 if self.refused_sends == 0 {
-                    eprintln!(
-                        "{}: cannot send: {error}",
-                        self.session.connection.trace_id()
-                    );
+                    let name = self.session.connection.trace_id();
+                    say(format_args!("{name}: cannot send: {error}"));
                 }
                 self.refused_sends += 1;
                 Flushed::ABatch

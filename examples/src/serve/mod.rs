@@ -20,6 +20,7 @@ use crate::acknowledgements::Acknowledgements;
 use crate::alarm::Alarm;
 use crate::controller::{Instruments, install};
 use crate::estimates::EstimateLog;
+use crate::output::say;
 use crate::session::{Flushed, Session};
 use crate::slots::SlotLog;
 use crate::socket::{Received, Socket};
@@ -194,7 +195,10 @@ impl Server {
         }
         let asked = header.dcid.into_owned();
         if let Err(error) = self.accept(asked, datagram, received) {
-            eprintln!("no connection for {}: {error:#}", received.from);
+            say(format_args!(
+                "no connection for {}: {error:#}",
+                received.from
+            ));
         }
     }
 

@@ -1,5 +1,6 @@
 //! What is required on a connection, through the handle of its promise.
 
+use crate::output::say;
 use crate::slots::SlotLog;
 use crate::timing::Timed;
 use imtcp_cc::promise::{RejectedRequirement, Requirement};
@@ -54,13 +55,15 @@ impl Undertaking {
             }
         };
         if attempt == Attempt::Required && before.is_some() {
-            eprintln!("{}: the promise is possible now", connection.trace_id());
+            let name = connection.trace_id();
+            say(format_args!("{name}: the promise is possible now"));
         }
         self.tried = Some(attempt);
     }
 
     fn tell(&self, connection: &Connection, path: u64, why: &RejectedRequirement) {
-        eprintln!("{}: no promise yet: {why}", connection.trace_id());
+        let name = connection.trace_id();
+        say(format_args!("{name}: no promise yet: {why}"));
         self.log.rejected(path, why);
     }
 }
