@@ -150,23 +150,32 @@ fn respond(request: &[Header], root: &Root) -> Response {
         let header = request.iter().find(|header| header.name() == name);
         header.map(NameValue::value).unwrap_or_default()
     };
-    let (status, body) = match value(b":method") {
-        b"GET" => match root.find(value(b":path")) {
-            Ok(file) => ("200", file),
-            Err(refusal) => (refusal.status(), Content::from_text(refusal.reason())),
-        },
-        _ => {
-            let refusal = Refusal::Method;
-            (refusal.status(), Content::from_text(refusal.reason()))
-        }
+    let method = value(b":method");
+    let found = match method {
+        b"GET" => root.find(value(b":path")),
+        _ => Err(Refusal::Method),
+    };
+    let (status, body) = match found {
+        Ok(file) => ("200", file),
+        Err(refusal) => (refusal.status(), Content::from_text(refusal.reason())),
     };
     let length = body.remaining().to_string();
+    let mut headers = vec![
+        Header::new(b":status", status.as_bytes()),
+        Header::new(b"content-length", length.as_bytes()),
+    ];
+    if status == Refusal::Method.status() {
+        // RFC 9110, section 15.5.6.
+        headers.push(Header::new(b"allow", b"GET"));
+    }
     Response {
-        headers: Some(vec![
-            Header::new(b":status", status.as_bytes()),
-            Header::new(b"content-length", length.as_bytes()),
-        ]),
-        body,
+        headers: Some(headers),
+        // An answer to HEAD has no content, whatever its headers say (RFC 9110, section 9.3.2).
+        body: if method == b"HEAD" {
+            Content::from_text("")
+        } else {
+            body
+        },
         recording: None,
     }
 }
@@ -231,8 +240,9 @@ mod tests {
     const SMALL: u64 = 3_000;
     const LARGE: u64 = 1_000_000;
 
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
     struct Got {
+        headers: Vec<(String, String)>,
         bytes: u64,
         is_finished: bool,
         is_reset: bool,
@@ -270,8 +280,12 @@ mod tests {
         }
 
         fn ask(&mut self, path: &str, is_all: bool) -> Result<u64, h3::Error> {
+            self.ask_to("GET", path, is_all)
+        }
+
+        fn ask_to(&mut self, method: &str, path: &str, is_all: bool) -> Result<u64, h3::Error> {
             let request = [
-                Header::new(b":method", b"GET"),
+                Header::new(b":method", method.as_bytes()),
                 Header::new(b":scheme", b"https"),
                 Header::new(b":authority", b"localhost"),
                 Header::new(b":path", path.as_bytes()),
@@ -294,6 +308,7 @@ mod tests {
             while let Ok((stream, event)) = self.client.poll(connection) {
                 let got = self.got.entry(stream).or_default();
                 match event {
+                    Event::Headers { list, .. } => got.headers = list.iter().map(text).collect(),
                     Event::Data => {
                         let mut take = || self.client.recv_body(connection, stream, &mut buffer);
                         while let Ok(count) = take() {
@@ -308,18 +323,38 @@ mod tests {
         }
 
         fn assert_comes_whole(&mut self, stream: u64, bytes: u64) {
-            let whole = Got {
-                bytes,
-                is_finished: true,
-                is_reset: false,
-            };
             for _ in 0..1000 {
-                if self.got.get(&stream) == Some(&whole) {
-                    return;
+                if self.got.get(&stream).is_some_and(|got| got.is_finished) {
+                    break;
                 }
                 self.go_on();
             }
-            panic!("{:?}", self.got.get(&stream));
+            let got = self.got.get(&stream).expect("it has begun");
+            assert!(got.is_finished && !got.is_reset, "{got:?}");
+            assert_eq!(got.bytes, bytes);
+        }
+    }
+
+    fn text(header: &Header) -> (String, String) {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(header.name()), text(header.value()))
+    }
+
+    #[test]
+    fn other_methods_are_told_which_one_is_allowed_and_head_gets_no_content() {
+        for (method, bytes) in [("POST", 29), ("HEAD", 0)] {
+            let mut exchange = Exchange::new(None);
+            let stream = exchange.ask_to(method, "/small", true).expect("asked");
+            exchange.assert_comes_whole(stream, bytes);
+            let headers = &exchange.got[&stream].headers;
+            for (name, value) in [
+                (":status", "405"),
+                ("allow", "GET"),
+                ("content-length", "29"),
+            ] {
+                let header = (name.to_owned(), value.to_owned());
+                assert!(headers.contains(&header), "{method}: {headers:?}");
+            }
         }
     }
 
