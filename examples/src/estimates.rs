@@ -5,9 +5,9 @@ use imtcp_cc::event::{Event, Subscriber};
 use imtcp_cc::units::Timestamp;
 use imtcp_cc::{Estimate, EstimatorKind};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const HEADER: &str = "path,seconds,estimator,available_bps,low_bps,high_bps,window_s,flags";
@@ -16,7 +16,26 @@ const HEADER: &str = "path,seconds,estimator,available_bps,low_bps,high_bps,wind
 /// cache, a few microseconds twice a minute.
 pub struct EstimateLog {
     started: Instant,
-    file: Arc<Mutex<BufWriter<File>>>,
+    lines: Arc<Mutex<Lines>>,
+}
+
+#[derive(Debug)]
+struct Lines {
+    file: BufWriter<File>,
+    /// Why a line was lost.
+    failed: Option<io::Error>,
+}
+
+impl Lines {
+    fn lock(lines: &Mutex<Self>) -> MutexGuard<'_, Self> {
+        lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&mut self, line: &str) {
+        if let Err(error) = writeln!(self.file, "{line}") {
+            self.failed.get_or_insert(error);
+        }
+    }
 }
 
 impl std::fmt::Debug for EstimateLog {
@@ -37,7 +56,7 @@ impl EstimateLog {
         writeln!(file, "{HEADER}")?;
         Ok(Self {
             started: Instant::now(),
-            file: Arc::new(Mutex::new(file)),
+            lines: Arc::new(Mutex::new(Lines { file, failed: None })),
         })
     }
 
@@ -46,7 +65,7 @@ impl EstimateLog {
         PathLog {
             path,
             origin: origin.saturating_duration_since(self.started),
-            file: Arc::clone(&self.file),
+            lines: Arc::clone(&self.lines),
         }
     }
 
@@ -55,8 +74,10 @@ impl EstimateLog {
     /// # Errors
     /// Here, or before, a line could not be written.
     pub fn finish(&self) -> Result<()> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.flush().context("cannot write the file of estimates")
+        let mut lines = Lines::lock(&self.lines);
+        let written = lines.file.flush();
+        let outcome = lines.failed.take().map_or(written, Err);
+        outcome.context("cannot write the file of estimates")
     }
 }
 
@@ -65,7 +86,7 @@ impl EstimateLog {
 pub(crate) struct PathLog {
     path: u64,
     origin: Duration,
-    file: Arc<Mutex<BufWriter<File>>>,
+    lines: Arc<Mutex<Lines>>,
 }
 
 impl Subscriber for PathLog {
@@ -76,9 +97,8 @@ impl Subscriber for PathLog {
         } = event
         {
             let line = line(self.path, self.origin, *estimator, estimate);
-            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            // A disk that is full shows again in `finish`.
-            let _ = writeln!(file, "{line}");
+            // A disk that is full shows in `finish`.
+            Lines::lock(&self.lines).write(&line);
         }
     }
 }
@@ -101,10 +121,13 @@ mod tests {
     use super::*;
     use imtcp_cc::Flags;
     use imtcp_cc::units::Bandwidth;
+    use nix::libc::O_NONBLOCK;
+    use std::fs::OpenOptions;
+    use std::os::unix::fs::OpenOptionsExt;
+    use std::process::Command;
 
-    #[test]
-    fn a_line_has_the_columns_of_the_header() {
-        let estimate = Estimate {
+    fn estimate() -> Estimate {
+        Estimate {
             at: Timestamp::from_origin(Duration::from_millis(500)),
             available: Bandwidth::from_mbps(20),
             low: Bandwidth::from_mbps(19),
@@ -115,12 +138,45 @@ mod tests {
                 changed: true,
                 ..Flags::default()
             },
+        }
+    }
+
+    #[test]
+    fn lines_that_were_lost_on_the_way_are_told_at_the_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // It stands for a disk: without a reader it takes nothing.
+        let pipe = folder.path().join("pipe");
+        let made = Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("there is a mkfifo").success());
+        let read = || {
+            let mut options = OpenOptions::new();
+            let reader = options.read(true).custom_flags(O_NONBLOCK).open(&pipe);
+            reader.expect("it is there")
         };
+        let reader = read();
+        let log = EstimateLog::create(&pipe).expect("somebody reads");
+        let path = log.of_path(1, Instant::now());
+        let event = Event::EstimateUpdated {
+            estimator: EstimatorKind::Statistical,
+            estimate: estimate(),
+        };
+        drop(reader);
+        for _ in 0..1000 {
+            path.on_event(Timestamp::ZERO, &event);
+        }
+        let _reader = read();
+        let error = log.finish().expect_err("most lines are missing");
+        let said = error.to_string();
+        assert_eq!(said, "cannot write the file of estimates");
+    }
+
+    #[test]
+    fn a_line_has_the_columns_of_the_header() {
         let line = line(
             3,
             Duration::from_secs(2),
             EstimatorKind::Statistical,
-            &estimate,
+            &estimate(),
         );
         assert_eq!(
             line,
