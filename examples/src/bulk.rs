@@ -43,7 +43,7 @@ pub struct Options {
 /// What came through.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Tally {
-    /// Transfers.
+    /// Transfers that have begun.
     pub flows: u64,
     /// Application data of all of them.
     pub bytes: u64,
@@ -73,22 +73,25 @@ pub async fn send(options: &Options, shutdown: impl Future<Output = ()>) -> Resu
     let mut flows = JoinSet::new();
     let bytes = Arc::new(AtomicU64::new(0));
     let started = Instant::now();
-    for _ in 0..options.flows {
-        let stream = connect(options).await?;
-        flows.spawn(fill(stream, Arc::clone(&bytes)));
-    }
-    tokio::pin!(shutdown);
-    let ended = tokio::select! {
-        biased;
-        () = &mut shutdown => None,
-        ended = flows.join_next() => ended,
+    let transfers = async {
+        for _ in 0..options.flows {
+            let stream = connect(options).await?;
+            flows.spawn(fill(stream, Arc::clone(&bytes)));
+        }
+        match flows.join_next().await {
+            Some(ended) => ended?.with_context(|| format!("cannot send to {}", options.to)),
+            None => Ok(()),
+        }
     };
-    match ended {
-        Some(ended) => ended?.with_context(|| format!("cannot send to {}", options.to))?,
-        None => flows.shutdown().await,
+    tokio::select! {
+        biased;
+        () = shutdown => {}
+        ended = transfers => ended?,
     }
+    let begun = flows.len() as u64;
+    flows.shutdown().await;
     Ok(Tally {
-        flows: options.flows.into(),
+        flows: begun,
         bytes: bytes.load(Ordering::Relaxed),
         seconds: started.elapsed().as_secs_f64(),
     })
@@ -162,5 +165,31 @@ async fn drain(mut stream: TcpStream, bytes: Arc<AtomicU64>) {
     // Its end and its failure are the same here: no more comes.
     while let Ok(read @ 1..) = stream.read(&mut buffer).await {
         bytes.fetch_add(read as u64, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// What has not happened by then never happens.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn a_wish_to_end_is_heard_while_a_connection_does_not_come_about() {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+        // It has room for a connection or two that nobody accepts; the next ones wait.
+        let listener = socket.listen(1).expect("it can");
+        let options = Options {
+            to: listener.local_addr().expect("it has one"),
+            flows: 20,
+            congestion_control: "reno".to_owned(),
+        };
+        let wish = tokio::time::sleep(Duration::from_millis(50));
+        let sent = tokio::time::timeout(PATIENCE, send(&options, wish));
+        let tally = sent.await.expect("it ends").expect("it was asked to");
+        assert!(tally.flows < 20, "{tally}");
     }
 }

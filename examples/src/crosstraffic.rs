@@ -15,6 +15,11 @@ use std::time::{Duration, Instant};
 /// Datagrams that are late by more than this are left out instead of being made up for in a burst.
 const LARGEST_DEBT: Duration = Duration::from_millis(20);
 
+/// Rates between these are taken. At lower ones the next datagram would be due in minutes, or
+/// never.
+const LEAST_MBPS: f64 = 0.001;
+const MOST_MBPS: f64 = 10_000.0;
+
 /// What to send.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
@@ -57,10 +62,10 @@ impl Options {
 
 fn rate(text: &str) -> Result<Bandwidth, String> {
     let mbps: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
-    if mbps > 0.0 && mbps <= 10_000.0 {
+    if (LEAST_MBPS..=MOST_MBPS).contains(&mbps) {
         Ok(Bandwidth::from_bps_f64(mbps * 1e6))
     } else {
-        Err("a rate is above 0 and at most 10000 Mbit/s".to_owned())
+        Err(format!("a rate is {LEAST_MBPS} to {MOST_MBPS} Mbit/s"))
     }
 }
 
@@ -171,6 +176,34 @@ pub async fn receive(
                 return Ok(tally);
             }
             readable = socket.readable() => readable?,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[test]
+    fn every_rate_that_is_taken_has_a_next_datagram() {
+        let line = |rate: &'static str| {
+            let to = ["send", "--to", "127.0.0.1:9", "--header", "65535", "--rate"];
+            Line::try_parse_from(to.into_iter().chain([rate]))
+        };
+        for rate in ["0.001", "1", "10000"] {
+            let options = line(rate).unwrap_or_else(|error| panic!("{error}")).options;
+            let next = Instant::now().checked_add(options.gap());
+            assert!(next.is_some(), "{rate}");
+        }
+        for rate in ["0", "-1", "nan", "inf", "1e-12", "0.0009", "10001", "much"] {
+            assert!(line(rate).is_err(), "{rate}");
         }
     }
 }
