@@ -11,6 +11,7 @@ mod output;
 mod probes;
 mod quic;
 mod target;
+mod whole;
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -26,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 fn main() -> ExitCode {
     let options = Options::parse();
     run(&options).unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        output::say(format_args!("error: {error:#}"));
         ExitCode::FAILURE
     })
 }
@@ -73,7 +74,9 @@ fn measure(
         has_value = run.report.estimate.is_some();
         output.result(&run.report)?;
         if let Some(error) = &run.broken {
-            eprintln!("warning: {error:#}; this is what was found until then");
+            output::say(format_args!(
+                "warning: {error:#}; this is what was found until then"
+            ));
         }
         if run.broken.is_some() || stop.load(Ordering::Relaxed) {
             break;

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use imtcp_cc::standalone::{Ended, Report};
 use imtcp_cc::units::Bandwidth;
 use serde::Serialize;
+use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
@@ -13,6 +14,15 @@ const PROGRESS: Duration = Duration::from_millis(200);
 
 /// Between two results when the path is followed.
 const FOLLOWED: Duration = Duration::from_secs(1);
+
+/// Says something on standard error, as a line. It is no error if nobody reads it.
+pub fn say(what: impl Display) {
+    show(format_args!("{what}\n"));
+}
+
+fn show(what: impl Display) {
+    let _ = write!(std::io::stderr(), "{what}");
+}
 
 /// What is measured.
 #[derive(Clone, Debug, Serialize)]
@@ -96,14 +106,14 @@ impl Output {
         if self.continuous {
             return self.print(&report);
         }
-        eprint!("\r\x1b[K{}", summary(&report));
-        std::io::stderr().flush().context("cannot write")
+        show(format_args!("\r\x1b[K{}", summary(&report)));
+        Ok(())
     }
 
     /// The result of a measurement.
     pub fn result(&mut self, report: &Report) -> Result<()> {
         if self.shows_progress {
-            eprint!("\r\x1b[K");
+            show(format_args!("\r\x1b[K"));
         }
         self.print(report)?;
         if !self.json {

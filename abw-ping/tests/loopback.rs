@@ -60,3 +60,12 @@ fn packets_smaller_than_a_quic_server_gets_are_refused() {
     assert!(said.contains("let --packet be 92 or more"), "{said}");
     assert_eq!(output.status.code(), Some(1));
 }
+
+#[test]
+fn an_error_that_nobody_reads_has_its_exit_code() {
+    let (reader, writer) = std::io::pipe().expect("there are pipes");
+    drop(reader);
+    let mut program = Command::new(env!("CARGO_BIN_EXE_abw-ping"));
+    let ended = program.arg("no such host").stderr(writer).status();
+    assert_eq!(ended.expect("the program runs").code(), Some(1));
+}

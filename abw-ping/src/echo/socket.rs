@@ -1,6 +1,7 @@
 //! The sockets themselves.
 
 use crate::clock;
+use crate::whole::send_whole;
 use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use nix::sys::socket::{
@@ -86,9 +87,13 @@ impl Socket {
         self.kind
     }
 
-    /// Sends a message, at once or not at all.
-    pub fn send(&self, message: &[u8]) -> Result<(), Errno> {
-        send(self.socket.as_raw_fd(), message, MsgFlags::MSG_DONTWAIT).map(|_| ())
+    /// Sends a message, at once or not at all. An error may be of an earlier packet.
+    pub fn send(&mut self, message: &[u8]) -> Result<(), Errno> {
+        let sent = send(self.socket.as_raw_fd(), message, MsgFlags::MSG_DONTWAIT);
+        if sent.is_err() {
+            self.forget_errors(&mut [0; 1]);
+        }
+        sent.map(|_| ())
     }
 
     /// The next message, if there is one. An error is what the system, or a router, said of a
@@ -98,12 +103,16 @@ impl Socket {
             Ok(message) => Ok(Some(message)),
             Err(Errno::EAGAIN | Errno::EINTR) => Ok(None),
             Err(error) => {
-                // The same error waits in a queue of its own, and would wake us again.
-                let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
-                while self.take(buffer, flags).is_ok() {}
+                self.forget_errors(buffer);
                 Err(error)
             }
         }
+    }
+
+    /// What was told as an error waits in a queue of its own, too, and would wake us again.
+    fn forget_errors(&mut self, buffer: &mut [u8]) {
+        let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+        while self.take(buffer, flags).is_ok() {}
     }
 
     fn take(&mut self, buffer: &mut [u8], flags: MsgFlags) -> Result<Message, Errno> {
@@ -133,9 +142,10 @@ fn create(address: IpAddr, kind: SockType) -> Result<OwnedFd, Errno> {
     socket(family, kind, flags, protocol)
 }
 
-/// Receive times, a large buffer, and word of what routers say.
+/// Receive times, a large buffer, whole packets, and word of what routers say.
 fn prepare(socket: &OwnedFd, address: IpAddr) -> Result<(), Errno> {
     setsockopt(socket, sockopt::ReceiveTimestampns, &true)?;
+    send_whole(socket, address)?;
     match address {
         IpAddr::V4(_) => setsockopt(socket, sockopt::Ipv4RecvErr, &true)?,
         IpAddr::V6(_) => setsockopt(socket, sockopt::Ipv6RecvErr, &true)?,
@@ -151,5 +161,42 @@ fn family_name(address: IpAddr) -> &'static str {
     match address {
         IpAddr::V4(_) => "IPv4",
         IpAddr::V6(_) => "IPv6",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::echo::packet::{self, Version};
+    use crate::whole::tests::assert_sends_whole;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+    /// Larger than the packets of any interface.
+    const TOO_LARGE: usize = 65_540;
+
+    /// Sockets towards this machine, unless this user may not have any.
+    fn sockets() -> Vec<(IpAddr, Socket)> {
+        let addresses = ["127.0.0.1:0", "[::1]:0"].map(|text| text.parse().expect("an address"));
+        let open = |to: &SocketAddr| Some((to.ip(), Socket::open(*to).ok()?));
+        addresses.iter().filter_map(open).collect()
+    }
+
+    #[test]
+    fn probes_are_not_divided() {
+        for (address, socket) in sockets() {
+            assert_sends_whole(&socket, address);
+        }
+    }
+
+    #[test]
+    fn a_packet_that_is_refused_leaves_nothing_that_wakes_for_ever() {
+        for (address, mut socket) in sockets() {
+            let mut request = Vec::new();
+            packet::write(&mut request, Version::of(address), 1, 1, 1, TOO_LARGE);
+            assert_eq!(socket.send(&request), Err(Errno::EMSGSIZE), "{address}");
+            let mut watched = [PollFd::new(socket.as_fd(), PollFlags::POLLIN)];
+            let woken = poll(&mut watched, PollTimeout::ZERO);
+            assert_eq!(woken, Ok(0), "{address}: {watched:?}");
+        }
     }
 }

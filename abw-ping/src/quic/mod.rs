@@ -6,6 +6,7 @@
 //! alone. Acknowledgements are small, so this measures the way there.
 
 mod observer;
+mod socket;
 
 use crate::clock::{self, Clock};
 use crate::probes::{MOST_AT_ONCE, Probes, Sent, Word};
@@ -13,7 +14,7 @@ use crate::target;
 use anyhow::{Context, Result, bail, ensure};
 use imtcp_cc::units::{Bytes, Timestamp};
 use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt};
+use nix::sys::socket::{MsgFlags, SockaddrStorage, recvmsg};
 use observer::{Note, Shared};
 use quiche::{Connection, ConnectionId, Error, RecvInfo};
 use std::collections::BTreeMap;
@@ -46,6 +47,9 @@ const CONTROL: usize = 128;
 /// Between the end of the handshake and the first packet, so that what it still sends is gone.
 const CALM: Duration = Duration::from_millis(50);
 
+/// What is wrong with a packet that would have to be divided.
+const TOO_LARGE: &str = "packets of that size do not fit the way; choose a smaller --packet";
+
 /// A connection to a server.
 pub struct Quic {
     socket: UdpSocket,
@@ -66,16 +70,7 @@ impl Quic {
     /// # Errors
     /// Nobody there speaks QUIC, or refuses to, or `stop` was set meanwhile.
     pub fn connect(peer: SocketAddr, name: &str, clock: &Clock, stop: &AtomicBool) -> Result<Self> {
-        let any = if peer.is_ipv4() {
-            "0.0.0.0:0"
-        } else {
-            "[::]:0"
-        };
-        let socket = UdpSocket::bind(any).context("cannot open a UDP socket")?;
-        let unreachable = || format!("{peer} is unreachable");
-        socket.connect(peer).with_context(unreachable)?;
-        socket.set_nonblocking(true)?;
-        setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
+        let socket = socket::open(peer)?;
         let local = socket.local_addr()?;
         let shared = Shared::default();
         let mut config = configuration(&shared).context("cannot configure QUIC")?;
@@ -153,9 +148,7 @@ impl Quic {
             Err(error) => match error.raw_os_error().map(Errno::from_raw) {
                 Some(Errno::EAGAIN | Errno::ENOBUFS) => Ok(false),
                 Some(Errno::ECONNREFUSED) => bail!("nobody listens at {} (UDP)", self.peer),
-                Some(Errno::EMSGSIZE) => {
-                    bail!("packets of that size do not fit the way; choose a smaller --packet")
-                }
+                Some(Errno::EMSGSIZE) => bail!("{TOO_LARGE}"),
                 _ => Err(error).with_context(|| format!("cannot send to {}", self.peer)),
             },
         }
@@ -193,6 +186,8 @@ impl Quic {
             Ok(message) => message,
             Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
             Err(Errno::ECONNREFUSED) => bail!("nobody listens at {} (UDP)", self.peer),
+            // A router has said so of a packet before.
+            Err(Errno::EMSGSIZE) => bail!("{TOO_LARGE}"),
             Err(error) => bail!("{} is unreachable: {}", self.peer, error.desc()),
         };
         let stamp = clock::stamp(&message);
