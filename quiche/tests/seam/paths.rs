@@ -220,3 +220,32 @@ fn an_outage_longer_than_a_path_validation_is_survived() {
     });
     assert_eq!(world.transfer(300_000), payload(300_000));
 }
+
+#[test]
+fn a_path_that_comes_later_keeps_to_what_the_peer_takes_as_well() {
+    let mut server = server_config(factory(Script::new(Policy::Free)));
+    server.set_max_send_udp_payload_size(1_400);
+    server.set_active_connection_id_limit(8);
+    let mut client = base_config();
+    client.set_max_recv_udp_payload_size(1_300);
+    client.set_active_connection_id_limit(8);
+    let mut world = World::between(server, client, 1);
+    let id = ConnectionId::from_ref(&[0x70; 16]);
+    let told = world.client.new_scid(&id, 2, false);
+    told.expect("the server takes more");
+    world.run_for(DELAY * 4);
+    let largest = |world: &World| {
+        let sent = world.trace.iter().filter(|it| it.from == Side::Server);
+        sent.map(|passage| passage.size).max()
+    };
+    world.transfer(30_000);
+    assert_eq!(largest(&world), Some(1_300));
+    world.rebind(9);
+    world.client.send_ack_eliciting().expect("it is connected");
+    world.run_for(DELAY * 8);
+    world.write(&payload(30_000));
+    world.run_for(DELAY * 20);
+    let ports = world.server.paths_iter(address(Side::Server)).count();
+    assert_eq!(ports, 2, "the client is on another path");
+    assert_eq!(largest(&world), Some(1_300));
+}
