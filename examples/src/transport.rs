@@ -7,7 +7,8 @@ use std::time::Duration;
 /// UDP payload of the largest packet: fits into an Ethernet frame over IPv6 with room to spare.
 pub(crate) const DATAGRAM: usize = 1350;
 
-/// The largest UDP payload that there can be; what is longer than [`DATAGRAM`] quiche drops.
+/// The largest UDP payload that there can be. quiche tells peers that it takes [`DATAGRAM`], and
+/// takes what is longer all the same.
 pub(crate) const RECEIVE_BUFFER: usize = 65_535;
 
 /// Datagrams taken, or sent, before the other direction gets its turn.
