@@ -18,9 +18,10 @@ pub(crate) struct PaddedPing {
 }
 
 impl PaddedPing {
-    /// What is due for a packet of this type. It is due once.
-    pub(crate) fn take(&mut self, ty: Type, is_closing: bool) -> Self {
-        if ty != Type::Short || is_closing {
+    /// What is due for a packet of this type. It is due once, and stays due where a packet cannot
+    /// carry a frame: the congestion window may be full.
+    pub(crate) fn take(&mut self, ty: Type, can_carry: bool) -> Self {
+        if ty != Type::Short || !can_carry {
             return Self::default();
         }
         std::mem::take(self)
@@ -46,7 +47,8 @@ impl<F: BufFactory> Connection<F> {
     /// sent goes along, and takes the place of padding.
     ///
     /// It counts towards the bytes in flight and is told to the controller like any other packet.
-    /// No controller is asked whether it may leave: whoever probes a path keeps to a rate.
+    /// No controller is asked whether it may leave: whoever probes a path keeps to a rate. Where
+    /// the congestion window has no room, it waits until it has.
     ///
     /// # Errors
     /// [`Error::InvalidState`] before the connection is established, and when it has ended.

@@ -65,3 +65,21 @@ fn without_a_connection_there_is_no_padded_ping() {
     world.run_for(Duration::from_millis(100));
     assert_eq!(world.client.send_padded_ping(), Err(Error::InvalidState));
 }
+
+#[test]
+fn a_padded_ping_that_the_window_has_no_room_for_is_still_due() {
+    let script = Script::new(Policy::Free).window(2_400);
+    let mut world = World::between(server_config(factory(script)), base_config(), 1);
+    let World { server, client, .. } = &mut world;
+    let most = server
+        .dgram_max_writable_len()
+        .expect("the client takes them");
+    for _ in 0..2 {
+        server.dgram_send(&vec![7; most]).expect("it fits");
+        pass(server, client, 1200);
+    }
+    server.send_padded_ping().expect("it is established");
+    assert_eq!(server.send(&mut [0; 1200]), Err(Error::Done));
+    pass(client, server, 1200);
+    assert_eq!(pass(server, client, 1000), 1000);
+}
