@@ -81,16 +81,25 @@ fn the_probe_timeout_counts_with_the_greatest_delay_until_the_request_is_acknowl
     world.run_for(4 * DELAY);
 
     // A shorter delay counts only when the peer is known to have the request.
-    ask(&mut world, request(0, 10 * MS, 3));
+    ask(&mut world, request(0, 60 * MS, 3));
     assert_eq!(delay_in_probe_timeout(&mut world), 80 * MS);
-    ask(&mut world, request(0, 5 * MS, 3));
+    ask(&mut world, request(0, 50 * MS, 3));
     assert_eq!(
         delay_in_probe_timeout(&mut world),
         80 * MS,
         "the greatest of three"
     );
     world.run_for(4 * DELAY);
-    assert_eq!(delay_in_probe_timeout(&mut world), 5 * MS);
+    assert_eq!(delay_in_probe_timeout(&mut world), 50 * MS);
+}
+
+#[test]
+fn a_probe_timeout_is_no_shorter_than_without_requests() {
+    let mut world = world(Script::new(Policy::Free), following());
+    ask(&mut world, request(0, 2 * MS, 3));
+    send_packet(&mut world);
+    world.run_for(4 * DELAY);
+    assert_eq!(delay_in_probe_timeout(&mut world), 25 * MS);
 }
 
 #[test]
