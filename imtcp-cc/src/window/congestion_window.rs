@@ -264,15 +264,20 @@ impl CongestionWindow {
     pub(crate) fn on_spurious_loss(&mut self, number: u64) {
         self.stray.on_spurious(number);
         if self.losses.on_spurious(number) {
-            self.law.any().on_spurious_congestion();
+            self.undo();
         }
     }
 
     /// Recovery is over, so all losses of the event are known.
     fn judge(&mut self) {
         if self.is_pardonable && self.losses.is_lone() {
-            self.law.any().on_spurious_congestion();
+            self.undo();
         }
+    }
+
+    fn undo(&mut self) {
+        self.law.any().on_spurious_congestion();
+        self.losses.on_undone();
     }
 
     /// Whether the losses of now are no congestion, whatever is promised. A jump to what an earlier

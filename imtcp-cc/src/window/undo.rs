@@ -23,6 +23,9 @@ pub struct LossRecord {
     fresh: u64,
     /// Whether the last event can prove spurious: it rests on losses alone.
     is_refutable: bool,
+    /// Whether the window is as if the last event had not been. What is still found to be lost of
+    /// its packets is answered anew, and so belongs to the next event.
+    is_undone: bool,
 }
 
 impl LossRecord {
@@ -33,7 +36,7 @@ impl LossRecord {
 
     /// A packet was declared lost. [`LossRecord::on_reaction`] follows.
     pub fn on_lost(&mut self, number: u64) {
-        if number >= self.next_from {
+        if number >= self.next_from || self.is_undone {
             self.fresh = self.fresh.saturating_add(1);
         } else if number >= self.from {
             self.missing = self.missing.saturating_add(1);
@@ -48,6 +51,7 @@ impl LossRecord {
             self.next_from = self.largest_sent.saturating_add(1);
             self.missing = 0;
             self.is_refutable = true;
+            self.is_undone = false;
         }
         self.missing = self.missing.saturating_add(self.fresh);
         self.fresh = 0;
@@ -56,6 +60,11 @@ impl LossRecord {
     /// The losses that were just passed on are stray: they belong to no event.
     pub fn on_stray(&mut self) {
         self.fresh = 0;
+    }
+
+    /// The reduction of the last event was undone.
+    pub fn on_undone(&mut self) {
+        self.is_undone = true;
     }
 
     /// Whether the last event is a lone loss, which says little about congestion.

@@ -113,6 +113,27 @@ fn a_lone_loss_is_pardoned_without_a_promise() {
 }
 
 #[test]
+fn losses_that_are_found_after_a_pardon_are_no_lone_one() {
+    let mut flow = Flow::new(Steering::default());
+    flow.round();
+    assert_eq!(flow.lose(1, false), Response::Reduced);
+    flow.now = flow.now + Duration::from_millis(1);
+    flow.round();
+    assert_eq!(flow.window.size().get() / SIZE.get(), 100, "pardoned");
+    // Of the packets before the reduction, the last ones were lost as well.
+    (96..99).for_each(|number| flow.window.on_lost(number));
+    let loss = LossInfo {
+        oldest_sent: Timestamp::ZERO,
+        newest_sent: Timestamp::ZERO,
+        persistent_congestion: false,
+    };
+    assert_eq!(flow.window.on_loss(flow.now, &loss), Response::Reduced);
+    flow.now = flow.now + Duration::from_millis(1);
+    flow.round();
+    assert_eq!(flow.window.size().get() / SIZE.get(), 70);
+}
+
+#[test]
 fn who_wants_at_least_a_rate_is_pardoned_up_to_the_window_that_it_needs() {
     assert_eq!(Flow::new(promising(101, 1.0)).after_a_lone_loss(), 100);
     assert_eq!(Flow::new(promising(90, 1.0)).after_a_lone_loss(), 70);
