@@ -290,7 +290,10 @@ impl ImTcp {
         let enough = wants_enough.then(|| self.measuring.enough(path)).flatten();
         let enough = enough.as_ref();
         self.steering = match asked {
-            Some(steering) => steering,
+            Some(steering) => {
+                self.mode.rest();
+                steering
+            }
             None => self.mode.on_ack(acked, path, &findings, window, enough),
         };
         let is_limited = self.window.on_ack(acked, &self.steering, enough);

@@ -104,6 +104,30 @@ fn the_mode_hears_nothing_of_a_congestion_while_a_rate_is_required() {
 }
 
 #[test]
+fn after_a_promise_the_background_begins_anew() {
+    let config = Config::builder().mode(Mode::BACKGROUND);
+    let core = ImTcp::new(config.build().expect("valid"), Bytes::new(DATAGRAM), None);
+    let handle = core.promise();
+    let mut run = Run::new(core, path(40), 1);
+    run.write_at(Duration::ZERO, 1 << 40);
+    let alone = rate_over(&mut run, 5, 10);
+    assert!(alone > 30.0, "{alone}");
+    handle
+        .require(require(2.0, Demand::Exactly))
+        .expect("possible");
+    let promised = rate_over(&mut run, 15, 25);
+    assert!(promised < 3.0, "{promised}");
+    handle.withdraw();
+    // The path's state of fifteen seconds ago is no reason for a rate. The window carries about
+    // twice what was promised.
+    run.until(Duration::from_millis(25_060));
+    let rate = run.core.pacing_rate().expect("measured");
+    assert!(rate < Bandwidth::from_mbps(10), "{rate}");
+    let again = rate_over(&mut run, 30, 35);
+    assert!(again > 30.0, "{again}");
+}
+
+#[test]
 fn a_parameter_out_of_its_range_leaves_the_mode_as_it_was() {
     let recorder = Arc::new(Recorder::default());
     let run = run_with(Config::default(), &recorder);

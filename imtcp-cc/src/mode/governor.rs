@@ -93,6 +93,18 @@ impl Governor {
         is_other
     }
 
+    /// A rate is required, and nobody follows the path here meanwhile. What was known of it is long
+    /// past when the mode comes back. The last rate is a bound of the next one.
+    #[inline]
+    pub(crate) fn rest(&mut self) {
+        if self.own_at.is_some() {
+            *self = Self {
+                background: self.background,
+                ..Self::new(self.mode)
+            };
+        }
+    }
+
     /// A packet was lost. Where no mode is in force nobody counts those that get through, either.
     pub(crate) fn on_lost(&mut self) {
         if self.mode != Mode::Standard {
@@ -148,7 +160,12 @@ impl Governor {
 
     fn give_way(&mut self, share: f64, known: &Known) -> Steering {
         let rate = known.window / known.smoothed_rtt.as_secs_f64().max(1e-6);
-        let mut background = self.background.unwrap_or_else(|| Background::new(rate));
+        let mut background = match self.background {
+            Some(background) if self.round.is_some() => background,
+            // The mode rested.
+            Some(last) => Background::new(last.rate().min(rate)),
+            None => Background::new(rate),
+        };
         if let Some(ended) = self.end_of_round(known) {
             background.on_round(share, &known.round(ended, self.own));
         }
