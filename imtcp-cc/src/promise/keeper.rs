@@ -88,9 +88,9 @@ pub(crate) struct Keeper {
     /// The available bandwidth of the last window that has no successor yet.
     last_mean: Option<Bandwidth>,
     next_mean_at: Timestamp,
-    /// The goodput of the last control slot.
-    carried: Bandwidth,
-    /// The goodput of the last control slot in which data waited, and when that slot ended.
+    /// The goodput of the last control slot, and when that slot ended.
+    carried: Option<(Bandwidth, Timestamp)>,
+    /// The same of the last control slot in which data waited.
     own_rate: Option<(Bandwidth, Timestamp)>,
     next_look: Timestamp,
     latest: Timestamp,
@@ -141,7 +141,7 @@ impl Keeper {
             changes: Changes::default(),
             last_mean: None,
             next_mean_at: Timestamp::ZERO,
-            carried: Bandwidth::ZERO,
+            carried: None,
             own_rate: None,
             next_look: Timestamp::ZERO,
             latest: Timestamp::ZERO,
@@ -191,6 +191,7 @@ impl Keeper {
 
     /// Data takes another path. What is told begins anew when it takes this one.
     fn forget_path(&mut self) {
+        self.carried = None;
         self.own_rate = None;
         self.last_path = None;
         self.bulk_share = None;

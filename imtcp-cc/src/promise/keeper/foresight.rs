@@ -44,10 +44,7 @@ impl Keeper {
             ),
             // The flow's own recent throughput was available.
             None => {
-                let (own, at) = self.own_rate?;
-                if path.now.saturating_since(at) > self.period().max(OWN) {
-                    return None;
-                }
+                let own = self.recent(self.own_rate, path.now)?;
                 (own, own.scaled(OWN_RATE_ERROR), path.smoothed)
             }
         };
@@ -60,6 +57,17 @@ impl Keeper {
             ceiling: capacity.map_or(self.settings.ceiling, |capacity| self.ceiling(capacity)),
             history: self.history,
         })
+    }
+
+    /// What a control slot got through, unless it is too long ago to say anything.
+    fn recent(&self, rate: Option<(Bandwidth, Timestamp)>, now: Timestamp) -> Option<Bandwidth> {
+        let (rate, at) = rate?;
+        (now.saturating_since(at) <= self.period().max(OWN)).then_some(rate)
+    }
+
+    /// The goodput of the connection now, as far as it is known.
+    pub(super) fn carried(&self, now: Timestamp) -> Bandwidth {
+        self.recent(self.carried, now).unwrap_or(Bandwidth::ZERO)
     }
 
     /// Looks at the forecast if acknowledgements stopped. While they come there is a look every

@@ -119,7 +119,7 @@ impl Keeper {
             limits,
             renewal: Renewal {
                 rate: requirement.rate(),
-                carried: self.carried,
+                carried: self.carried(path.now),
                 weight: self
                     .weight
                     .needed(needed(target, bw), path.smoothed.as_secs_f64()),
@@ -145,7 +145,8 @@ impl Keeper {
         };
         let lacking = control.lacking(lasted, aim);
         let bits = self.goodput_of(path).as_bits_f64();
-        self.carried = Bandwidth::from_bps_f64(control.throughput(lasted) * bits);
+        let carried = Bandwidth::from_bps_f64(control.throughput(lasted) * bits);
+        self.carried = Some((carried, path.now));
         if let Some(requirement) = self.requirement {
             let whole = evaluation_rounds(requirement.per(), path.smoothed);
             self.length.on_slot(lacking <= 0.0, whole);
@@ -157,7 +158,7 @@ impl Keeper {
             }
         }
         if control.wanting + control.srtt >= lasted {
-            self.own_rate = Some((self.carried, path.now));
+            self.own_rate = self.carried;
         }
         lacking
     }

@@ -235,7 +235,7 @@ impl Keeper {
         if self.settings.law == PromiseLaw::Paper {
             return Some(known(estimated?, path.taking?));
         }
-        let carried = self.carried.as_bps_f64() / self.goodput_of(path).as_bits_f64();
+        let carried = self.carried(path.now).as_bps_f64() / self.goodput_of(path).as_bits_f64();
         Some(match path.capacity {
             Some(capacity) => known(estimated.unwrap_or(carried), capacity),
             None => PathRates::without_capacity(estimated.map_or(carried, |it| it.max(carried))),

@@ -114,3 +114,20 @@ fn what_got_through_long_ago_says_nothing_of_the_path() {
     keeper.on_path_left(&mut |_| {});
     assert!(outlook(&keeper, Duration::ZERO).is_none(), "another path");
 }
+
+#[test]
+fn what_one_promise_carried_long_ago_is_not_carried_to_another() {
+    let bounds = Bounds::default();
+    let mut first = keeper(Some(&bounds));
+    first.credit(at(PERIOD), Bytes::new(1_500_000), 1302.0);
+    assert_eq!(follow(&mut first, PERIOD), [Outcome::Kept]);
+    first.begin(None, at(PERIOD), &mut |_| {});
+    first.begin(Some(requirement()), at(100 * PERIOD), &mut |_| {});
+    first.waiting_since = None;
+    assert_eq!(follow(&mut first, 100 * PERIOD), []);
+    // Of 13 Mbit/s that the second finds free, 12 are promised to the first.
+    let mut second = keeper(Some(&bounds));
+    second.own_rate = Some((Bandwidth::from_mbps(13), at(100 * PERIOD)));
+    second.settle(&path(at(100 * PERIOD)), &requirement());
+    assert!(second.share.is_refused());
+}
