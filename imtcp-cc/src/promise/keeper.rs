@@ -193,6 +193,8 @@ impl Keeper {
     fn forget_path(&mut self) {
         self.carried = None;
         self.own_rate = None;
+        // Round trips of another path say nothing of how far this one goes without a loss.
+        self.last_ack = None;
         self.last_path = None;
         self.bulk_share = None;
         self.told_status = Status::Idle;

@@ -131,3 +131,16 @@ fn what_one_promise_carried_long_ago_is_not_carried_to_another() {
     second.settle(&path(at(100 * PERIOD)), &requirement());
     assert!(second.share.is_refused());
 }
+
+#[test]
+fn the_time_on_another_path_is_no_way_between_losses() {
+    let mut keeper = keeper(None);
+    for loss in 1..=8 {
+        keeper.follow_path(at(loss * 10 * RTT), RTT, None);
+        keeper.on_congestion();
+    }
+    let length = keeper.length.next(64, 64);
+    keeper.on_path_left(&mut |_| {});
+    keeper.follow_path(at(1000 * PERIOD), RTT, None);
+    assert_eq!(keeper.length.next(64, 64), length);
+}
