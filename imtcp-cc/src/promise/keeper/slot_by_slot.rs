@@ -26,6 +26,8 @@ impl Keeper {
         emit: Emit<'_>,
     ) {
         let Some(control) = self.control else {
+            // For how long data waited before is none of the first slot's.
+            self.account_until(path.now);
             self.begin_evaluation(path.now, path, requirement);
             let bw = self.required_packets(path, requirement);
             self.begin_control(path, requirement, bw, emit);

@@ -144,3 +144,17 @@ fn the_time_on_another_path_is_no_way_between_losses() {
     keeper.follow_path(at(1000 * PERIOD), RTT, None);
     assert_eq!(keeper.length.next(64, 64), length);
 }
+
+#[test]
+fn what_waited_before_the_first_slot_does_not_count_in_it() {
+    let mut keeper = Keeper::new(Config::default().keeper_settings());
+    keeper.requirement = Some(requirement());
+    keeper.waiting_since = Some(Timestamp::ZERO);
+    assert_eq!(follow(&mut keeper, 10 * PERIOD), []);
+    // The source writes for three tenths of the slot, and all of it gets through.
+    let drained = at(10 * PERIOD + PERIOD * 3 / 10);
+    keeper.credit(drained, Bytes::new(450_000), 390.0);
+    keeper.on_waiting(drained, &mut |_| {});
+    keeper.on_drained();
+    assert_eq!(follow(&mut keeper, 11 * PERIOD), [Outcome::SourceLimited]);
+}
