@@ -87,6 +87,8 @@ impl Keeper {
         if let Some(requirement) = self.requirement {
             self.follow_slots(&path, &requirement, emit);
         }
+        // The data that waits is not what the source has not offered.
+        self.account_until(now);
         if was_required || self.is_required() {
             self.look(&path, emit);
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Config;
-use crate::promise::{Outcome, SlotReport};
+use crate::promise::{Cause, Outcome, SlotReport};
 use std::net::Ipv4Addr;
 
 const NETWORK: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 0));
@@ -157,4 +157,22 @@ fn what_waited_before_the_first_slot_does_not_count_in_it() {
     keeper.on_waiting(drained, &mut |_| {});
     keeper.on_drained();
     assert_eq!(follow(&mut keeper, 11 * PERIOD), [Outcome::SourceLimited]);
+}
+
+#[test]
+fn data_that_waits_in_a_silence_is_not_excused() {
+    let mut keeper = keeper(None);
+    keeper.seat = PromiseSeat::new(Some(requirement()), Mode::Standard);
+    assert_eq!(keeper.seat.take_requirement(), Some(Some(requirement())));
+    // Two thirds of the slot's data come early, and then nothing. The rest would need more than the
+    // path has, if the silence lasts as long again.
+    let last = at(PERIOD / 10);
+    keeper.credit(last, Bytes::new(980_000), 850.0);
+    keeper.last_path = Some(path(last));
+    keeper.own_rate = Some((Bandwidth::from_mbps(20), last));
+    keeper.unanswered_since = Some(last);
+    keeper.on_waiting(at(PERIOD * 9 / 20), &mut |_| {});
+    let cause = Cause::Silence;
+    let shortfall = Bytes::new(520_000);
+    assert_eq!(keeper.status, Status::AtRisk { cause, shortfall });
 }
