@@ -100,3 +100,17 @@ fn a_packet_of_the_transport_on_an_idle_connection_is_no_silence() {
     );
     assert_eq!(handle.share(), share);
 }
+
+#[test]
+fn what_a_silent_path_carried_is_not_told_where_nothing_is_required_either() {
+    let required = Requirement::from_f64(8e6, 0.2).expect("valid");
+    let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);
+    let handle = core.promise();
+    let mut run = Run::new(core, path(20), 1);
+    run.write_at(Duration::ZERO, 1 << 40);
+    run.until(Duration::from_secs(5));
+    let soon = || handle.can_promise(required.rate(), required.per());
+    assert!(soon().is_some() && handle.share().is_some());
+    probe(&mut run, 1_000_000, 5_500);
+    assert_eq!((soon(), handle.share()), (None, None));
+}

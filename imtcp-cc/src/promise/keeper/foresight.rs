@@ -89,7 +89,7 @@ impl Keeper {
         }
         // The data that waits is not what the source has not offered.
         self.account_until(now);
-        if was_required || self.is_required() {
+        if was_required || self.is_required() || !self.silence(&path).is_zero() {
             self.look(&path, emit);
         }
     }
