@@ -102,6 +102,21 @@ fn a_packet_of_the_transport_on_an_idle_connection_is_no_silence() {
 }
 
 #[test]
+fn a_requirement_on_a_path_that_fell_silent_long_ago_is_warned_of() {
+    let required = Requirement::from_f64(8e6, 0.2).expect("valid");
+    let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);
+    let handle = core.promise();
+    let mut run = Run::new(core, path(20), 1);
+    run.write_at(Duration::ZERO, 1 << 40);
+    run.until(Duration::from_secs(5));
+    probe(&mut run, 1_000_000, 20_000);
+    handle.require(required).expect("nothing is known");
+    probe(&mut run, 1_000_001, 20_500);
+    assert_eq!(handle.in_force(), Some(required));
+    assert!(is_silent(&handle), "{:?}", handle.status());
+}
+
+#[test]
 fn what_a_silent_path_carried_is_not_told_where_nothing_is_required_either() {
     let required = Requirement::from_f64(8e6, 0.2).expect("valid");
     let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);

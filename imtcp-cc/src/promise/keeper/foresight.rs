@@ -163,15 +163,13 @@ impl Keeper {
             return Status::Kept;
         }
         let gave_up = self.exit.is_resting() || self.share.is_refused();
-        let Some(outlook) = outlook else {
-            // While nothing is known of the path, nothing speaks against the promise.
-            return Status::Kept;
-        };
         // A silence lasts as long again as it has lasted, as far as anybody can tell.
         let left = left.saturating_sub(silence);
         let needed = Bandwidth::from_bytes_over(missing, left).unwrap_or(Bandwidth::MAX);
         let shortfall = missing;
-        if outlook.capacity.is_some_and(|capacity| needed > capacity) || gave_up {
+        let capacity = outlook.and_then(|outlook| outlook.capacity);
+        let is_beyond = left.is_zero() || capacity.is_some_and(|capacity| needed > capacity);
+        if is_beyond || gave_up {
             return if silence.is_zero() {
                 let cause = self.cause(path, &requirement, needed, outlook);
                 Status::Broken { cause, shortfall }
@@ -182,6 +180,10 @@ impl Keeper {
                 }
             };
         }
+        let Some(outlook) = outlook else {
+            // While nothing is known of the path, nothing speaks against the promise.
+            return Status::Kept;
+        };
         let share = left.as_secs_f64() / requirement.per().as_secs_f64();
         let course = Course {
             needed,
@@ -200,7 +202,7 @@ impl Keeper {
         }
         let likely = outlook.available.min(needed).bytes_in(left);
         let cause = if silence.is_zero() {
-            self.cause(path, &requirement, needed, outlook)
+            self.cause(path, &requirement, needed, Some(outlook))
         } else {
             Cause::Silence
         };
@@ -237,13 +239,18 @@ impl Keeper {
         path: &PathState,
         requirement: &Requirement,
         needed: Bandwidth,
-        outlook: &Outlook,
+        outlook: Option<&Outlook>,
     ) -> Cause {
         if requirement.per() < path.smoothed * FEWEST_ROUND_TRIPS {
-            Cause::RoundTrip
-        } else if self.share.is_refused() {
-            Cause::Ceiling
-        } else if needed <= outlook.available {
+            return Cause::RoundTrip;
+        }
+        if self.share.is_refused() {
+            return Cause::Ceiling;
+        }
+        let Some(outlook) = outlook else {
+            return Cause::Crowded;
+        };
+        if needed <= outlook.available {
             Cause::Window
         } else if needed > outlook.reach()
             && self.settings.ceiling < 1.0

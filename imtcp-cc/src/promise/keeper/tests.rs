@@ -176,3 +176,12 @@ fn data_that_waits_in_a_silence_is_not_excused() {
     let shortfall = Bytes::new(520_000);
     assert_eq!(keeper.status, Status::AtRisk { cause, shortfall });
 }
+
+#[test]
+fn a_promise_that_rests_is_broken_where_nothing_is_known_either() {
+    let mut keeper = keeper(None);
+    (0..2).for_each(|_| keeper.exit.on_slot(Outcome::Missed, true));
+    assert!(keeper.exit.is_resting());
+    keeper.look(&path(at(PERIOD / 2)), &mut |_| {});
+    assert!(matches!(keeper.status, Status::Broken { .. }));
+}
