@@ -9,7 +9,7 @@ use imtcp_cc::transport::{
     AckInfo, Acked, AckedPacket, LossInfo, RoundTrip, SendRequest, SentPacket,
 };
 use imtcp_cc::units::{Bandwidth, Bytes, Timestamp};
-use imtcp_cc::{Config, EstimatorKind, ImTcp, Window};
+use imtcp_cc::{Config, EstimatorKind, ImTcp, Mode, Window};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -190,7 +190,11 @@ enum Call {
     },
     Spurious(u64),
     Datagram(u64),
+    Marked(u64),
+    Require(Option<(u64, u64)>),
+    SetMode(Mode),
     Limited,
+    PathLeft,
 }
 
 /// Mostly small numbers, so that calls speak of the same packets, and now and then huge ones.
@@ -240,7 +244,17 @@ fn any_call() -> impl Strategy<Value = Call> {
         }),
         n().prop_map(Call::Spurious),
         n().prop_map(Call::Datagram),
+        n().prop_map(Call::Marked),
+        proptest::option::of((8_000u64..1_000_000_000_000, 100u64..100_000_000))
+            .prop_map(Call::Require),
+        prop_oneof![
+            Just(Mode::Standard),
+            Just(Mode::BACKGROUND),
+            Just(Mode::FULL_SPEED)
+        ]
+        .prop_map(Call::SetMode),
         Just(Call::Limited),
+        Just(Call::PathLeft),
     ]
 }
 
@@ -325,7 +339,16 @@ fn make(core: &mut ImTcp, now: Timestamp, call: &Call) {
         }
         Call::Spurious(number) => core.on_spurious_loss(number),
         Call::Datagram(size) => core.on_max_datagram(Bytes::new(size)),
+        Call::Marked(sent) => core.on_congestion_experienced(now, Timestamp::from_nanos(sent)),
+        Call::Require(Some((rate, period))) => {
+            let required = Requirement::new(Bandwidth::from_bps(rate), micros(period));
+            // What the path does not allow is rejected.
+            let _ = core.promise().require(required.expect("possible"));
+        }
+        Call::Require(None) => core.promise().withdraw(),
+        Call::SetMode(mode) => core.promise().set_mode(mode).expect("within its range"),
         Call::Limited => core.on_application_limited(),
+        Call::PathLeft => core.on_path_left(now),
     }
 }
 
