@@ -171,7 +171,7 @@ impl Promise {
         self.post(None);
     }
 
-    /// The requirement as last set through this handle or a clone of it.
+    /// The requirement as last set through this handle or a clone of it, or by the configuration.
     pub fn required(&self) -> Option<Requirement> {
         requirement_from_words(self.shared.mailbox.read()?)
     }

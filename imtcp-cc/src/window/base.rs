@@ -146,7 +146,8 @@ impl Base {
         credit.div_euclid(window.into())
     }
 
-    /// Grows the window as `own` does, or along the slope of a promise, whichever is more.
+    /// The law has grown the window from what it was `before`. If the slope of a promise leads
+    /// further from there, it follows that slope instead.
     pub(super) fn grow_at_least(&mut self, slope: i64, acked: Bytes, before: &Self) {
         let mut steered = *before;
         steered.grow_along(i128::from(slope), acked);
