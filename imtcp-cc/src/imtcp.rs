@@ -253,7 +253,7 @@ impl ImTcp {
             let log = &mut self.log;
             let emit = &mut |event| log.emit(now, event);
             self.measuring.on_sent(now, packet.number, emit);
-            self.promise.on_sent(now, packet.released, emit);
+            self.promise.on_sent(now, packet, emit);
             self.publish_news();
         } else if packet.released {
             self.measuring.on_first_flight(now, packet.number, size);
@@ -322,6 +322,7 @@ impl ImTcp {
         for number in lost {
             self.measuring.on_lost(now, number);
             self.path.on_lost();
+            self.promise.on_lost(now, self.path.view().datagram);
             // As with acknowledgements, the mode rests while a rate is required.
             if !self.promise.is_required() {
                 self.mode.on_lost();

@@ -154,3 +154,36 @@ fn a_promise_that_loses_much_in_vain_rests_though_flow_control_limits_it() {
     let lost = flow.lost_packets as f64 / flow.sent_packets as f64;
     assert!(lost < 0.03, "{lost}, as if N had stayed at its bound");
 }
+
+/// A path that keeps every third acknowledgement, and a promise of a packet now and then.
+const SPARSE: &str = "
+    name = \"test\"
+    title = \"a test\"
+    duration = \"40 s\"
+    [[link]]
+    name = \"bottleneck\"
+    rate = \"2.6 Mbit/s\"
+    delay = \"4.5 ms\"
+    queue = \"7 KB\"
+    reverse = { keep_every_acknowledgement = 3 }
+    [[flow]]
+    name = \"main\"
+    controller = \"imtcp\"
+    application = { kind = \"bulk\" }
+    receiver = { ack_frequency = true, acknowledge = 2 }
+    imtcp = { promise = { rate = \"0.1 Mbit/s\", per = \"5 s\", demand = \"exactly\" } }
+";
+
+#[test]
+fn data_that_probes_repeat_counts_once() {
+    let result = common::run_text(SPARSE);
+    let counted = reports(&result);
+    assert!(counted.len() >= 7, "{}", counted.len());
+    let counted = counted.iter().map(|it| it.achieved.as_bps_f64());
+    let counted = counted.sum::<f64>() / reports(&result).len() as f64;
+    // What the client reads, where half of the packets had repeated others.
+    let arrived = result.flow("main").expect("there").goodput_bps as f64;
+    let ratio = arrived / counted;
+    assert!((0.95..1.05).contains(&ratio), "{arrived} of {counted}");
+    assert!(arrived >= 97e3, "{arrived}");
+}

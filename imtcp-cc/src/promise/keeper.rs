@@ -16,6 +16,7 @@ use super::handle::Promise;
 use super::history::History;
 use super::law::PromiseLaw;
 use super::margin::Margin;
+use super::repeats::Repeats;
 use super::requirement::Requirement;
 use super::seat::PromiseSeat;
 use super::share::{Bounds, Share};
@@ -31,7 +32,7 @@ use crate::event::{Emit, Event};
 use crate::measurement::Findings;
 use crate::mode::Mode;
 use crate::path::{PathInfo, PathView};
-use crate::transport::Acked;
+use crate::transport::{Acked, SentPacket};
 use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use path_state::{Grouped, PathState};
 use std::net::IpAddr;
@@ -104,6 +105,7 @@ pub(crate) struct Keeper {
     waiting_since: Option<Timestamp>,
     last_congestion: Option<Timestamp>,
     grouped: Grouped,
+    repeats: Repeats,
     /// What was last told of the available bandwidth.
     told: Option<Estimate>,
     /// What a bulk transfer would get, as of the last look.
@@ -151,6 +153,7 @@ impl Keeper {
             waiting_since: None,
             last_congestion: None,
             grouped: Grouped::default(),
+            repeats: Repeats::default(),
             told: None,
             bulk_share: None,
         }
@@ -235,9 +238,10 @@ impl Keeper {
     /// A packet left. While the window is full nobody asks whether a packet may leave, and only
     /// the probes after a timeout (RFC 9002, section 6.2), which are not released, show a silence.
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Timestamp, is_released: bool, emit: Emit<'_>) {
+    pub(crate) fn on_sent(&mut self, now: Timestamp, packet: &SentPacket, emit: Emit<'_>) {
         self.unanswered_since.get_or_insert(now);
-        if !is_released {
+        if !packet.released {
+            self.repeats.on_probe(packet.number);
             self.latest = now;
             self.look_into_silence(now, emit);
         }
@@ -247,6 +251,12 @@ impl Keeper {
     pub(crate) fn on_drained(&mut self) {
         self.account_until(self.latest);
         self.waiting_since = None;
+    }
+
+    /// A packet was lost that carried data, as far as is known.
+    pub(crate) fn on_lost(&mut self, now: Timestamp, datagram: Bytes) {
+        let goodput = self.goodput_of_datagram(datagram);
+        self.repeats.on_lost(now, goodput);
     }
 
     /// A congestion event came, whether the window was reduced or not.
@@ -273,9 +283,12 @@ impl Keeper {
         self.follow_requirement(now, emit);
         self.follow_path(now, info.rtt.smoothed, findings.estimate);
         self.grouped.on_ack(acked.packets.len());
-        let goodput = acked.packets.iter().fold(Bytes::ZERO, |sum, packet| {
-            sum + packet.size.saturating_sub(self.settings.packet_overhead)
-        });
+        let mut goodput = self.repeats.take_owed();
+        for packet in acked.packets {
+            let data = packet.size.saturating_sub(self.settings.packet_overhead);
+            goodput += self.repeats.on_acked(now, packet.number, data);
+        }
+        goodput += self.repeats.take_owed();
         let full = self.goodput_of_datagram(path.max_datagram);
         let packets = goodput.as_f64() / full.as_f64();
         if self.requirement.is_none() && now < self.next_look {

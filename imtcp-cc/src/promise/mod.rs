@@ -26,8 +26,8 @@
 //! is told so, and competes like any other flow.
 //!
 //! A promise counts *goodput*: bytes of UDP payload that are newly acknowledged, less
-//! [`crate::Config::packet_overhead`] for each packet. Data that is sent twice counts once,
-//! because the lost packet is never acknowledged.
+//! [`crate::Config::packet_overhead`] for each packet. Data that is sent twice counts once: a lost
+//! packet is never acknowledged, and a probe counts only in place of one.
 
 mod bulletin;
 mod changes;
@@ -41,6 +41,7 @@ mod ledger;
 mod loss_intervals;
 mod margin;
 mod readers;
+mod repeats;
 mod requirement;
 mod running;
 mod seat;

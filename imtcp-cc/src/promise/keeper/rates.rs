@@ -5,8 +5,9 @@ use super::super::requirement::Requirement;
 use super::{Keeper, PathState};
 use crate::units::Bytes;
 
-/// The largest share of losses that is sent on top.
+/// The largest share of losses that is sent on top, and of repeats.
 const MOST_LOSS: f64 = 0.5;
+const MOST_REPEATS: f64 = 0.5;
 
 impl Keeper {
     /// The goodput of a full datagram.
@@ -36,7 +37,7 @@ impl Keeper {
     }
 
     /// How many bytes are sent for each one of full packets that gets through: what is lost is sent
-    /// again, and smaller packets have more headers.
+    /// again, probes send again what may not be lost, and smaller packets have more headers.
     pub(super) fn sent_for_each(&self, path: &PathState) -> f64 {
         let payload = |size: Bytes| {
             let payload = size.saturating_sub(self.settings.packet_overhead);
@@ -46,7 +47,8 @@ impl Keeper {
             PromiseLaw::Paper => 1.0,
             PromiseLaw::Proportional => {
                 let headers = payload(path.datagram) / payload(path.leaving);
-                headers / (1.0 - path.lost.min(MOST_LOSS))
+                let repeated = self.repeats.share().min(MOST_REPEATS);
+                headers / (1.0 - path.lost.min(MOST_LOSS)) / (1.0 - repeated)
             }
         }
     }
