@@ -123,6 +123,12 @@ pub(super) const SPARE: f64 = 2.0;
 /// 9002, section 6.1.1), and not by a timeout. The rate stays the bound.
 const LEAST_ENOUGH: f64 = 8.0;
 
+/// The same, in groups of packets that come with one acknowledgement. A window that holds no group
+/// is acknowledged after a timeout only. No path leaves out more acknowledgements than make the
+/// largest group, and a peer may not inflate the window without a bound.
+const GROUPS: f64 = 2.0;
+const LARGEST_GROUP: f64 = 32.0;
+
 /// The window to which a source that wants `rate` packets per second and no more is steered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Enough {
@@ -133,7 +139,8 @@ pub(super) struct Enough {
 }
 
 impl Enough {
-    /// Computes window and slope. `spare` is the window as a multiple of what the rate needs. If
+    /// Computes window and slope. `spare` is the window as a multiple of what the rate needs, and
+    /// `group` the number of packets that come with one acknowledgement. If
     /// the path can carry the rate without more being taken than allowed, the slope reaches the
     /// window within a control slot of `length` round trips. That is how far the path usually
     /// goes without a loss. Otherwise the slope is Reno's. A faster climb does no harm here,
@@ -144,9 +151,10 @@ impl Enough {
         window: f64,
         srtt: f64,
         length: u32,
-        spare: f64,
+        (spare, group): (f64, f64),
     ) -> Self {
-        let enough = (spare * rate * srtt).max(LEAST_ENOUGH);
+        let least = LEAST_ENOUGH.max(GROUPS * group.min(LARGEST_GROUP));
+        let enough = (spare * rate * srtt).max(least);
         let fits = path.is_some_and(|path| rate <= path.reach());
         let planned = (enough - window) / f64::from(length.max(1));
         Self {
@@ -310,7 +318,7 @@ mod tests {
             ceiling: 0.5,
             ..PATH
         };
-        let enough = |rate, path| Enough::of(rate, path, 90.0, 0.1, 16, SPARE);
+        let enough = |rate, path| Enough::of(rate, path, 90.0, 0.1, 16, (SPARE, 1.0));
         let planned = Enough {
             window: 180.0,
             climb: 5.625,
@@ -319,6 +327,9 @@ mod tests {
         // More than may be taken, or nothing known of the path: like Reno.
         assert_eq!(enough(1100.0, Some(&half)).climb, RENO);
         assert_eq!(enough(900.0, None).climb, RENO);
+        // A group has to fit, even after a loss.
+        let window = |group| Enough::of(10.0, None, 8.0, 0.1, 16, (SPARE, group)).window;
+        assert_eq!([1.0, 16.0, 1e9].map(window), [8.0, 32.0, 64.0]);
         assert_eq!(pace(1200.0, 1000.0), 1200.0);
         assert_eq!(pace(100.0, 1000.0), 500.0);
         assert_eq!(pace(9000.0, 1000.0), 2000.0);
@@ -344,7 +355,7 @@ mod tests {
                 let reach = path.reach() * srtt * (1.0 + 1e-12) + 1e-9;
                 prop_assert!(k <= RENO || window + k <= reach);
                 prop_assert!((0.0..=window.max(RENO)).contains(&k));
-                let enough = Enough::of(rate, Some(&path), window, srtt, length, SPARE);
+                let enough = Enough::of(rate, Some(&path), window, srtt, length, (SPARE, 1.0));
                 let most = k_max(&path, standing, window / SPARE, srtt) * SPARE;
                 let k = exactly(wanted, most, window, &enough);
                 prop_assert!(k <= RENO || window + k <= SPARE * reach, "{k}");

@@ -46,6 +46,8 @@ pub(super) struct PathState {
     pub(super) now: Timestamp,
     /// The smoothed round trip, and for as long as packets wait for their acknowledgement besides.
     pub(super) smoothed: Duration,
+    /// How many packets come with an acknowledgement.
+    pub(super) group: f64,
     /// The least round trip: that of the path while its queues are empty.
     pub(super) least: Duration,
     pub(super) cwnd: Bytes,
@@ -77,6 +79,7 @@ impl PathState {
         Self {
             now: acked.now,
             smoothed: smoothed.mul_f64(grouped.stretch(packets.max(1.0))),
+            group: grouped.mean,
             least: acked.info.rtt.min,
             cwnd: window,
             in_flight: acked.info.bytes_in_flight,

@@ -39,6 +39,8 @@ struct Aim {
     k_bw: Option<f64>,
     window: f64,
     srtt: f64,
+    /// How many packets come with an acknowledgement.
+    group: f64,
     wants_no_more: bool,
     is_crowded: bool,
     /// How many packets are sent for each one that gets through.
@@ -87,7 +89,7 @@ impl Aim {
             window,
             srtt,
             length,
-            self.spare(),
+            (self.spare(), self.group),
         )
     }
 }
@@ -128,6 +130,7 @@ impl Keeper {
                 .map(|control| k_bw(&self.position(path, &control, window)).unwrap_or(self.slope)),
             window,
             srtt: path.smoothed.as_secs_f64(),
+            group: path.group,
             wants_no_more: requirement.wanted() == Demand::Exactly,
             is_crowded: self
                 .last_congestion
