@@ -189,7 +189,10 @@ impl<F: BufFactory> Connection<F> {
     /// Lets loss recovery of all paths, also those built later, count with the delay that the peer
     /// was asked for: for probe timeouts, and for what is taken off a round trip.
     fn update_peer_max_ack_delay(&mut self) {
-        let Some(delay) = self.ack_frequency.sender.max_ack_delay() else {
+        let mut paths = self.paths.iter();
+        let in_vain = paths.any(|(_, path)| path.recovery.repeated_in_vain());
+        let sender = &self.ack_frequency.sender;
+        let Some(delay) = sender.delay_to_count_with(in_vain) else {
             return;
         };
         if self.ack_frequency.max_ack_delay.replace(delay) != Some(delay) {

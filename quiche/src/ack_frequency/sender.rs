@@ -125,19 +125,23 @@ impl Sender {
         self.max_ack_delay() > Some(peer.max_ack_delay)
     }
 
-    /// The longest delay to count with: the greatest of the peer's transport parameter, of what is
-    /// in force and of all requests that may be in flight (draft section 7). `None` before the
-    /// peer's transport parameters are known.
-    ///
-    /// The draft lets a shorter delay that was asked for make probe timeouts shorter. Then hardly
-    /// more than a round trip passes before a lone packet is sent again whose acknowledgement was
-    /// lost, or left out by a path that thins them. Without requests the transport parameter
-    /// leaves room for the next one.
+    /// The longest delay to expect of the peer: the greatest of what is in force and of all that
+    /// may be in flight (draft section 7). `None` before the peer's transport parameters are known.
     pub(crate) fn max_ack_delay(&self) -> Option<Duration> {
         let peer = self.peer?.max_ack_delay;
         let requested = self.in_flight.iter().map(|(_, delay)| *delay);
-        let current = self.acked.map(|(_, delay)| delay);
-        requested.chain(current).chain([peer]).max()
+        let current = self.acked.map_or(peer, |(_, delay)| delay);
+        requested.chain([current]).max()
+    }
+
+    /// The same where a probe timeout `repeated_in_vain` what had arrived. A delay that was asked
+    /// for and is short makes the timeout short. Then hardly more than a round trip passes before a
+    /// lone packet is sent again whose acknowledgement was lost, or left out by a path that thins
+    /// them. The peer's transport parameter, as without requests, leaves room for the next one.
+    pub(crate) fn delay_to_count_with(&self, repeated_in_vain: bool) -> Option<Duration> {
+        let peer = self.peer.filter(|_| repeated_in_vain);
+        self.max_ack_delay()
+            .max(peer.map(|peer| peer.max_ack_delay))
     }
 
     /// A request left.

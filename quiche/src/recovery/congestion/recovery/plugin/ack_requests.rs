@@ -18,6 +18,10 @@ pub(super) struct AckRequests {
     frequency: Option<AckFrequency>,
     /// The controller asked for an immediate acknowledgement, and no packet has carried it yet.
     immediate: bool,
+    /// When a probe timeout ran out that no acknowledgement has followed yet.
+    timed_out: Option<Instant>,
+    /// Whether a packet was acknowledged after a probe timeout had repeated its data.
+    repeated_in_vain: bool,
 }
 
 impl PluginRecovery {
@@ -45,6 +49,28 @@ impl PluginRecovery {
             self.mirror_window();
         }
         self.hold.is_released() && self.ack_requests.immediate
+    }
+
+    /// A probe timeout of the application's space ran out.
+    pub(super) fn on_probe_timeout(&mut self, now: Instant) {
+        self.ack_requests.timed_out = Some(now);
+    }
+
+    /// Packets of the application's space were acknowledged. If one of them had left before the
+    /// timeout, only its acknowledgement was late or lost.
+    pub(super) fn on_acked_after_timeout(&mut self) {
+        let acked = &self.inner.newly_acked;
+        if acked.is_empty() {
+            return;
+        }
+        if let Some(at) = self.ack_requests.timed_out.take() {
+            self.ack_requests.repeated_in_vain |= acked.iter().any(|it| it.time_sent < at);
+        }
+    }
+
+    /// Whether a probe timeout repeated data in vain.
+    pub(super) fn repeated_in_vain(&self) -> bool {
+        self.ack_requests.repeated_in_vain
     }
 
     pub(super) fn on_ack_requests_sent(&mut self, packet: &Sent) {

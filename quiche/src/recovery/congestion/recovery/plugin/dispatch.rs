@@ -167,6 +167,14 @@ impl Recovery {
         }
     }
 
+    /// Whether a probe timeout of this path repeated data in vain.
+    pub(crate) fn repeated_in_vain(&self) -> bool {
+        match self {
+            Self::Plugin(plugin) => plugin.repeated_in_vain(),
+            _ => false,
+        }
+    }
+
     /// Whether the controller wants the packet being built to be acknowledged at once.
     pub(crate) fn wants_immediate_ack(&mut self) -> bool {
         match self {

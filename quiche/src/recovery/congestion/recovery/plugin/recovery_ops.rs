@@ -178,6 +178,9 @@ impl RecoveryOps for PluginRecovery {
             skip_pn,
             trace_id,
         )?;
+        if epoch == Epoch::Application {
+            self.on_acked_after_timeout();
+        }
         self.report_losses(epoch, now);
         if let Some(largest_acked) = ranges.last() {
             let ack_delay = Duration::from_micros(ack_delay);
@@ -204,6 +207,9 @@ impl RecoveryOps for PluginRecovery {
         if loss_time.is_some() {
             self.report_losses(epoch, now);
         } else {
+            if self.inner.epochs[Epoch::Application].loss_probes > 0 {
+                self.on_probe_timeout(now);
+            }
             self.probe_the_whole_handshake();
             self.controller.on_pto(now, self.inner.pto_count);
             self.mirror_window();
