@@ -23,6 +23,7 @@ fn path(now: Timestamp) -> PathState {
     PathState {
         now,
         smoothed: RTT,
+        group: 1.0,
         least: RTT,
         cwnd: Bytes::new(50_000),
         in_flight: Bytes::new(50_000),
