@@ -145,7 +145,8 @@ impl Promise {
 
     /// Requires a rate from the next acknowledgement on, or changes the required rate. If none has
     /// come for some round trips, it is from the next packet on that waits or is sent as a probe. A
-    /// new evaluation slot begins with this event.
+    /// new evaluation slot begins with this event. To require what is required already changes
+    /// nothing.
     ///
     /// # Errors
     /// The connection is gone, or its path is known not to allow the requirement: the period is

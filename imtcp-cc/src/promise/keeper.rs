@@ -230,6 +230,8 @@ impl Keeper {
         if self.seat.take_charge() {
             self.index = self.seat.reported();
             self.forget_path();
+            // Nobody may have told that this path was left. A slot of then is over.
+            self.requirement = None;
         }
         self.waiting_since.get_or_insert(now);
         self.look_into_silence(now, emit);
@@ -317,11 +319,11 @@ impl Keeper {
         let Some(requirement) = self.seat.take_requirement() else {
             return;
         };
-        if requirement.is_none() && self.requirement.is_none() {
-            // The mailbox is still as it was made.
-            return;
+        // The mailbox may still be as it was made. And who asks for the same again begins no new
+        // slot, and does not undo an exit.
+        if requirement != self.requirement {
+            self.begin(requirement, now, emit);
         }
-        self.begin(requirement, now, emit);
     }
 
     fn begin(&mut self, requirement: Option<Requirement>, now: Timestamp, emit: Emit<'_>) {

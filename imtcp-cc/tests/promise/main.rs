@@ -393,3 +393,21 @@ fn slots_from_loss_to_loss_keep_more_than_halved_and_doubled_ones() {
     assert!(ours > papers, "{ours} and {papers} of {all}");
     assert!(ours * 100 >= all * 99, "{ours} of {all}");
 }
+
+#[test]
+fn who_requires_the_same_again_begins_no_slot() {
+    let required = require(8.0, Demand::AtLeast);
+    let config = Config::builder().promise(Some(required));
+    let core = ImTcp::new(config.build().expect("valid"), Bytes::new(DATAGRAM), None);
+    let handle = core.promise();
+    let mut reports = handle.reports();
+    let mut run = Run::new(core, path(20), 1);
+    run.write_at(Duration::ZERO, 1 << 40);
+    for second in 1..=11 {
+        run.until(Duration::from_secs(second));
+        handle.require(required).expect("the path has it");
+    }
+    // Slots of two seconds would never end.
+    let ended = std::iter::from_fn(|| reports.take()).count();
+    assert_eq!(ended, 5);
+}
