@@ -27,6 +27,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 fn main() -> ExitCode {
     let options = Options::parse();
     run(&options).unwrap_or_else(|error| {
+        if output::is_closed(&error) {
+            return ExitCode::SUCCESS;
+        }
         output::say(format_args!("error: {error:#}"));
         ExitCode::FAILURE
     })

@@ -24,6 +24,12 @@ fn show(what: impl Display) {
     let _ = write!(std::io::stderr(), "{what}");
 }
 
+/// Whether whoever reads the results has seen enough. That is no failure.
+pub fn is_closed(error: &anyhow::Error) -> bool {
+    let io = error.root_cause().downcast_ref::<std::io::Error>();
+    io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
 /// What is measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Subject {
@@ -270,5 +276,12 @@ mod tests {
         let line = serde_json::to_value(output().line(&silent)).expect("JSON");
         assert!(line["available_bps"].is_null());
         assert_eq!(line["ended"], "no_reply");
+    }
+
+    #[test]
+    fn a_reader_that_has_seen_enough_is_no_failure() {
+        let told = |kind| anyhow::Error::new(std::io::Error::from(kind)).context("cannot write");
+        assert!(is_closed(&told(std::io::ErrorKind::BrokenPipe)));
+        assert!(!is_closed(&told(std::io::ErrorKind::PermissionDenied)));
     }
 }
