@@ -21,6 +21,8 @@ pub(super) struct Repeats {
     /// The numbers of probes, the next to be replaced at `next`.
     probes: [Option<u64>; MOST],
     next: usize,
+    /// The newest of them. Nearly always all packets that are acknowledged are newer.
+    newest: Option<u64>,
     /// The goodput of probes that were acknowledged at `at`, and of packets that were lost then, as
     /// far as neither was set against the other.
     at: Timestamp,
@@ -37,6 +39,7 @@ impl Default for Repeats {
         Self {
             probes: [None; MOST],
             next: 0,
+            newest: None,
             at: Timestamp::ZERO,
             repeated: Bytes::ZERO,
             lost: Bytes::ZERO,
@@ -50,22 +53,27 @@ impl Repeats {
     /// A probe left.
     pub(super) fn on_probe(&mut self, number: u64) {
         self.probes[self.next] = Some(number);
+        self.newest = Some(number);
         self.next = (self.next + 1) % MOST;
     }
 
     /// A packet of so much goodput was acknowledged. Returns how much of it counts by itself.
     #[inline]
     pub(super) fn on_acked(&mut self, now: Timestamp, number: u64, goodput: Bytes) -> Bytes {
-        let probe = self.probes.iter_mut().find(|it| **it == Some(number));
-        let Some(probe) = probe else {
+        if self.newest < Some(number) || !self.take_probe(number) {
             self.share.on_acked(1.0);
             return goodput;
-        };
-        *probe = None;
+        }
         self.share.on_lost();
         self.begin(now);
         self.repeated += goodput;
         Bytes::ZERO
+    }
+
+    /// Whether this is a probe that was not acknowledged yet.
+    fn take_probe(&mut self, number: u64) -> bool {
+        let probe = self.probes.iter_mut().find(|it| **it == Some(number));
+        probe.is_some_and(|probe| probe.take().is_some())
     }
 
     /// A packet of so much goodput was lost.
