@@ -151,7 +151,8 @@ impl Enough {
         window: f64,
         srtt: f64,
         length: u32,
-        (spare, group): (f64, f64),
+        spare: f64,
+        group: f64,
     ) -> Self {
         let least = LEAST_ENOUGH.max(GROUPS * group.min(LARGEST_GROUP));
         let enough = (spare * rate * srtt).max(least);
@@ -318,7 +319,7 @@ mod tests {
             ceiling: 0.5,
             ..PATH
         };
-        let enough = |rate, path| Enough::of(rate, path, 90.0, 0.1, 16, (SPARE, 1.0));
+        let enough = |rate, path| Enough::of(rate, path, 90.0, 0.1, 16, SPARE, 1.0);
         let planned = Enough {
             window: 180.0,
             climb: 5.625,
@@ -328,7 +329,7 @@ mod tests {
         assert_eq!(enough(1100.0, Some(&half)).climb, RENO);
         assert_eq!(enough(900.0, None).climb, RENO);
         // A group has to fit, even after a loss.
-        let window = |group| Enough::of(10.0, None, 8.0, 0.1, 16, (SPARE, group)).window;
+        let window = |group| Enough::of(10.0, None, 8.0, 0.1, 16, SPARE, group).window;
         assert_eq!([1.0, 16.0, 1e9].map(window), [8.0, 32.0, 64.0]);
         assert_eq!(pace(1200.0, 1000.0), 1200.0);
         assert_eq!(pace(100.0, 1000.0), 500.0);
@@ -355,7 +356,7 @@ mod tests {
                 let reach = path.reach() * srtt * (1.0 + 1e-12) + 1e-9;
                 prop_assert!(k <= RENO || window + k <= reach);
                 prop_assert!((0.0..=window.max(RENO)).contains(&k));
-                let enough = Enough::of(rate, Some(&path), window, srtt, length, (SPARE, 1.0));
+                let enough = Enough::of(rate, Some(&path), window, srtt, length, SPARE, 1.0);
                 let most = k_max(&path, standing, window / SPARE, srtt) * SPARE;
                 let k = exactly(wanted, most, window, &enough);
                 prop_assert!(k <= RENO || window + k <= SPARE * reach, "{k}");

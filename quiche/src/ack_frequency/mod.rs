@@ -189,8 +189,10 @@ impl<F: BufFactory> Connection<F> {
     /// Lets loss recovery of all paths, also those built later, count with the delay that the peer
     /// was asked for: for probe timeouts, and for what is taken off a round trip.
     fn update_peer_max_ack_delay(&mut self) {
-        let mut paths = self.paths.iter();
-        let in_vain = paths.any(|(_, path)| path.recovery.repeated_in_vain());
+        let in_vain = || {
+            let mut paths = self.paths.iter();
+            paths.any(|(_, path)| path.recovery.repeated_in_vain())
+        };
         let sender = &self.ack_frequency.sender;
         let Some(delay) = sender.delay_to_count_with(in_vain) else {
             return;

@@ -138,10 +138,13 @@ impl Sender {
     /// for and is short makes the timeout short. Then hardly more than a round trip passes before a
     /// lone packet is sent again whose acknowledgement was lost, or left out by a path that thins
     /// them. The peer's transport parameter, as without requests, leaves room for the next one.
-    pub(crate) fn delay_to_count_with(&self, repeated_in_vain: bool) -> Option<Duration> {
-        let peer = self.peer.filter(|_| repeated_in_vain);
-        self.max_ack_delay()
-            .max(peer.map(|peer| peer.max_ack_delay))
+    pub(crate) fn delay_to_count_with(
+        &self,
+        repeated_in_vain: impl FnOnce() -> bool,
+    ) -> Option<Duration> {
+        let (asked, peer) = (self.max_ack_delay()?, self.peer?.max_ack_delay);
+        let is_too_short = asked < peer && repeated_in_vain();
+        Some(if is_too_short { peer } else { asked })
     }
 
     /// A request left.

@@ -89,7 +89,8 @@ impl Aim {
             window,
             srtt,
             length,
-            (self.spare(), self.group),
+            self.spare(),
+            self.group,
         )
     }
 }
