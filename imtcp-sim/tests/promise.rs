@@ -155,35 +155,50 @@ fn a_promise_that_loses_much_in_vain_rests_though_flow_control_limits_it() {
     assert!(lost < 0.03, "{lost}, as if N had stayed at its bound");
 }
 
-/// A path that keeps every third acknowledgement, and a promise of a packet now and then.
-const SPARSE: &str = "
-    name = \"test\"
-    title = \"a test\"
-    duration = \"40 s\"
-    [[link]]
-    name = \"bottleneck\"
-    rate = \"2.6 Mbit/s\"
-    delay = \"4.5 ms\"
-    queue = \"7 KB\"
-    reverse = { keep_every_acknowledgement = 3 }
-    [[flow]]
-    name = \"main\"
-    controller = \"imtcp\"
-    application = { kind = \"bulk\" }
-    receiver = { ack_frequency = true, acknowledge = 2 }
-    imtcp = { promise = { rate = \"0.1 Mbit/s\", per = \"5 s\", demand = \"exactly\" } }
-";
+/// Exactly `rate` of 2.6 Mbit/s over a path that keeps one acknowledgement of `every`: what was
+/// counted in its slots, and what the client read, both as shares of the rate.
+fn counted_and_read(every: u32, ack_frequency: bool, rate: f64) -> [f64; 2] {
+    let result = common::run_text(&format!(
+        "
+        name = \"test\"
+        title = \"a test\"
+        duration = \"40 s\"
+        [[link]]
+        name = \"bottleneck\"
+        rate = \"2.6 Mbit/s\"
+        delay = \"4.5 ms\"
+        queue = \"7 KB\"
+        reverse = {{ keep_every_acknowledgement = {every} }}
+        [[flow]]
+        name = \"main\"
+        controller = \"imtcp\"
+        application = {{ kind = \"bulk\" }}
+        receiver = {{ ack_frequency = {ack_frequency}, acknowledge = 2 }}
+        imtcp = {{ promise = {{ rate = \"{rate} bit/s\", per = \"5 s\", demand = \"exactly\" }} }}
+        "
+    ));
+    let reports = reports(&result);
+    assert!(reports.len() >= 7, "{}", reports.len());
+    let counted = reports.iter().map(|it| it.achieved.as_bps_f64());
+    let counted = counted.sum::<f64>() / reports.len() as f64;
+    let read = result.flow("main").expect("there").goodput_bps as f64;
+    [counted / rate, read / rate]
+}
 
 #[test]
 fn data_that_probes_repeat_counts_once() {
-    let result = common::run_text(SPARSE);
-    let counted = reports(&result);
-    assert!(counted.len() >= 7, "{}", counted.len());
-    let counted = counted.iter().map(|it| it.achieved.as_bps_f64());
-    let counted = counted.sum::<f64>() / reports(&result).len() as f64;
-    // What the client reads, where half of the packets had repeated others.
-    let arrived = result.flow("main").expect("there").goodput_bps as f64;
-    let ratio = arrived / counted;
-    assert!((0.95..1.05).contains(&ratio), "{arrived} of {counted}");
-    assert!(arrived >= 97e3, "{arrived}");
+    let [counted, read] = counted_and_read(3, true, 100e3);
+    // Half of the packets would repeat others, and the client read less than half of the rate.
+    assert!(
+        (0.95..1.05).contains(&(read / counted)),
+        "{read}, {counted}"
+    );
+    assert!(read >= 0.97, "{read}");
+}
+
+#[test]
+fn the_window_holds_the_packets_that_wait_for_one_acknowledgement() {
+    // A window of eight packets waits for timeouts, and a fifth of the rate comes.
+    let [_, read] = counted_and_read(8, false, 400e3);
+    assert!(read >= 0.9, "{read}");
 }

@@ -18,6 +18,15 @@ use support::{Climb, DATAGRAM, Path, Run};
 /// The bytes of application data in a full datagram of the harness, as the promise counts them.
 const GOODPUT: u64 = DATAGRAM - 48;
 
+/// A bulk transfer over 20 Mbit/s, which begins.
+fn transfer(promise: Option<Requirement>) -> Run {
+    let config = Config::builder().promise(promise).build().expect("valid");
+    let core = ImTcp::new(config, Bytes::new(DATAGRAM), None);
+    let mut run = Run::new(core, path(20), 1);
+    run.write_at(Duration::ZERO, 1 << 40);
+    run
+}
+
 fn ratios(reports: &[SlotReport]) -> Vec<f64> {
     let ratio = |r: &SlotReport| r.achieved.as_bps_f64() / r.required.as_bps_f64();
     reports.iter().map(ratio).collect()
@@ -397,12 +406,9 @@ fn slots_from_loss_to_loss_keep_more_than_halved_and_doubled_ones() {
 #[test]
 fn who_requires_the_same_again_begins_no_slot() {
     let required = require(8.0, Demand::AtLeast);
-    let config = Config::builder().promise(Some(required));
-    let core = ImTcp::new(config.build().expect("valid"), Bytes::new(DATAGRAM), None);
-    let handle = core.promise();
+    let mut run = transfer(Some(required));
+    let handle = run.core.promise();
     let mut reports = handle.reports();
-    let mut run = Run::new(core, path(20), 1);
-    run.write_at(Duration::ZERO, 1 << 40);
     for second in 1..=11 {
         run.until(Duration::from_secs(second));
         handle.require(required).expect("the path has it");

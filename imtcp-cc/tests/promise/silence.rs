@@ -23,12 +23,9 @@ fn is_silent(promise: &Promise) -> bool {
 #[test]
 fn a_path_that_falls_silent_is_told_by_the_probes_that_nobody_answers() {
     let required = Requirement::from_f64(8e6, 0.2).expect("valid");
-    let config = Config::builder().promise(Some(required));
-    let core = ImTcp::new(config.build().expect("valid"), Bytes::new(DATAGRAM), None);
-    let handle = core.promise();
+    let mut run = transfer(Some(required));
+    let handle = run.core.promise();
     let mut reports = handle.reports();
-    let mut run = Run::new(core, path(20), 1);
-    run.write_at(Duration::ZERO, 1 << 40);
     run.until(Duration::from_secs(5));
     assert_eq!(handle.status(), Status::Kept);
     let kept = std::iter::from_fn(|| reports.take()).count();
@@ -54,10 +51,8 @@ fn a_path_that_falls_silent_is_told_by_the_probes_that_nobody_answers() {
 #[test]
 fn a_requirement_comes_and_goes_on_a_silent_path() {
     let required = Requirement::from_f64(8e6, 0.2).expect("valid");
-    let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);
-    let handle = core.promise();
-    let mut run = Run::new(core, path(20), 1);
-    run.write_at(Duration::ZERO, 1 << 40);
+    let mut run = transfer(None);
+    let handle = run.core.promise();
     run.until(Duration::from_secs(5));
     probe(&mut run, 1_000_000, 5_300);
     handle.require(required).expect("there is room");
@@ -104,10 +99,8 @@ fn a_packet_of_the_transport_on_an_idle_connection_is_no_silence() {
 #[test]
 fn a_requirement_on_a_path_that_fell_silent_long_ago_is_warned_of() {
     let required = Requirement::from_f64(8e6, 0.2).expect("valid");
-    let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);
-    let handle = core.promise();
-    let mut run = Run::new(core, path(20), 1);
-    run.write_at(Duration::ZERO, 1 << 40);
+    let mut run = transfer(None);
+    let handle = run.core.promise();
     run.until(Duration::from_secs(5));
     probe(&mut run, 1_000_000, 20_000);
     handle.require(required).expect("nothing is known");
@@ -119,10 +112,8 @@ fn a_requirement_on_a_path_that_fell_silent_long_ago_is_warned_of() {
 #[test]
 fn what_a_silent_path_carried_is_not_told_where_nothing_is_required_either() {
     let required = Requirement::from_f64(8e6, 0.2).expect("valid");
-    let core = ImTcp::new(Config::default(), Bytes::new(DATAGRAM), None);
-    let handle = core.promise();
-    let mut run = Run::new(core, path(20), 1);
-    run.write_at(Duration::ZERO, 1 << 40);
+    let mut run = transfer(None);
+    let handle = run.core.promise();
     run.until(Duration::from_secs(5));
     let soon = || handle.can_promise(required.rate(), required.per());
     assert!(soon().is_some() && handle.share().is_some());
