@@ -124,10 +124,12 @@ pub(super) const SPARE: f64 = 2.0;
 const LEAST_ENOUGH: f64 = 8.0;
 
 /// The same, in groups of packets that come with one acknowledgement. A window that holds no group
-/// is acknowledged after a timeout only. No path leaves out more acknowledgements than make the
-/// largest group, and a peer may not inflate the window without a bound.
+/// is acknowledged after a timeout only. A peer may not inflate the window without a bound, so a
+/// group is taken for no more than acknowledgements that are lost in a row make, or than leaves in
+/// the longest time for which a peer holds an acknowledgement back, in seconds.
 const GROUPS: f64 = 2.0;
 const LARGEST_GROUP: f64 = 32.0;
+const LONGEST_HELD: f64 = 0.25;
 
 /// The window to which a source that wants `rate` packets per second and no more is steered.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -154,7 +156,8 @@ impl Enough {
         spare: f64,
         group: f64,
     ) -> Self {
-        let least = LEAST_ENOUGH.max(GROUPS * group.min(LARGEST_GROUP));
+        let group = group.min(LARGEST_GROUP.max(rate * LONGEST_HELD));
+        let least = LEAST_ENOUGH.max(GROUPS * group);
         let enough = (spare * rate * srtt).max(least);
         let fits = path.is_some_and(|path| rate <= path.reach());
         let planned = (enough - window) / f64::from(length.max(1));
@@ -331,6 +334,9 @@ mod tests {
         // A group has to fit, even after a loss.
         let window = |group| Enough::of(10.0, None, 8.0, 0.1, 16, SPARE, group).window;
         assert_eq!([1.0, 16.0, 1e9].map(window), [8.0, 32.0, 64.0]);
+        // A fast promise may have larger ones: of as much as a peer holds back for a quarter second.
+        let window = |group| Enough::of(800.0, None, 8.0, 0.01, 16, SPARE, group).window;
+        assert_eq!([1.0, 60.0, 1e9].map(window), [16.0, 120.0, 400.0]);
         assert_eq!(pace(1200.0, 1000.0), 1200.0);
         assert_eq!(pace(100.0, 1000.0), 500.0);
         assert_eq!(pace(9000.0, 1000.0), 2000.0);
