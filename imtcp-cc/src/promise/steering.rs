@@ -334,7 +334,7 @@ mod tests {
         // A group has to fit, even after a loss.
         let window = |group| Enough::of(10.0, None, 8.0, 0.1, 16, SPARE, group).window;
         assert_eq!([1.0, 16.0, 1e9].map(window), [8.0, 32.0, 64.0]);
-        // A fast promise may have larger ones: of as much as a peer holds back for a quarter second.
+        // A fast promise may have larger ones: what a peer holds back for a quarter of a second.
         let window = |group| Enough::of(800.0, None, 8.0, 0.01, 16, SPARE, group).window;
         assert_eq!([1.0, 60.0, 1e9].map(window), [16.0, 120.0, 400.0]);
         assert_eq!(pace(1200.0, 1000.0), 1200.0);

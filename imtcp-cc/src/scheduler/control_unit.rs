@@ -37,7 +37,7 @@ const LEAST_STORE_TARGET: u32 = 2;
 /// The number of attempts to send a stream. After the last one the measurement is given up until
 /// the next is due. Without this bound, each packet of a source that sends one now and then would
 /// be held for the store timer T.
-const MOST_ATTEMPTS: u32 = 4;
+pub(super) const MOST_ATTEMPTS: u32 = 4;
 
 /// Room for the transitions of one question.
 const MOST_TRANSITIONS: usize = 4;
@@ -124,6 +124,7 @@ pub struct ControlUnit {
     /// The number of ready packets that starts a stream (IM 3.4.1, the paper's m).
     store_target: u32,
     successes: u32,
+    /// The number of further attempts to send the present stream.
     attempts: u32,
     /// Transitions that have not been taken yet.
     told: VecDeque<Transition>,
@@ -181,17 +182,17 @@ impl ControlUnit {
         }
     }
 
-    /// Begins to store packets for the first stream of a measurement. No packet waits for longer
-    /// than `limit` (the paper's T).
-    pub fn begin(&mut self, plan: StreamPlan, limit: Duration) {
-        self.attempts = 0;
+    /// Begins to store packets for the first stream of a measurement, which is tried so many times.
+    /// No packet waits for longer than `limit` (the paper's T).
+    pub fn begin(&mut self, plan: StreamPlan, limit: Duration, attempts: u32) {
+        self.attempts = attempts;
         let since = None;
         self.transition(State::StorePacket { plan, since, limit }, None);
     }
 
     /// The stream was sent, and `plan` is the next one of the same measurement.
     pub fn continue_with(&mut self, plan: StreamPlan, limit: Duration) {
-        self.attempts = 0;
+        self.attempts = MOST_ATTEMPTS;
         self.empty_buffer(Some(plan), limit, None);
     }
 
@@ -325,12 +326,12 @@ impl ControlUnit {
         }
     }
 
-    /// The stream failed. The stored packets leave, and then the stream is tried again, up to
-    /// [`MOST_ATTEMPTS`] times.
+    /// The stream failed. The stored packets leave, and then the stream is tried again, if there
+    /// are attempts left.
     fn miss(&mut self, plan: StreamPlan, limit: Duration, told: Option<Transition>) {
         self.successes = 0;
-        self.attempts += 1;
-        let next = (self.attempts < MOST_ATTEMPTS).then_some(plan);
+        self.attempts = self.attempts.saturating_sub(1);
+        let next = (self.attempts > 0).then_some(plan);
         let is_last = next.is_none();
         self.empty_buffer(next, limit, told);
         if is_last {

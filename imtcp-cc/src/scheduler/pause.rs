@@ -1,6 +1,7 @@
 //! The pause between two measurements: how long it lasts, and how many packets leave meanwhile.
 
 use super::SchedulerSettings;
+use super::control_unit::MOST_ATTEMPTS;
 use crate::transport::RoundTrip;
 use crate::units::Timestamp;
 use std::time::Duration;
@@ -76,6 +77,13 @@ impl Pause {
         } else {
             PACKETS_PER_PROBE
         };
+    }
+
+    /// How often the first stream of a measurement is tried: once after measurements for which
+    /// packets did not come in time. Each attempt holds a packet back, and of a source that sends
+    /// one now and then only one in [`PACKETS_AFTER_VAIN`] may wait.
+    pub(super) fn attempts(&self) -> u32 {
+        if self.vain == 0 { MOST_ATTEMPTS } else { 1 }
     }
 
     /// A packet with application data left.

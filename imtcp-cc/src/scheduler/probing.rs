@@ -193,7 +193,8 @@ impl Probing {
             stream: 1,
             started: now,
         };
-        self.unit.begin(self.plan(1), self.limit);
+        let attempts = self.pause.attempts();
+        self.unit.begin(self.plan(1), self.limit, attempts);
         self.steps.push_back(Step::MeasurementStarted {
             measurement: self.count,
             range,

@@ -40,7 +40,7 @@ fn send_stream(unit: &mut ControlUnit) -> Timestamp {
 #[test]
 fn the_last_stream_that_breaks_is_told_before_the_measurement_is_given_up() {
     let mut unit = ControlUnit::new(5, StoreTarget::Dynamic);
-    unit.begin(plan(), T);
+    unit.begin(plan(), T, MOST_ATTEMPTS);
     let mut all = Vec::new();
     for attempt in 0..u64::from(MOST_ATTEMPTS) {
         let start = 1000 * (attempt + 1);
@@ -62,7 +62,7 @@ fn the_last_stream_that_breaks_is_told_before_the_measurement_is_given_up() {
 #[test]
 fn a_whole_stream_is_told_once_and_everything_passes() {
     let mut unit = ControlUnit::new(5, StoreTarget::Dynamic);
-    unit.begin(plan(), T);
+    unit.begin(plan(), T, MOST_ATTEMPTS);
     let now = send_stream(&mut unit);
     let (waited, limit) = (Duration::ZERO, T);
     assert_eq!(
@@ -78,7 +78,7 @@ fn a_whole_stream_is_told_once_and_everything_passes() {
 /// A unit that has sent the first of several streams. So many packets are stored then.
 fn emptying(stored: Ready) -> ControlUnit {
     let mut unit = ControlUnit::new(5, StoreTarget::Dynamic);
-    unit.begin(plan(), T);
+    unit.begin(plan(), T, MOST_ATTEMPTS);
     send_stream(&mut unit);
     unit.continue_with(plan(), T);
     assert_eq!(unit.next(at_ms(1001), stored), Verdict::Pass);

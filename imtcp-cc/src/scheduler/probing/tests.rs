@@ -116,6 +116,23 @@ fn the_pause_after_a_measurement_in_vain_doubles_only_for_those_in_a_row() {
 }
 
 #[test]
+fn a_source_that_sends_one_packet_now_and_then_has_one_in_32_held_back() {
+    let mut probing = probing();
+    in_vain(&mut probing, at_ms(10_000));
+    let (mut now, mut held) = (at_ms(20_000), 0);
+    for number in 0..10 * PACKETS_AFTER_VAIN {
+        if let Verdict::At(due) = probing.next(now, ready(1), &conditions()) {
+            held += 1;
+            assert_eq!(probing.next(due, ready(1), &conditions()), Verdict::Pass);
+        }
+        probing.on_sent(now, number.into(), PACKET, RTT);
+        probing.on_drained();
+        now = now + MS * 1000;
+    }
+    assert!((5..=10).contains(&held), "{held} of 320");
+}
+
+#[test]
 fn a_peer_that_acknowledges_every_second_packet_makes_no_stream_longer_than_its_plan() {
     let mut probing = Probing::new(&SchedulerSettings {
         stream_packets: MAX_STREAM_PACKETS,
