@@ -4,7 +4,7 @@
 //! Whatever an estimator believes, what was just delivered was available.
 
 use crate::estimate::{Estimate, Flags};
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::time::Duration;
 
 /// The length of a span. Deliveries are added up over spans.
@@ -146,7 +146,7 @@ impl Delivered {
     }
 
     fn span_of(at: Timestamp) -> u64 {
-        at.as_nanos() / u64::try_from(SPAN.as_nanos()).unwrap_or(u64::MAX)
+        at.as_nanos() / Nanos::of(SPAN).get()
     }
 
     fn slot(span: u64) -> usize {

@@ -57,7 +57,7 @@ const BELOW: f64 = 0.05;
 const ABOVE: f64 = 0.15;
 
 /// Packets that left within a round trip, and what became of them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Round {
     first: u64,
     start: Timestamp,
@@ -135,11 +135,7 @@ impl Policed {
             start: now,
             end: now,
             sent: 1,
-            lost: 0,
-            bursts: 0,
-            acked: Bytes::ZERO,
-            acked_packets: 0,
-            wait: None,
+            ..Round::default()
         });
         self.found = self.look(now);
     }

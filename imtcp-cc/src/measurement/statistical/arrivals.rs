@@ -5,7 +5,7 @@ use super::noise::Waits;
 use super::pauses::Pauses;
 use super::stretches::{LARGEST, Stretches};
 use crate::path::ack::EchoGap;
-use crate::units::{Bandwidth, Bytes, Timestamp};
+use crate::units::{Bandwidth, Bytes, Nanos, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -174,7 +174,7 @@ impl Arrivals {
         let Some(arrived) = gap.arrival_gap() else {
             return;
         };
-        let index = gap.to.arrived.as_nanos() / nanos(SPAN);
+        let index = gap.to.arrived.as_nanos() / Nanos::of(SPAN).get();
         if self.spans.back().is_none_or(|newest| newest.index < index) {
             let late = self.spans.iter().rev().take(LUCK);
             let waits = late.filter_map(|span| span.least_wait_s);
@@ -242,8 +242,4 @@ impl Arrivals {
             .rev()
             .map(move |span| (newest + 1 - span.index, span))
     }
-}
-
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

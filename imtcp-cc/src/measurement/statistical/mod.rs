@@ -43,6 +43,9 @@ use std::time::Duration;
 /// The longest averaging window.
 pub(super) const LONGEST_WINDOW: Duration = Duration::from_secs(4);
 
+/// The two-sided 95 % point of the normal distribution.
+const NORMAL_95: f64 = 1.96;
+
 /// The capacity is known to this share of it.
 const CAPACITY_DOUBT: f64 = 0.005;
 

@@ -7,7 +7,7 @@
 use super::slice::{Room, Slice, SliceView};
 use super::sums::Spaced;
 use crate::path::ack::EchoGap;
-use crate::units::{Bandwidth, Timestamp};
+use crate::units::{Bandwidth, Nanos, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -19,19 +19,13 @@ const DISBELIEF: f64 = 3.0;
 /// within it.
 const MOST_SPANNED: u64 = 10;
 
-fn nanos_of(length: Duration) -> u64 {
-    u64::try_from(length.as_nanos()).unwrap_or(u64::MAX).max(1)
-}
-
 /// The slices of the recent past, in constant memory. A slice without an echo takes no place.
 #[derive(Debug)]
 pub(super) struct Slices {
     slices: VecDeque<Slice>,
     /// When the newest packet with a clean echo left, and when that echo came.
     last_echo: Option<(Timestamp, Timestamp)>,
-    length: Duration,
-    /// The same in nanoseconds, and at least one.
-    nanos: u64,
+    length: Nanos,
     capacity: usize,
 }
 
@@ -40,8 +34,7 @@ impl Slices {
         Self {
             slices: VecDeque::new(),
             last_echo: None,
-            length,
-            nanos: nanos_of(length),
+            length: length.into(),
             capacity,
         }
     }
@@ -53,14 +46,13 @@ impl Slices {
     }
 
     pub(super) fn length(&self) -> Duration {
-        self.length
+        self.length.into()
     }
 
     /// Cuts time anew, and forgets slices of another length.
     pub(super) fn set_length(&mut self, length: Duration) {
-        if length != self.length {
-            self.length = length;
-            self.nanos = nanos_of(length);
+        if length != self.length() {
+            self.length = length.into();
             self.slices.clear();
         }
     }
@@ -76,11 +68,10 @@ impl Slices {
     fn lengthen_full(&mut self, longest: Duration) -> bool {
         let ends = self.slices.front().zip(self.slices.back());
         let span = ends.map_or(0, |(oldest, newest)| newest.index + 1 - oldest.index);
-        if span.saturating_mul(self.nanos) >= nanos_of(longest) {
+        if span.saturating_mul(self.length.get()) >= Nanos::of(longest).get() {
             return false;
         }
-        self.length *= 2;
-        self.nanos *= 2;
+        self.length = self.length.times(2);
         let mut kept = 0;
         for at in 0..self.slices.len() {
             let mut slice = self.slices[at];
@@ -99,7 +90,7 @@ impl Slices {
 
     /// The slice that an instant is in.
     pub(super) fn index_of(&self, at: Timestamp) -> u64 {
-        at.as_nanos() / self.nanos
+        at.as_nanos() / self.length.get()
     }
 
     /// Adds a gap to the slice in which its later packet left. Returns whether a slice became
@@ -160,13 +151,8 @@ impl Slices {
     pub(super) fn present(&self) -> Option<(u64, Timestamp)> {
         let (sent, arrived) = self.last_echo?;
         let index = self.index_of(sent);
-        let length = u64::try_from(self.length.as_nanos()).unwrap_or(u64::MAX);
-        let begun = Timestamp::from_nanos(index.saturating_mul(length));
+        let begun = Timestamp::from_nanos(index.saturating_mul(self.length.get()));
         Some((index, arrived - sent.saturating_since(begun)))
-    }
-
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Slice> {
-        self.slices.iter()
     }
 
     /// Forgets everything before slice `index`.
@@ -197,8 +183,8 @@ impl Slices {
         busy / (count as f64 * self.length.as_secs_f64())
     }
 
-    /// What each slice says, given `capacity`. Slices that say nothing are left out.
-    /// Whether `bunches` are read.
+    /// What each slice says, given `capacity`. Where it says nothing, its bunches do, if `bunches`
+    /// are read. Slices of which neither says anything are left out.
     pub(super) fn views(
         &self,
         capacity: Bandwidth,
@@ -207,7 +193,7 @@ impl Slices {
         let bits_per_second = capacity.as_bps_f64();
         let length = self.length.as_secs_f64();
         let waiting_counts = self.waiting_is_believed(bits_per_second, length);
-        self.iter().filter_map(move |slice| {
+        self.slices.iter().filter_map(move |slice| {
             let of_bunches = || slice.bunched_view(bits_per_second).filter(|_| bunches);
             slice
                 .view(bits_per_second, length, waiting_counts)
@@ -219,7 +205,8 @@ impl Slices {
     /// is known.
     pub(super) fn rooms(&self, capacity: Bandwidth, end: u64) -> impl Iterator<Item = Room> {
         let bits_per_second = capacity.as_bps_f64();
-        self.iter()
+        self.slices
+            .iter()
             .take_while(move |slice| slice.index < end)
             .filter_map(move |slice| slice.room(bits_per_second))
     }
@@ -233,7 +220,11 @@ impl Slices {
     fn waiting_is_believed(&self, capacity: f64, slice_s: f64) -> bool {
         let mut close = Spaced::default();
         let mut queued = Spaced::default();
-        for slice in self.iter().filter(|slice| !slice.is_covered(slice_s)) {
+        for slice in self
+            .slices
+            .iter()
+            .filter(|slice| !slice.is_covered(slice_s))
+        {
             close = close.with(&slice.close);
             queued = queued.with(&slice.queued);
         }

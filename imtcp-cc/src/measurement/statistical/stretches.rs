@@ -6,6 +6,7 @@
 //! of others. Such traffic shows itself: none of the waits is longer, many are as long as one
 //! packet, and below that all are as frequent.
 
+use super::NORMAL_95;
 use super::arrivals::Link;
 use crate::units::Bytes;
 
@@ -41,9 +42,6 @@ const LEAST_WHOLE: f64 = 0.05;
 /// waits that are a little longer than none may not be common, or hosts make them.
 const LEAST_STILL: f64 = 0.25;
 const MOST_NEARLY: f64 = 0.25;
-
-/// The two-sided 95 % point of the normal distribution.
-const NORMAL_95: f64 = 1.96;
 
 /// Sums over stretches, in seconds. A stretch weighs as much as it is long.
 #[derive(Clone, Copy, Debug, Default)]

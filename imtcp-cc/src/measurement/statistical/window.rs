@@ -1,11 +1,9 @@
 //! The mean over the slices of a window, with a 95 % interval that counts all sources of error.
 
+use super::NORMAL_95;
 use super::blocks::{BLOCK_95, Blocks, point_95};
 use super::slice::{Room, SliceView};
 use std::time::Duration;
-
-/// The two-sided 95 % point of the normal distribution.
-const NORMAL_95: f64 = 1.96;
 
 /// The rates of slices differ if their variance exceeds what chance explains by this many standard
 /// deviations. Otherwise each slice counts as a sample of one common rate.
@@ -77,31 +75,22 @@ pub(super) fn mean(
     let slice_s = slice.as_secs_f64();
     let common = Common::of(views);
     let scatter = common.scatter(views);
-    let mut time = 0.0;
-    let mut bits = 0.0;
-    let mut seen = 0.0;
-    let mut variance = 0.0;
-    let mut doubt = 0.0;
     let mut blocks = Blocks::new(slice);
-    for (place, view) in views.iter().enumerate() {
-        let own = if view.covered { view.seen_s() } else { slice_s };
-        let weight = own + slice_s * represented(views, place);
-        let noise = scatter.noise_of(view);
-        let rate = common.rate_of(view, &scatter);
-        blocks.add(view.index, rate);
-        time += weight;
-        doubt += f64::from(view.doubt) * weight;
-        bits += rate * weight;
-        seen += view.seen_s().min(own);
-        let unseen = 1.0 - (view.seen_s() / own).min(1.0);
-        variance += weight * weight * noise * unseen;
+    for view in views {
+        blocks.add(view.index, common.rate_of(view, &scatter));
     }
+    let Sums {
+        time,
+        mut bits,
+        seen,
+        variance,
+        mut doubt,
+    } = Sums::of(views, slice_s, &common, &scatter);
     if time <= 0.0 {
         return None;
     }
-    for [refuted, half] in refuted(views, rooms, capacity, |view| {
-        common.rate_of(view, &scatter)
-    }) {
+    let rate_of = |view: &SliceView| common.rate_of(view, &scatter);
+    for [refuted, half] in refuted(views, rooms, capacity, rate_of) {
         bits -= (refuted - half) * slice_s;
         doubt += half * slice_s;
     }
@@ -139,6 +128,36 @@ pub(super) fn mean(
         half_width: libm::sqrt(squares),
         present,
     })
+}
+
+/// Sums over views. Each counts by its time, and by that of the unseen slices for which it stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    /// In seconds: all of the time, and what was seen of it.
+    time: f64,
+    seen: f64,
+    /// What others sent in that time, and by how much that may be off.
+    bits: f64,
+    doubt: f64,
+    /// The variance of these bits that chance within slices explains.
+    variance: f64,
+}
+
+impl Sums {
+    fn of(views: &[SliceView], slice_s: f64, common: &Common, scatter: &Scatter) -> Self {
+        let mut sums = Self::default();
+        for (place, view) in views.iter().enumerate() {
+            let own = if view.covered { view.seen_s() } else { slice_s };
+            let weight = own + slice_s * represented(views, place);
+            let unseen = 1.0 - (view.seen_s() / own).min(1.0);
+            sums.time += weight;
+            sums.seen += view.seen_s().min(own);
+            sums.bits += common.rate_of(view, scatter) * weight;
+            sums.doubt += f64::from(view.doubt) * weight;
+            sums.variance += weight * weight * scatter.noise_of(view) * unseen;
+        }
+        sums
+    }
 }
 
 /// The rates of views that are refuted in the slices for which they stand, and half of what `rooms`
