@@ -38,7 +38,7 @@ const LEAST_THRESHOLD: u64 = 1;
 const REORDERING_THRESHOLD: u64 = 3;
 
 /// The longest delay to ask for: the default max_ack_delay (RFC 9000, section 18.2). With a longer
-/// one the peer would acknowledge later than without a request.
+/// one than its own the peer would acknowledge later than without a request.
 const LONGEST_DELAY: Duration = Duration::from_millis(25);
 
 /// The ratio by which a value must change to make a new request worth a frame.
@@ -100,11 +100,7 @@ impl AckPolicy {
 
     /// Whether the peer understands requests.
     pub fn is_understood(&self) -> bool {
-        self.least_delay().is_some()
-    }
-
-    fn least_delay(&self) -> Option<Duration> {
-        self.peer.and_then(|peer| peer.min_ack_delay)
+        self.peer.is_some_and(|peer| peer.min_ack_delay.is_some())
     }
 
     /// A request to the peer, if it differs from the last one. `window` is in packets.
@@ -115,7 +111,9 @@ impl AckPolicy {
         window: u32,
         doubling: bool,
     ) -> Option<AckRequest> {
-        let least = self.least_delay()?;
+        let peer = self.peer?;
+        let least = peer.min_ack_delay?;
+        let longest = LONGEST_DELAY.min(peer.max_ack_delay);
         let parts = if doubling {
             2 * PER_ROUND_TRIP
         } else {
@@ -125,7 +123,7 @@ impl AckPolicy {
         self.acknowledges_each = packets == 1;
         let wanted = AckRequest {
             ack_eliciting_threshold: u64::from(packets - 1).max(LEAST_THRESHOLD),
-            max_ack_delay: (smoothed_rtt / parts).min(LONGEST_DELAY).max(least),
+            max_ack_delay: (smoothed_rtt / parts).min(longest).max(least),
             reordering_threshold: REORDERING_THRESHOLD,
         };
         if let Some(present) = self.requested {
@@ -226,6 +224,19 @@ mod tests {
         assert_eq!(request.reordering_threshold, 3);
         let doubling = policy().request(at(0), 60 * MS, 160, true).unwrap();
         assert_eq!(doubling.ack_eliciting_threshold, 7);
+    }
+
+    #[test]
+    fn a_peer_is_not_asked_to_wait_for_longer_than_it_would() {
+        for (own, asked) in [(5, 5), (25, 25), (100, 25)] {
+            let mut policy = AckPolicy::default();
+            policy.on_peer(PeerAcks {
+                min_ack_delay: Some(MS),
+                max_ack_delay: own * MS,
+            });
+            let request = policy.request(at(0), 600 * MS, 150, false).unwrap();
+            assert_eq!(request.max_ack_delay, asked * MS, "of {own} ms");
+        }
     }
 
     #[test]
