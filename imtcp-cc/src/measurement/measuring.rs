@@ -200,6 +200,7 @@ impl Measuring {
     pub(crate) fn on_heard(&mut self, heard: &Heard<'_>, emit: Emit<'_>) -> bool {
         if heard.has_restarted {
             self.statistical = StatisticalEstimator::new(self.settings.minimum_range);
+            self.record.on_other_clock();
         }
         let mut may_stop = false;
         for echo in heard.echoes {

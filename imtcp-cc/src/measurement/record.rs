@@ -189,6 +189,16 @@ impl MeasurementRecord {
         None
     }
 
+    /// Echoes come by another clock from now on. When those so far came is not known by that one.
+    pub fn on_other_clock(&mut self) {
+        let packets = self.streams.iter_mut().flat_map(|it| &mut it.packets);
+        for echo in packets.filter_map(|packet| packet.echo.as_mut()) {
+            if echo.quality.is_timed() {
+                echo.quality = EchoQuality::Aggregated;
+            }
+        }
+    }
+
     /// The number of the measurement.
     pub fn measurement(&self) -> u64 {
         self.measurement
@@ -306,6 +316,19 @@ mod tests {
         record.on_echo(10, at(5000, EchoQuality::Lost));
         record.on_echo(10, at(6000, EchoQuality::Single));
         assert!(record.streams()[0].packets()[0].is_lost());
+    }
+
+    #[test]
+    fn times_by_another_clock_are_not_those_of_later_echoes() {
+        let mut record = two_streams();
+        record.on_echo(10, at(5000, EchoQuality::Single));
+        record.on_echo(11, at(6000, EchoQuality::Lost));
+        record.on_other_clock();
+        record.on_echo(13, at(70, EchoQuality::Single));
+        let packets = record.streams()[0].packets();
+        assert!(packets[0].has_arrived() && packets[1].is_lost());
+        let times: Vec<_> = packets.iter().map(PacketRecord::timed_arrival).collect();
+        assert_eq!(times, [None, None, Some(Timestamp::from_nanos(70))]);
     }
 
     #[test]
