@@ -52,7 +52,8 @@ const FOREIGN_SHARE: f64 = 0.15;
 pub(super) struct GapView {
     slices: Slices,
     scratch: Vec<SliceView>,
-    /// The first slice of the present level, and whether the level began with a change.
+    /// The first slice of the present level, and whether it began with a change that is not older
+    /// than the longest window.
     level_start: u64,
     changed: bool,
     /// Whether packets leave in bunches, and those are read.
@@ -101,14 +102,14 @@ impl GapView {
     /// No gap so far is proven.
     pub(super) fn clear(&mut self) {
         self.slices.clear();
+        self.look_at_coverage();
     }
 
     /// Keeps its memory, because an acknowledgement must not allocate.
     pub(super) fn reset(&mut self) {
-        self.slices.clear();
+        self.clear();
         self.level_start = 0;
         self.changed = false;
-        self.is_covered = false;
     }
 
     /// What was seen until `since` says nothing of now.
@@ -129,6 +130,7 @@ impl GapView {
         self.level_start = first;
         self.changed = true;
         self.slices.forget_before(first);
+        self.look_at_coverage();
     }
 
     /// Cuts time into slices. A slice holds several packets, and is long against the jitter of
@@ -174,10 +176,11 @@ impl GapView {
         let (present, echoed) = self.slices.present()?;
         let reach = LONGEST_WINDOW.as_nanos() / self.slices.length().as_nanos().max(1);
         let first = present.saturating_sub(u64::try_from(reach).unwrap_or(u64::MAX));
+        self.changed &= self.level_start > first;
         self.slices.forget_before(first.max(self.level_start));
         self.collect(capacity, present);
         if let Some(newest) = change::newest_level(&self.scratch, capacity.as_bps_f64()) {
-            self.start_level_at(newest);
+            self.begin_level(self.scratch[self.scratch.len() - newest].index);
             self.collect(capacity, present);
         }
         self.look_at_coverage();
@@ -223,13 +226,6 @@ impl GapView {
                 .views(capacity, self.reads_bunches)
                 .filter(|view| view.index < present),
         );
-    }
-
-    /// Keeps only the newest `count` of the slices with a view.
-    fn start_level_at(&mut self, count: usize) {
-        self.level_start = self.scratch[self.scratch.len() - count].index;
-        self.changed = true;
-        self.slices.forget_before(self.level_start);
     }
 
     fn report_of(

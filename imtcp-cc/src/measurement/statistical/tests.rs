@@ -255,3 +255,36 @@ fn slices_become_longer_where_there_is_something_in_each_and_forget_nothing() {
         assert!(window <= LONGEST_WINDOW + SLICE * 4, "{window:?}");
     }
 }
+
+#[test]
+fn a_change_that_has_left_the_window_is_not_told_of_a_short_one() {
+    let mut estimator = estimator();
+    let changed = |estimator: &mut StatisticalEstimator, pairs: std::ops::Range<u64>, apart_us| {
+        let now = at_us(1_000_000 + pairs.end * 20_000);
+        feed(estimator, pairs, apart_us);
+        let estimate = estimator.report(now, Bytes::new(1));
+        estimate.expect("an estimate").flags.changed
+    };
+    assert!(!changed(&mut estimator, 0..100, 1000));
+    assert!(changed(&mut estimator, 100..140, 1700), "others came");
+    assert!(!changed(&mut estimator, 140..400, 1700), "long ago");
+    // After a pause the window is short, and nothing has changed.
+    assert!(!changed(&mut estimator, 640..700, 1700), "longer ago");
+}
+
+#[test]
+fn a_link_that_turns_out_to_be_faster_was_not_covered() {
+    for since in [None, Some(at_us(1_300_000))] {
+        let mut estimator = estimator();
+        for place in 0..300 {
+            let [from, to] = [place, place + 1].map(|it| {
+                let sent = 1_000_000 + it * 1000;
+                point(it, sent, sent + 10_000)
+            });
+            estimator.on_gap(&gap(from, to, Nanos::ZERO, LinkState::BusySpaced));
+        }
+        assert!(estimator.is_link_covered());
+        estimator.on_capacity(CAPACITY.scaled(2.0), PACKET, since);
+        assert!(!estimator.is_link_covered(), "since {since:?}");
+    }
+}
