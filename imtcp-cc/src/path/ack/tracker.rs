@@ -251,7 +251,7 @@ impl EchoTracker {
         };
         let served = match packets {
             1 => self.line.time_for(echo.size),
-            _ => self.line.time_for_any(echo.size.times(packets.into())),
+            _ => self.line.time_for_any(bytes),
         };
         let pair = EchoPair {
             arrival: echo.arrived - arrived,

@@ -49,3 +49,20 @@ fn a_loss_where_nothing_waits_is_not_the_links() {
         "echoes are off a little"
     );
 }
+
+#[test]
+fn echoes_of_unequal_packets_that_come_as_the_link_serves_them_have_no_jitter() {
+    let at = |us: u64| Timestamp::from_nanos(us * 1000);
+    let mut tracker = EchoTracker::new();
+    for number in 0..200 {
+        let size = if number % 2 == 0 { 1250 } else { 125 };
+        tracker.on_sent(number, Bytes::new(size), at(0), Some(CAPACITY));
+    }
+    for pair in 0..100 {
+        // The two take 1.1 ms.
+        let (back, last) = (at(20_000 + pair * 1_100), 2 * pair + 1);
+        let newly = [(last - 1, None), (last, None)].into_iter();
+        tracker.on_ack(Some(back), back, last, newly, Some(CAPACITY), |_| {});
+    }
+    assert_eq!(tracker.jitter(), Nanos::ZERO);
+}
