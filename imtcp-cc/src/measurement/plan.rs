@@ -70,6 +70,12 @@ impl StreamPlan {
             .contains(&j)
             .then(|| Duration::from_nanos(self.offsets_ns[j as usize - 1]))
     }
+
+    /// The planned gap between packets j - 1 and j; `None` if there are no such packets.
+    pub fn gap_before(&self, j: u32) -> Option<Duration> {
+        let before = self.offset(j.checked_sub(1)?)?;
+        Some(self.offset(j)?.saturating_sub(before))
+    }
 }
 
 /// The gap to the next packet, M / rate with the packet size M, rounded to nanoseconds. It is at

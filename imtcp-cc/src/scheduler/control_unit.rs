@@ -238,36 +238,15 @@ impl ControlUnit {
     /// The verdict of the present state; `None` if the state changed, and the new one has to be
     /// asked.
     fn step(&mut self, now: Timestamp, ready: Ready) -> Option<Verdict> {
-        let target = self.store_target;
         match &mut self.state {
             State::PassPacket => Some(Verdict::Pass),
             State::StorePacket { plan, since, limit } => {
                 if ready.packets == 0 {
                     return Some(Verdict::Hold);
                 }
-                let started = *since.get_or_insert(now);
-                let waited = now.saturating_since(started);
+                let since = *since.get_or_insert(now);
                 let (plan, limit) = (plan.clone(), *limit);
-                // After the store timer T no packet is stored, even if others were released
-                // meanwhile.
-                if ready.window < plan.packets() || waited > limit {
-                    self.miss(plan, limit, None);
-                } else if ready.packets >= target {
-                    let begun = State::SendStream {
-                        plan,
-                        started: now,
-                        sent: 0,
-                        on_time: true,
-                        limit,
-                    };
-                    self.transition(begun, Some(Transition::StreamStarted { waited, limit }));
-                } else if waited >= limit {
-                    self.lower_to(ready.packets);
-                    self.miss(plan, limit, None);
-                } else {
-                    return Some(Verdict::At(started + limit));
-                }
-                None
+                self.store(now, ready, plan, (since, limit))
             }
             State::SendStream {
                 plan,
@@ -284,13 +263,14 @@ impl ControlUnit {
                     return Some(Verdict::At(due));
                 }
                 // If a packet was ready in time and left late, a timer was late. The stream goes
-                // on, and the real send time counts. If the packet was not ready in time, the
-                // stream breaks.
-                if *on_time || now.saturating_since(due) <= gap_before(plan, *sent + 1) {
-                    return Some(if ready.packets > 0 {
-                        Verdict::Probe
-                    } else {
-                        Verdict::Hold
+                // on, and the real send time counts. If the packet was not ready in time, it may
+                // be late by the gap before it: the real rate is then at least half of the planned
+                // one. After that the stream breaks.
+                let is_soon = |gap| now.saturating_since(due) <= gap;
+                if *on_time || plan.gap_before(*sent + 1).is_none_or(is_soon) {
+                    return Some(match ready.packets {
+                        0 => Verdict::Hold,
+                        _ => Verdict::Probe,
                     });
                 }
                 let told = Transition::StreamAbandoned { sent: *sent };
@@ -318,6 +298,37 @@ impl ControlUnit {
         }
     }
 
+    /// Packets are ready, and the first has waited since then for the stream of `plan`. None waits
+    /// for longer than `limit` (the paper's T).
+    fn store(
+        &mut self,
+        now: Timestamp,
+        ready: Ready,
+        plan: StreamPlan,
+        (since, limit): (Timestamp, Duration),
+    ) -> Option<Verdict> {
+        let waited = now.saturating_since(since);
+        // After the store timer T no packet is stored, even if others were released meanwhile.
+        if ready.window < plan.packets() || waited > limit {
+            self.miss(plan, limit, None);
+        } else if ready.packets >= self.store_target {
+            let begun = State::SendStream {
+                plan,
+                started: now,
+                sent: 0,
+                on_time: true,
+                limit,
+            };
+            self.transition(begun, Some(Transition::StreamStarted { waited, limit }));
+        } else if waited >= limit {
+            self.lower_to(ready.packets);
+            self.miss(plan, limit, None);
+        } else {
+            return Some(Verdict::At(since + limit));
+        }
+        None
+    }
+
     /// Within the store timer T only this many packets came. The next attempt starts with as many,
     /// because the other packets of the stream may come while it is being sent.
     fn lower_to(&mut self, packets: u32) {
@@ -332,11 +343,9 @@ impl ControlUnit {
         self.successes = 0;
         self.attempts = self.attempts.saturating_sub(1);
         let next = (self.attempts > 0).then_some(plan);
-        let is_last = next.is_none();
+        let given_up = next.is_none().then_some(Transition::MeasurementGivenUp);
         self.empty_buffer(next, limit, told);
-        if is_last {
-            self.told.push_back(Transition::MeasurementGivenUp);
-        }
+        self.told.extend(given_up);
     }
 
     /// Nothing is left to send, so everything stored is out.
@@ -385,15 +394,6 @@ impl ControlUnit {
                 self.store_target = (self.store_target - 1).max(LEAST_STORE_TARGET);
             }
         }
-    }
-}
-
-/// How late packet `j` of a stream may be: by the planned gap before it. The real rate of this pair
-/// is then at least half of the planned rate.
-fn gap_before(plan: &StreamPlan, j: u32) -> Duration {
-    match (plan.offset(j - 1), plan.offset(j)) {
-        (Some(before), Some(own)) => own.saturating_sub(before),
-        _ => Duration::MAX,
     }
 }
 
