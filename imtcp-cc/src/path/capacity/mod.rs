@@ -44,7 +44,7 @@ pub struct Capacity {
     sustained: SustainedRate,
     current: Option<Bandwidth>,
     coarse: bool,
-    /// Whether nothing but delivery speaks for the present value.
+    /// Whether no dispersions show the present value.
     bound: bool,
     /// How many capacities in a row were contradicted.
     contradictions: u32,
@@ -69,7 +69,8 @@ impl Capacity {
         self.current
     }
 
-    /// Whether the value is only a lower bound: the most that was delivered.
+    /// Whether no dispersions show the value. It is the most that was delivered then, or, until so
+    /// much was delivered again, what dispersions showed before.
     pub fn is_bound(&self) -> bool {
         self.current.is_some() && self.bound
     }
