@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::output::Output;
 use crate::probes::{Probes, Sent, Word};
+use crate::target::Unreachable;
 use anyhow::{Context, Error, Result, bail};
 use imtcp_cc::standalone::{Ended, Measurement, Report, Settings, Step};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,15 +50,14 @@ pub fn run(
     }
     let report = measurement.report(clock.now());
     if report.replies == 0 && report.ended == Some(Ended::NoReply) {
-        let reason = probes.complaint();
-        match reason {
-            Some(reason) => bail!("no reply: {reason}"),
-            None => bail!(
-                "no reply to {} packets; the host is down, or it or a firewall before it does not \
-                 answer",
-                report.packets_sent
+        let sent = report.packets_sent;
+        bail!(Unreachable(match probes.complaint() {
+            Some(reason) => format!("no reply: {reason}"),
+            None => format!(
+                "no reply to {sent} packets; the host is down, or it or a firewall before it does \
+                 not answer"
             ),
-        }
+        }));
     }
     Ok(Run { report, broken })
 }

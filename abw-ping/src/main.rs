@@ -13,7 +13,7 @@ mod quic;
 mod target;
 mod whole;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use clap::Parser;
 use clock::Clock;
 use options::Options;
@@ -23,6 +23,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use target::Unreachable;
 
 fn main() -> ExitCode {
     let options = Options::parse();
@@ -45,20 +46,23 @@ fn run(options: &Options) -> Result<ExitCode> {
             .context("cannot watch for Ctrl-C")?;
     }
     let clock = Clock::start();
-    if options.quic {
-        let (host, port) = target::split(&options.target)?;
-        let mut address = target::resolve(host, options.family())?;
-        address.set_port(port);
-        quic::ensure_possible(options.settings().packet, address)?;
-        let probes = quic::Quic::connect(address, host, &clock, &stop)?;
-        let kind = probes.kind();
-        let subject = options.subject(address.to_string(), "quic", kind);
-        return measure(options, probes, subject, &clock, &stop);
-    }
-    let address = target::resolve(&options.target, options.family())?;
-    let probes = echo::Echo::open(address)?;
-    let subject = options.subject(target::shown(address), "icmp", probes.kind());
-    measure(options, probes, subject, &clock, &stop)
+    let (host, port) = match options.quic {
+        true => target::split(&options.target)?,
+        false => (options.target.as_str(), 0),
+    };
+    let addresses = target::resolve(host, options.family())?;
+    target::first_reachable(&addresses, &stop, |mut address| {
+        if options.quic {
+            address.set_port(port);
+            quic::ensure_possible(options.settings().packet, address)?;
+            let probes = quic::Quic::connect(address, host, &clock, &stop)?;
+            let subject = options.subject(address.to_string(), "quic", probes.kind());
+            return measure(options, probes, subject, &clock, &stop);
+        }
+        let probes = echo::Echo::open(address)?;
+        let subject = options.subject(target::shown(address), "icmp", probes.kind());
+        measure(options, probes, subject, &clock, &stop)
+    })
 }
 
 /// Measures as often as it is asked to. Fails where the last measurement has no value.
@@ -72,8 +76,14 @@ fn measure(
     let settings = options.settings();
     let mut output = Output::new(subject, options);
     let mut has_value = false;
-    for _ in 0..options.count() {
-        let run = drive::run(&mut probes, settings.clone(), stop, &mut output, clock)?;
+    for number in 0..options.count() {
+        let run = drive::run(&mut probes, settings.clone(), stop, &mut output, clock);
+        // Once there was a result, no other address takes the place of this one.
+        let run = run.map_err(|error| match error.downcast::<Unreachable>() {
+            Ok(reason) if number > 0 => Error::msg(reason.0),
+            Ok(reason) => reason.into(),
+            Err(error) => error,
+        })?;
         has_value = run.report.estimate.is_some();
         output.result(&run.report)?;
         if let Some(error) = &run.broken {

@@ -8,6 +8,7 @@ mod socket;
 
 use crate::clock::Clock;
 use crate::probes::{MOST_AT_ONCE, Probes, Sent, Word};
+use crate::target::Unreachable;
 use anyhow::{Context, Result, bail};
 use imtcp_cc::units::{Bytes, Timestamp};
 use nix::errno::Errno;
@@ -72,14 +73,14 @@ impl Echo {
 /// `replies` it always does: it may be of a moment, or somebody's who wants it to end. What was
 /// found until then is not lost.
 fn ensure_it_may_go_on(error: Errno, address: IpAddr, replies: u64) -> Result<()> {
+    let why = error.desc();
     match error {
         _ if replies > 0 => Ok(()),
-        Errno::EACCES | Errno::EPERM => bail!(
-            "{address} may not be pinged: a firewall, here or on the way, forbids it ({})",
-            error.desc()
-        ),
+        Errno::EACCES | Errno::EPERM => bail!(Unreachable(format!(
+            "{address} may not be pinged: a firewall, here or on the way, forbids it ({why})"
+        ))),
         Errno::EHOSTUNREACH | Errno::ENETUNREACH | Errno::ECONNREFUSED | Errno::ENETDOWN => {
-            bail!("{address} is unreachable: {}", error.desc())
+            bail!(Unreachable(format!("{address} is unreachable: {why}")))
         }
         _ => Ok(()),
     }

@@ -1,6 +1,7 @@
 //! The sockets themselves.
 
 use crate::clock;
+use crate::target::Unreachable;
 use crate::whole::send_whole;
 use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
@@ -60,7 +61,10 @@ impl Socket {
         let address = to.ip();
         let (socket, kind) = match create(address, SockType::Datagram) {
             Ok(socket) => (socket, Kind::Ping),
-            Err(Errno::EAFNOSUPPORT) => bail!("this machine has no {}", family_name(address)),
+            Err(Errno::EAFNOSUPPORT) => {
+                let family = family_name(address);
+                bail!(Unreachable(format!("this machine has no {family}")))
+            }
             // No ping sockets for this user (EACCES), or none at all.
             Err(_) => match create(address, SockType::Raw) {
                 Ok(socket) => (socket, Kind::Raw),
@@ -74,7 +78,8 @@ impl Socket {
         };
         prepare(&socket, address).context("cannot prepare the socket")?;
         if let Err(error) = connect(socket.as_raw_fd(), &SockaddrStorage::from(to)) {
-            bail!("{address} is unreachable: {}", error.desc());
+            let why = error.desc();
+            bail!(Unreachable(format!("{address} is unreachable: {why}")));
         }
         Ok(Self {
             socket,

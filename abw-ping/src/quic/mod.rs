@@ -10,7 +10,7 @@ mod socket;
 
 use crate::clock::{self, Clock};
 use crate::probes::{MOST_AT_ONCE, Probes, Sent, Word};
-use crate::target;
+use crate::target::{self, Unreachable};
 use anyhow::{Context, Result, bail, ensure};
 use imtcp_cc::units::{Bytes, Timestamp};
 use nix::errno::Errno;
@@ -108,12 +108,12 @@ impl Quic {
         let give_up = clock.now() + HANDSHAKE;
         self.flush()?;
         while !self.connection.is_established() {
-            ensure!(
-                clock.now() < give_up,
-                "no QUIC server answers at {} (UDP) within {} s",
-                self.peer,
-                HANDSHAKE.as_secs()
-            );
+            if clock.now() >= give_up {
+                let (peer, seconds) = (self.peer, HANDSHAKE.as_secs());
+                bail!(Unreachable(format!(
+                    "no QUIC server answers at {peer} (UDP) within {seconds} s"
+                )));
+            }
             ensure!(
                 !stop.load(Ordering::Relaxed),
                 "interrupted before the handshake with {} was done",
@@ -147,9 +147,9 @@ impl Quic {
             Ok(_) => Ok(true),
             Err(error) => match error.raw_os_error().map(Errno::from_raw) {
                 Some(Errno::EAGAIN | Errno::ENOBUFS) => Ok(false),
-                Some(Errno::ECONNREFUSED) => bail!("nobody listens at {} (UDP)", self.peer),
                 Some(Errno::EMSGSIZE) => bail!("{TOO_LARGE}"),
-                _ => Err(error).with_context(|| format!("cannot send to {}", self.peer)),
+                Some(errno) => bail!(self.unreachable(errno)),
+                None => Err(error).with_context(|| format!("cannot send to {}", self.peer)),
             },
         }
     }
@@ -185,14 +185,22 @@ impl Quic {
         let message = match recvmsg::<SockaddrStorage>(socket, &mut parts, control, flags) {
             Ok(message) => message,
             Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
-            Err(Errno::ECONNREFUSED) => bail!("nobody listens at {} (UDP)", self.peer),
             // A router has said so of a packet before.
             Err(Errno::EMSGSIZE) => bail!("{TOO_LARGE}"),
-            Err(error) => bail!("{} is unreachable: {}", self.peer, error.desc()),
+            Err(error) => bail!(self.unreachable(error)),
         };
         let stamp = clock::stamp(&message);
         let at = stamp.map_or_else(|| clock.now(), |stamp| clock.of_stamp(stamp));
         Ok(Some((message.bytes, clock.instant(at))))
+    }
+
+    /// What the system, or a router, said of a packet.
+    fn unreachable(&self, error: Errno) -> Unreachable {
+        let peer = self.peer;
+        Unreachable(match error {
+            Errno::ECONNREFUSED => format!("nobody listens at {peer} (UDP)"),
+            _ => format!("{peer} is unreachable: {}", error.desc()),
+        })
     }
 
     fn farewell(&self) -> String {

@@ -1,7 +1,8 @@
 //! The UDP socket towards a server.
 
+use crate::target::Unreachable;
 use crate::whole::send_whole;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use nix::sys::socket::{setsockopt, sockopt};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -16,9 +17,10 @@ pub fn open(peer: SocketAddr) -> Result<UdpSocket> {
     } else {
         SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0))
     };
-    let socket = UdpSocket::bind(any).context("cannot open a UDP socket")?;
-    let unreachable = || format!("{peer} is unreachable");
-    socket.connect(peer).with_context(unreachable)?;
+    let unreachable = |error| Unreachable(format!("{peer} is unreachable: {error}"));
+    // There may be no IPv6 here.
+    let socket = UdpSocket::bind(any).map_err(unreachable)?;
+    socket.connect(peer).map_err(unreachable)?;
     socket.set_nonblocking(true)?;
     setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
     send_whole(&socket, peer.ip())?;
