@@ -1,5 +1,6 @@
 //! Cross traffic that reacts: bulk transfers over the kernel's TCP.
 
+use crate::output::say;
 use anyhow::{Context, Result};
 use clap::Args;
 use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
@@ -10,7 +11,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
@@ -18,6 +19,10 @@ use tokio::task::JoinSet;
 
 /// How much is handed to the kernel at a time.
 const CHUNK: usize = 64 << 10;
+
+/// After a connection that could not be taken, so long until the next is. There may be no room for
+/// more open files, and then the same comes back at once.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What to send.
 #[derive(Args, Clone, Debug)]
@@ -126,7 +131,7 @@ async fn fill(mut stream: TcpStream, bytes: Arc<AtomicU64>) -> io::Result<()> {
 /// those who compare transfers that began at different times.
 ///
 /// # Errors
-/// The listening socket fails, or the system gives no signals.
+/// The system gives no signals.
 ///
 /// # Panics
 /// Outside a tokio runtime.
@@ -136,9 +141,10 @@ pub async fn receive(listener: TcpListener, shutdown: impl Future<Output = ()>) 
     let mut flows = JoinSet::new();
     let mut started = None;
     let mut count = 0;
+    let mut is_told = false;
     tokio::pin!(shutdown);
     loop {
-        let (stream, _) = tokio::select! {
+        let accepted = tokio::select! {
             biased;
             () = &mut shutdown => break,
             Some(()) = anew.recv() => {
@@ -146,7 +152,22 @@ pub async fn receive(listener: TcpListener, shutdown: impl Future<Output = ()>) 
                 started = Some(Instant::now());
                 continue;
             }
-            accepted = listener.accept() => accepted.context("cannot accept a connection")?,
+            accepted = listener.accept() => accepted,
+        };
+        let (stream, _) = match accepted {
+            Ok(accepted) => accepted,
+            // It is of that connection, or of a moment; the others go on.
+            Err(error) => {
+                if !is_told {
+                    say(format_args!("warning: a connection is not taken: {error}"));
+                    is_told = true;
+                }
+                tokio::select! {
+                    biased;
+                    () = &mut shutdown => break,
+                    () = tokio::time::sleep(PAUSE) => continue,
+                }
+            }
         };
         started.get_or_insert_with(Instant::now);
         count += 1;
