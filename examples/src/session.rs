@@ -2,6 +2,7 @@
 
 use crate::socket::{Received, Socket};
 use crate::transport::{BATCH, DATAGRAM};
+use nix::libc;
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -93,8 +94,12 @@ impl Session {
             let Ok((length, info)) = self.connection.send(&mut datagram) else {
                 return Ok(Flushed::Everything);
             };
-            let waited = socket.send(&datagram[..length], info.to).await?;
-            self.blocked_sends += u64::from(waited);
+            match socket.send(&datagram[..length], info.to).await {
+                Ok(waited) => self.blocked_sends += u64::from(waited),
+                // A try of how much the path carries; the first link does not carry that.
+                Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(Flushed::ABatch)
     }

@@ -2,16 +2,17 @@
 //!
 //! One system call sends one datagram: no GSO, so that each leaves at its own time.
 
-use nix::libc::sock_txtime;
+use nix::libc::{self, c_int, sock_txtime};
 use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
-    sockopt,
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, connect, recvmsg, sendmsg,
+    setsockopt, sockopt,
 };
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
+use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
@@ -28,6 +29,24 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// How far apart two clocks may be read to count as read together.
 const CLOCK_ERROR: Duration = Duration::from_micros(2);
 const CLOCK_ATTEMPTS: u32 = 4;
+
+sockopt_impl!(
+    /// Whether IPv4 packets are divided (`ip(7)`).
+    DivisionOfIpv4,
+    Both,
+    libc::IPPROTO_IP,
+    libc::IP_MTU_DISCOVER,
+    c_int
+);
+
+sockopt_impl!(
+    /// Whether IPv6 packets are divided (`ipv6(7)`).
+    DivisionOfIpv6,
+    Both,
+    libc::IPPROTO_IPV6,
+    libc::IPV6_MTU_DISCOVER,
+    c_int
+);
 
 /// A UDP socket.
 #[derive(Debug)]
@@ -71,17 +90,37 @@ impl Socket {
         })
     }
 
+    /// Takes datagrams of `peer` alone from now on. Errors of [`Socket::send`] and
+    /// [`Socket::try_receive`] may tell then that an earlier datagram did not get there.
+    ///
+    /// # Errors
+    /// There is no way to `peer`.
+    pub fn connect(&mut self, peer: SocketAddr) -> io::Result<()> {
+        connect(self.io.as_raw_fd(), &SockaddrStorage::from(peer))?;
+        self.local = self.io.local_addr()?;
+        Ok(())
+    }
+
+    /// Its datagrams are not divided: see [`send_whole`].
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn send_whole(&self) -> io::Result<()> {
+        send_whole(&self.io, self.local)
+    }
+
     /// The address it is bound to.
     pub fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// Waits for a datagram.
+    /// Waits for a datagram, or for an error that is told instead of one.
     ///
     /// # Errors
     /// The runtime is shutting down.
     pub async fn readable(&self) -> io::Result<()> {
-        self.io.readable().await
+        let arrival = Interest::READABLE.add(Interest::ERROR);
+        self.io.ready(arrival).await.map(drop)
     }
 
     /// Takes the next datagram, if there is one; what does not fit into `buffer` is cut off.
@@ -90,7 +129,15 @@ impl Socket {
     /// The kernel's.
     pub fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         let Self { io, control, .. } = self;
-        let outcome = io.try_io(Interest::READABLE, || receive(io, buffer, control));
+        let mut receive = || receive(io, buffer, control);
+        // tokio tries one interest at a time. The kernel calls a socket readable for a datagram, and
+        // not for an error.
+        let outcome = match io.try_io(Interest::READABLE, &mut receive) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                io.try_io(Interest::ERROR, receive)
+            }
+            outcome => outcome,
+        };
         let (length, from, stamp) = match outcome {
             Ok(received) => received,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
@@ -138,6 +185,22 @@ impl Socket {
         let send = || send_at(&self.io, datagram, to, nanos);
         self.io.async_io(Interest::WRITABLE, send).await
     }
+}
+
+/// Lets neither this machine nor a router divide the datagrams of a socket that is bound to `local`,
+/// as RFC 9000, section 14, demands of QUIC: the parts would leave back to back, each with a header
+/// of its own. What the next link does not carry is refused. What routers say is not believed, so
+/// that nobody else can make datagrams small.
+///
+/// # Errors
+/// The kernel's.
+pub fn send_whole(socket: &impl AsFd, local: SocketAddr) -> io::Result<()> {
+    if local.is_ipv6() {
+        setsockopt(socket, DivisionOfIpv6, &libc::IPV6_PMTUDISC_PROBE)?;
+    }
+    // A socket of IPv6 may send IPv4 packets, too.
+    setsockopt(socket, DivisionOfIpv4, &libc::IP_PMTUDISC_PROBE)?;
+    Ok(())
 }
 
 /// A time as the kernel's monotonic clock has it, which is what `fq` goes by.
@@ -221,6 +284,7 @@ fn both_clocks() -> (Instant, SystemTime) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::sys::socket::getsockopt;
     use std::net::Ipv4Addr;
 
     const APART: Duration = Duration::from_millis(100);
@@ -248,6 +312,37 @@ mod tests {
                 assert!(attempt < ATTEMPTS, "{between:?} for {APART:?}");
             }
         });
+    }
+
+    #[tokio::test]
+    async fn datagrams_of_a_socket_that_sends_whole_are_not_divided() {
+        for local in ["127.0.0.1:0", "[::]:0", "[::1]:0"] {
+            // Not every machine has IPv6.
+            let Ok(socket) = Socket::bind(local.parse().expect("an address")) else {
+                continue;
+            };
+            socket.send_whole().expect("the kernel knows of it");
+            let four = getsockopt(&socket.io, DivisionOfIpv4);
+            assert_eq!(four, Ok(libc::IP_PMTUDISC_PROBE), "{local}");
+            if socket.local().is_ipv6() {
+                let six = getsockopt(&socket.io, DivisionOfIpv6);
+                assert_eq!(six, Ok(libc::IPV6_PMTUDISC_PROBE), "{local}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_socket_with_a_peer_hears_that_nobody_listens_there() {
+        let gone = Socket::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a free port");
+        let peer = gone.local();
+        drop(gone);
+        let mut socket = Socket::bind((Ipv4Addr::UNSPECIFIED, 0).into()).expect("a free port");
+        socket.connect(peer).expect("loopback is there");
+        assert_eq!(socket.local().ip(), Ipv4Addr::LOCALHOST);
+        socket.send(b"anybody?", peer).await.expect("sent");
+        socket.readable().await.expect("readable");
+        let error = socket.try_receive(&mut [0; 10]).expect_err("nobody");
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
     }
 
     /// Between two datagrams that were sent [`APART`] and taken together.

@@ -7,6 +7,9 @@ use std::time::Duration;
 /// UDP payload of the largest packet: fits into an Ethernet frame over IPv6 with room to spare.
 pub(crate) const DATAGRAM: usize = 1350;
 
+/// What every path carries (RFC 9000, section 14).
+const EVERY_PATH: usize = 1200;
+
 /// The largest UDP payload that there can be. quiche tells peers that it takes [`DATAGRAM`], and
 /// takes what is longer all the same.
 pub(crate) const RECEIVE_BUFFER: usize = 65_535;
@@ -36,6 +39,9 @@ const MIN_ACK_DELAY: Duration = Duration::from_micros(100);
 
 pub(crate) fn server(tls: SslContextBuilder) -> Result<quiche::Config> {
     let mut config = common(tls)?;
+    // Larger packets than every path carries are tried first: none is divided on its way.
+    config.set_max_send_udp_payload_size(DATAGRAM);
+    config.discover_pmtu(true);
     config.set_initial_max_data(REQUESTS * REQUEST_BYTES);
     config.set_initial_max_stream_data_bidi_remote(REQUEST_BYTES);
     config.set_initial_max_streams_bidi(REQUESTS);
@@ -59,6 +65,8 @@ pub(crate) fn client(
 ) -> Result<quiche::Config> {
     let mut config = common(tls)?;
     config.verify_peer(verify);
+    // It sends a request and acknowledgements.
+    config.set_max_send_udp_payload_size(EVERY_PATH);
     if offers.ack_frequency {
         config.enable_ack_frequency(MIN_ACK_DELAY);
     }
@@ -75,7 +83,6 @@ fn common(tls: SslContextBuilder) -> Result<quiche::Config> {
     config.set_application_protos(quiche::h3::APPLICATION_PROTOCOL)?;
     config.set_max_idle_timeout(IDLE_TIMEOUT.as_millis().try_into()?);
     config.set_max_recv_udp_payload_size(DATAGRAM);
-    config.set_max_send_udp_payload_size(DATAGRAM);
     config.set_initial_max_stream_data_uni(REQUEST_BYTES);
     config.set_initial_max_streams_uni(CONTROL_STREAMS);
     config.set_disable_active_migration(true);
@@ -93,4 +100,24 @@ pub(crate) fn connection_id() -> Result<quiche::ConnectionId<'static>> {
     let mut bytes = vec![0; CONNECTION_ID];
     boring::rand::rand_bytes(&mut bytes)?;
     Ok(quiche::ConnectionId::from_vec(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::pair::Pair;
+
+    #[test]
+    fn a_path_that_carries_less_than_ethernet_carries_the_file() {
+        // As through a tunnel.
+        let narrow = 1_280 - 48;
+        let mut pair = Pair::over(narrow);
+        // The first stream of a server's own.
+        let (stream, body) = (3, [7; 5_000]);
+        let written = pair.server.stream_send(stream, &body, true);
+        assert_eq!(written, Ok(body.len()));
+        pair.exchange_over(narrow);
+        let mut taken = [0; 6_000];
+        let came = pair.client.stream_recv(stream, &mut taken);
+        assert_eq!(came, Ok((body.len(), true)));
+    }
 }

@@ -7,6 +7,7 @@
 mod arrivals;
 mod download;
 mod options;
+mod reach;
 #[cfg(test)]
 mod scripted;
 
@@ -17,16 +18,15 @@ use crate::session::{Flushed, Session};
 use crate::socket::Socket;
 use crate::tls;
 use crate::transport::{self, BATCH, RECEIVE_BUFFER};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use download::Download;
 use options::Target;
+use reach::Unreachable;
 use serde::Serialize;
 use std::fmt;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
-
-/// A connection that is not there after so long will not come.
-const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// H3_NO_ERROR and H3_REQUEST_CANCELLED (RFC 9114, section 8.1).
 const NO_ERROR: u64 = 0x100;
@@ -60,7 +60,7 @@ impl fmt::Display for Fetched {
     }
 }
 
-/// Fetches a file; `shutdown` ends it early.
+/// Fetches a file; `shutdown` ends it early. The addresses of a host are tried one after the other.
 ///
 /// # Errors
 /// Names what is missing: the host, the connection, the certificate's validity, the file, or its
@@ -70,22 +70,62 @@ impl fmt::Display for Fetched {
 /// Outside a tokio runtime.
 pub async fn fetch(options: &Options, shutdown: impl Future<Output = ()>) -> Result<Fetched> {
     let target = options.target()?;
-    let peer = target.resolve().await?;
-    let download = Download::new(&target, options)?;
-    let mut fetch = Fetch::connect(options, &target, peer, download)?;
     tokio::pin!(shutdown);
+    let peers = tokio::select! {
+        biased;
+        () = &mut shutdown => Err(interrupted()),
+        peers = target.resolve() => peers,
+    }?;
+    fetch_from_any(&peers, options, &target, &mut shutdown).await
+}
+
+/// Fetches it from the first of these addresses that answers.
+async fn fetch_from_any(
+    peers: &[SocketAddr],
+    options: &Options,
+    target: &Target,
+    shutdown: &mut (impl Future<Output = ()> + Unpin),
+) -> Result<Fetched> {
+    let mut tried = Vec::new();
+    for (index, peer) in peers.iter().enumerate() {
+        let patience = reach::patience(peers.len() - index);
+        let attempt = fetch_from(*peer, patience, options, target, shutdown).await;
+        match attempt.map_err(Error::downcast::<Unreachable>) {
+            Ok(fetched) => return Ok(fetched),
+            Err(Ok(reason)) => tried.push(reason),
+            Err(Err(error)) => return Err(error),
+        }
+    }
+    Err(reach::in_vain(tried))
+}
+
+/// Fetches it from one address. [`Unreachable`] if nobody there can be talked to.
+async fn fetch_from(
+    peer: SocketAddr,
+    patience: Duration,
+    options: &Options,
+    target: &Target,
+    shutdown: &mut (impl Future<Output = ()> + Unpin),
+) -> Result<Fetched> {
+    let download = Download::new(target, options)?;
+    let mut fetch = Fetch::connect(options, target, peer, download)?;
     let outcome = tokio::select! {
         biased;
-        () = &mut shutdown => Err(anyhow!("interrupted; the file is not complete")),
-        outcome = fetch.run() => outcome,
+        () = shutdown => Err(interrupted()),
+        outcome = fetch.run(patience) => outcome,
     };
     fetch.close(outcome.is_ok()).await;
     outcome?;
     fetch.finish()
 }
 
+fn interrupted() -> Error {
+    anyhow!("interrupted; the file is not complete")
+}
+
 struct Fetch {
     socket: Socket,
+    peer: SocketAddr,
     session: Session,
     download: Download,
     datagrams: u64,
@@ -98,7 +138,7 @@ impl Fetch {
         peer: SocketAddr,
         download: Download,
     ) -> Result<Self> {
-        let socket = Socket::bind(any_address(peer)).context("cannot open a socket")?;
+        let socket = socket_towards(peer).map_err(|error| Unreachable::told(peer, &error))?;
         let tls = tls::client(options.ca.as_deref())?;
         let mut config = transport::client(tls, !options.insecure, options.offers())?;
         let id = transport::connection_id()?;
@@ -109,21 +149,24 @@ impl Fetch {
         }
         Ok(Self {
             socket,
+            peer,
             session: Session::new(connection, false),
             download,
             datagrams: 0,
         })
     }
 
-    async fn run(&mut self) -> Result<()> {
+    async fn run(&mut self, patience: Duration) -> Result<()> {
         let alarm = Alarm::new()?;
         let mut buffer = vec![0; RECEIVE_BUFFER];
-        let started = Instant::now();
-        let give_up = started + HANDSHAKE_PATIENCE;
+        let give_up = Instant::now() + patience;
         loop {
             let mut flushed = self.receive(&mut buffer).await?;
             self.session.wake(Instant::now());
-            self.advance(give_up)?;
+            self.advance()?;
+            if !self.session.connection.is_established() && Instant::now() >= give_up {
+                bail!(Unreachable::silent(self.peer, patience));
+            }
             if self.download.is_complete() {
                 return Ok(());
             }
@@ -144,13 +187,13 @@ impl Fetch {
 
     /// Takes what has come of the file. It is whole even if the server closed the connection right
     /// behind it, so there is no look at the connection before.
-    fn advance(&mut self, give_up: Instant) -> Result<()> {
+    fn advance(&mut self) -> Result<()> {
         self.download.advance(&mut self.session.connection)?;
         self.download.stop_if_due(Instant::now());
         if self.download.is_complete() {
             return Ok(());
         }
-        self.check(give_up)
+        self.check()
     }
 
     fn wake_at(&self, give_up: Instant) -> Instant {
@@ -166,9 +209,13 @@ impl Fetch {
     async fn receive(&mut self, buffer: &mut [u8]) -> Result<Flushed> {
         let local = self.socket.local();
         for _ in 0..BATCH {
-            let received = self.socket.try_receive(buffer).context("cannot receive")?;
-            let Some(received) = received else {
-                return Ok(Flushed::Everything);
+            let received = match self.socket.try_receive(buffer) {
+                Ok(Some(received)) => received,
+                Ok(None) => return Ok(Flushed::Everything),
+                Err(error) => {
+                    self.on_refusal(&error)?;
+                    continue;
+                }
             };
             self.datagrams += 1;
             self.session
@@ -181,12 +228,22 @@ impl Fetch {
     }
 
     async fn flush(&mut self) -> Result<Flushed> {
-        let flushed = self.session.flush(&self.socket).await;
-        flushed.context("cannot send to the server")
+        match self.session.flush(&self.socket).await {
+            Ok(flushed) => Ok(flushed),
+            Err(error) => self.on_refusal(&error).map(|()| Flushed::ABatch),
+        }
+    }
+
+    /// What the kernel says of a datagram ends the handshake, and nothing later that may pass.
+    fn on_refusal(&self, error: &io::Error) -> Result<()> {
+        if self.session.connection.is_established() && reach::is_loss(error) {
+            return Ok(());
+        }
+        bail!(Unreachable::told(self.peer, error))
     }
 
     /// Says why there will be no file, once it is certain.
-    fn check(&self, give_up: Instant) -> Result<()> {
+    fn check(&self) -> Result<()> {
         let connection = &self.session.connection;
         if let Some(error) = connection.local_error() {
             bail!("{}", describe(error, "this side closed the connection"));
@@ -199,12 +256,6 @@ impl Fetch {
         }
         if connection.is_closed() || connection.is_draining() {
             bail!("the connection was closed before the file was complete");
-        }
-        if !connection.is_established() && Instant::now() >= give_up {
-            bail!(
-                "no answer from the server within {} s; is it running, and is its UDP port open?",
-                HANDSHAKE_PATIENCE.as_secs()
-            );
         }
         Ok(())
     }
@@ -228,6 +279,14 @@ impl Fetch {
             sent_datagrams: self.session.connection.stats().sent as u64,
         })
     }
+}
+
+/// A socket for datagrams to this address, and from there.
+fn socket_towards(peer: SocketAddr) -> io::Result<Socket> {
+    let mut socket = Socket::bind(any_address(peer))?;
+    socket.send_whole()?;
+    socket.connect(peer)?;
+    Ok(socket)
 }
 
 /// The wildcard address of the other one's family.
@@ -255,7 +314,10 @@ fn describe(error: &quiche::ConnectionError, what: &str) -> String {
 mod tests {
     use super::*;
     use crate::pair::carry;
+    use crate::serve::{self, Server};
+    use clap::Parser;
     use scripted::Scripted;
+    use std::future::pending;
 
     /// A client that has heard all from a server, and then that the server closed the connection.
     fn closed_upon(scripted: Scripted) -> Fetch {
@@ -269,24 +331,72 @@ mod tests {
         assert!(pair.client.is_draining());
         Fetch {
             socket: Socket::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a free port"),
+            peer: (Ipv4Addr::LOCALHOST, 4433).into(),
             session: Session::new(pair.client, false),
             download,
             datagrams: 0,
         }
     }
 
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[derive(Parser)]
+    struct ServeLine {
+        #[command(flatten)]
+        options: serve::Options,
+    }
+
+    /// Where nobody listens.
+    fn abandoned() -> SocketAddr {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        socket.local_addr().expect("it has one")
+    }
+
+    #[tokio::test]
+    async fn an_address_where_nobody_answers_gives_way_to_the_next() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("file"), "all of it").expect("a file");
+        let root = folder.path().to_str().expect("a readable path");
+        let line = ["serve", "--listen", "127.0.0.1:0", "--root", root];
+        let server = Server::bind(&ServeLine::parse_from(line).options).expect("it can listen");
+        let options = Line::parse_from(["fetch", "https://localhost/file", "--insecure"]).options;
+        let target = options.target().expect("complete");
+        let peers = [abandoned(), server.local(), abandoned()];
+        let mut outcome = None;
+        let fetching = async {
+            let fetched = fetch_from_any(&peers, &options, &target, &mut pending()).await;
+            outcome = Some(fetched);
+        };
+        server.run(fetching).await.expect("it ends well");
+        let fetched = outcome
+            .expect("it was asked")
+            .expect("the second one has it");
+        assert_eq!(fetched.bytes, 9);
+
+        let peers = [abandoned(), abandoned()];
+        let nobody = fetch_from_any(&peers, &options, &target, &mut pending()).await;
+        let said = nobody.expect_err("nobody is there").to_string();
+        for peer in peers {
+            let reason = format!("nobody listens at {peer} (UDP)");
+            assert!(said.contains(&reason), "{said}");
+        }
+    }
+
     #[tokio::test]
     async fn a_file_is_whole_though_the_server_closes_right_behind_it() {
-        let give_up = Instant::now() + HANDSHAKE_PATIENCE;
         let mut scripted = Scripted::asked();
         scripted.answer();
         let mut fetch = closed_upon(scripted);
-        fetch.advance(give_up).expect("all of it has come");
+        fetch.advance().expect("all of it has come");
         let fetched = fetch.finish().expect("it is complete");
         assert_eq!(fetched.bytes, scripted::BODY.len() as u64);
 
         let mut fetch = closed_upon(Scripted::asked());
-        let error = fetch.advance(give_up).expect_err("nothing has come");
+        let error = fetch.advance().expect_err("nothing has come");
         let error = error.to_string();
         assert!(error.contains("the server ends"), "{error}");
     }

@@ -107,17 +107,23 @@ impl Target {
         }
     }
 
-    pub(super) async fn resolve(&self) -> Result<SocketAddr> {
+    /// The addresses of the host, the one to try first in front. There is one at least.
+    pub(super) async fn resolve(&self) -> Result<Vec<SocketAddr>> {
         let Some(name) = self.name() else {
             let address = self.address().context("the URL names no host")?;
-            return Ok(SocketAddr::new(address, self.port));
+            return Ok(vec![SocketAddr::new(address, self.port)]);
         };
-        let mut found = tokio::net::lookup_host((name, self.port))
+        let found = tokio::net::lookup_host((name, self.port))
             .await
             .with_context(|| format!("cannot find the host {name}"))?;
-        found
-            .next()
-            .with_context(|| format!("the host {name} has no address"))
+        let mut addresses = Vec::new();
+        for address in found {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        ensure!(!addresses.is_empty(), "the host {name} has no address");
+        Ok(addresses)
     }
 }
 

@@ -115,6 +115,8 @@ impl Server {
         )?;
         let socket = Socket::bind(options.listen)
             .with_context(|| format!("cannot listen on {}", options.listen))?;
+        let whole = socket.send_whole();
+        whole.context("the kernel does not promise to leave datagrams whole")?;
         Ok(Self {
             socket,
             config,
