@@ -23,7 +23,7 @@ pub fn test(
     out: &Path,
     bars: &mut Bars,
 ) -> Result<()> {
-    let python = python::environment()?;
+    let python = python::environment(fleet)?;
     for (question, answer) in answers {
         let arguments = ["ask", question, "--print", "duckdb", "-t"];
         let sql = fleet.run(&arguments, &[table])?.output;

@@ -89,7 +89,7 @@ fn kill_until_done(fleet: &Program, paths: &[&Path], table: &Path) -> Result<u32
             .stdout(Stdio::null())
             .stderr(Stdio::inherit());
         let mut child = command.spawn().context("starting the ingestion")?;
-        let has_ended = wait_for_more(&mut child, table, 1 + u64::from(kills % 4))?;
+        let has_ended = wait_for_more(fleet, &mut child, table, 1 + u64::from(kills % 4))?;
         if has_ended {
             return Ok(kills);
         }
@@ -102,7 +102,7 @@ fn kill_until_done(fleet: &Program, paths: &[&Path], table: &Path) -> Result<u32
 }
 
 /// Waits until there are so many files more than before, or the child has ended: then it is true.
-fn wait_for_more(child: &mut Child, table: &Path, more: u64) -> Result<bool> {
+fn wait_for_more(fleet: &Program, child: &mut Child, table: &Path, more: u64) -> Result<bool> {
     let before = files(table);
     loop {
         if let Some(status) = child.try_wait().context("waiting for the ingestion")? {
@@ -114,6 +114,7 @@ fn wait_for_more(child: &mut Child, table: &Path, more: u64) -> Result<bool> {
         if files(table) >= before + more {
             return Ok(false);
         }
+        fleet.ensure_not_interrupted(child)?;
         thread::sleep(Duration::from_millis(1));
     }
 }

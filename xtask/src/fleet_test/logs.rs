@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::program::said;
+use super::program::Program;
 use crate::workspace;
 
 /// Scenarios, with the controllers of their main flow. The logs of other flows are not kept: they
@@ -35,7 +35,7 @@ pub const LABELS: &str = "labels.csv";
 const NETWORKS: [&str; 3] = ["192.0.2", "198.51.100", "203.0.113"];
 
 /// The folder of the logs. Logs that are there are kept.
-pub fn simulated(simulator: &Path, out: &Path) -> Result<PathBuf> {
+pub fn simulated(fleet: &Program, simulator: &Path, out: &Path) -> Result<PathBuf> {
     let logs = out.join("logs");
     let complete = out.join(LABELS);
     if complete.exists() {
@@ -53,7 +53,7 @@ pub fn simulated(simulator: &Path, out: &Path) -> Result<PathBuf> {
                 .args(["--qlog", "all", "--qlog-level", "packets"])
                 .args(["--qlog-compression", "zstd", "--out"])
                 .arg(&folder);
-            said(&mut command)?;
+            fleet.said(&mut command)?;
             for file in sorted(&folder)? {
                 let name = file_name(&file);
                 if name.ends_with(LOG) && !name.ends_with(MAIN) {

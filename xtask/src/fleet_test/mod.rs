@@ -14,6 +14,7 @@ mod speed;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
@@ -52,13 +53,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(folder) => folder.clone(),
         None => built()?,
     };
-    let fleet = Program(binaries.join("imtcp-fleet"));
+    let interrupted = testbed::interruption()?;
+    let fleet = Program::new(binaries.join("imtcp-fleet"), Arc::clone(&interrupted));
     let out = std::path::absolute(&arguments.out)?;
     fs::create_dir_all(&out).with_context(|| format!("making {}", out.display()))?;
-    let launcher = Launcher::new(binaries.clone(), false, testbed::interruption()?);
+    let launcher = Launcher::new(binaries.clone(), false, interrupted);
     let mut bars = Bars::default();
 
-    let logs = logs::simulated(&binaries.join("imtcp-sim"), &out)?;
+    let logs = logs::simulated(&fleet, &binaries.join("imtcp-sim"), &out)?;
     let small = ingest::test(&fleet, &logs, &out, &mut bars)?;
     objects::test(&fleet, &logs, &small, &launcher, &out, &mut bars)?;
     let large = large(&fleet, &small, &out, arguments.rows)?;

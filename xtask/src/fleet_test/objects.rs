@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use super::bars::Bars;
 use super::ingest::ARGUMENTS;
 use super::logs::LABELS;
-use super::program::{Program, said};
+use super::program::Program;
 use super::python;
 use crate::testbed::{Launcher, Running};
 
@@ -31,7 +31,10 @@ pub fn test(
     out: &Path,
     bars: &mut Bars,
 ) -> Result<()> {
-    let (python, script) = (python::environment()?, python::script("object_storage.py"));
+    let (python, script) = (
+        python::environment(fleet)?,
+        python::script("object_storage.py"),
+    );
     let program = [python.as_path(), &script, logs].map(|path| path.display().to_string());
     let program = program.each_ref().map(String::as_str);
     let mut storage = launcher.start_tool(&out.join("storage"), &program)?;
@@ -44,7 +47,7 @@ pub fn test(
             .env("AWS_REGION", "us-east-1")
             .env("AWS_ACCESS_KEY_ID", "test")
             .env("AWS_SECRET_ACCESS_KEY", "test");
-        said(&mut command)
+        fleet.said(&mut command)
     };
     let table = "s3://fleet/table";
     let labels = out.join(LABELS).display().to_string();

@@ -5,22 +5,23 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use super::program::said;
+use super::program::Program;
 use crate::workspace;
 
 /// DuckDB, and a server of object storage for tests.
 const PACKAGES: [&str; 2] = ["duckdb==2.0.0", "moto[s3,server]==5.2.5"];
 
 /// The interpreter. The network is used if something is missing.
-pub fn environment() -> Result<PathBuf> {
+pub fn environment(fleet: &Program) -> Result<PathBuf> {
     let folder = workspace::target().join("fleet-test-python");
     let python = folder.join("bin/python");
     if !has_packages(&python) {
         let mut venv = Command::new("python3");
-        said(venv.args(["-m", "venv"]).arg(&folder))
+        fleet
+            .said(venv.args(["-m", "venv"]).arg(&folder))
             .context("making an environment; on Debian: apt-get install python3-venv")?;
         let mut pip = Command::new(&python);
-        said(pip.args(["-m", "pip", "install", "--quiet"]).args(PACKAGES))?;
+        fleet.said(pip.args(["-m", "pip", "install", "--quiet"]).args(PACKAGES))?;
     }
     Ok(python)
 }
