@@ -8,12 +8,14 @@
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use http::Uri;
-use std::net::{SocketAddr, ToSocketAddrs};
+use imtcp_serve::connect;
 use std::time::{Duration, Instant};
-use tokio::net::UdpSocket;
 use tokio_quiche::ClientH3Controller;
 use tokio_quiche::http3::driver::{ClientH3Event, H3Event, InboundFrame, NewClientRequest};
 use tokio_quiche::quiche::h3::{Header, NameValue};
+
+/// A server that says nothing for so long is not there.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Asks a server for a file over HTTP/3, and prints what it says.
 #[derive(Parser)]
@@ -46,16 +48,9 @@ fn span(text: &str) -> Result<Duration, quantity::QuantityError> {
 #[tokio::main]
 async fn main() -> Result<()> {
     let options = Options::parse();
-    let (host, address) = server(&options.url)?;
-    let any: SocketAddr = match address {
-        SocketAddr::V4(_) => ([0; 4], 0).into(),
-        SocketAddr::V6(_) => ([0; 16], 0).into(),
-    };
-    let socket = UdpSocket::bind(any).await?;
-    socket.connect(address).await?;
-    let connected = tokio_quiche::quic::connect(socket, Some(host)).await;
-    let (_connection, mut controller) =
-        connected.map_err(|error| anyhow::anyhow!("no connection to {address}: {error}"))?;
+    let host = options.url.host().context("the address names no server")?;
+    let addresses = connect::addresses(host, options.url.port_u16().unwrap_or(443))?;
+    let (_connection, mut controller) = connect::connect(&addresses, host, PATIENCE).await?;
     for number in 0..options.times {
         if number > 0 {
             tokio::time::sleep(options.pause).await;
@@ -63,19 +58,6 @@ async fn main() -> Result<()> {
         ask(&mut controller, &options, number).await?;
     }
     Ok(())
-}
-
-fn server(url: &Uri) -> Result<(&str, SocketAddr)> {
-    let host = url
-        .host()
-        .with_context(|| format!("{url} names no server"))?;
-    let port = url.port_u16().unwrap_or(443);
-    let plain = host.trim_matches(['[', ']']);
-    let mut found = (plain, port).to_socket_addrs()?;
-    let address = found
-        .next()
-        .with_context(|| format!("{host} has no address"))?;
-    Ok((host, address))
 }
 
 async fn ask(controller: &mut ClientH3Controller, options: &Options, number: u64) -> Result<()> {

@@ -5,6 +5,7 @@ pub mod answer;
 mod background;
 mod climb;
 pub mod cmsd;
+pub mod connect;
 pub mod connection;
 pub mod crowd;
 pub mod csv;

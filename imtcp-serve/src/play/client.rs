@@ -1,10 +1,9 @@
 //! A client of HTTP/3 with one connection. Nothing that it waits for can last for ever.
 
+use crate::connect;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::future::Future;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
-use tokio::net::UdpSocket;
 use tokio::time::timeout;
 use tokio_quiche::http3::driver::{
     ClientH3Event, H3Event, InboundFrame, IncomingH3Headers, NewClientRequest,
@@ -52,20 +51,8 @@ impl Client {
         let host = url
             .host_str()
             .with_context(|| format!("{url} names no server"))?;
-        let address = address(url, host)?;
-        let any: SocketAddr = match address {
-            SocketAddr::V4(_) => ([0; 4], 0).into(),
-            SocketAddr::V6(_) => ([0; 16], 0).into(),
-        };
-        let socket = UdpSocket::bind(any).await?;
-        socket
-            .connect(address)
-            .await
-            .with_context(|| format!("no way to {address}"))?;
-        let connecting = tokio_quiche::quic::connect(socket, Some(host));
-        let connected = within(patience, &format!("{address} does not answer"), connecting).await?;
-        let (connection, controller) =
-            connected.map_err(|error| anyhow!("no connection to {address}: {error}"))?;
+        let addresses = connect::addresses(host, url.port().unwrap_or(443))?;
+        let (connection, controller) = connect::connect(&addresses, host, patience).await?;
         let authority = url.authority().to_owned();
         Ok(Self {
             controller,
@@ -176,15 +163,6 @@ fn read_fields(fields: &[Header]) -> (String, Option<String>) {
         value(b":status").unwrap_or_default(),
         value(b"cmsd-dynamic"),
     )
-}
-
-fn address(url: &Url, host: &str) -> Result<SocketAddr> {
-    let port = url.port().unwrap_or(443);
-    let found = (host.trim_matches(['[', ']']), port).to_socket_addrs();
-    let mut found = found.with_context(|| format!("{host} is not known"))?;
-    found
-        .next()
-        .with_context(|| format!("{host} has no address"))
 }
 
 async fn within<T>(patience: Duration, what: &str, future: impl Future<Output = T>) -> Result<T> {
