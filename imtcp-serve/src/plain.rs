@@ -1,7 +1,8 @@
 //! Plain HTTP for this host alone: what the metrics and the dashboard are read by.
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE};
+use http::header::{ALLOW, CONTENT_TYPE, HOST};
+use http::uri::Authority;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -9,6 +10,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,4 +102,64 @@ pub fn reads(method: &Method) -> Result<(), Refusal> {
     let get = HeaderValue::from_static("GET");
     page.headers_mut().insert(ALLOW, get);
     Err(page)
+}
+
+/// Whether a request is to this host by a name that is its own. If not, the answer that says so.
+///
+/// A page of elsewhere can have its own name lead to this host (DNS rebinding), and would then be
+/// allowed to read the answers. Its requests name it.
+pub fn names_this_host<B>(request: &Request<B>) -> Result<(), Refusal> {
+    let host = request.headers().get(HOST);
+    if host.is_some_and(is_own) {
+        return Ok(());
+    }
+    Err(refusal(
+        StatusCode::MISDIRECTED_REQUEST,
+        "this answers to localhost, and to addresses like 127.0.0.1 and [::1]\n",
+    ))
+}
+
+fn is_own(host: &HeaderValue) -> bool {
+    let Ok(authority) = Authority::try_from(host.as_bytes()) else {
+        return false;
+    };
+    let name = authority.host().trim_matches(['[', ']']);
+    let has_user = authority.as_str().contains('@');
+    !has_user && is_local(name)
+}
+
+fn is_local(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_host_are_answered() {
+        let names = |host| is_own(&HeaderValue::from_static(host));
+        for host in [
+            "localhost",
+            "LOCALHOST:9434",
+            "127.0.0.1:1",
+            "127.8.8.8",
+            "[::1]:9434",
+        ] {
+            assert!(names(host), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example",
+            "127.0.0.1.evil.example:9434",
+            "localhost.evil.example",
+            "evil.example@127.0.0.1",
+            "192.0.2.1",
+            "0.0.0.0:9434",
+            "127.0.0.1, evil.example",
+        ] {
+            assert!(!names(host), "{host}");
+        }
+    }
 }

@@ -224,3 +224,15 @@ async fn readers_that_say_nothing_are_sent_away() {
     assert_eq!(state["totals"]["open"], 0);
     site.server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_are_not_for_pages_of_elsewhere_either() {
+    let site = Site::start(&[], &[]).await;
+    let metrics = site.server.metrics.expect("asked for");
+    for (host, status) in [("evil.example", "421"), ("127.0.0.1:9433", "200")] {
+        let answer = get(metrics, host, "/metrics").await;
+        let (line, _) = answer.split_once("\r\n").expect("a line");
+        assert!(line.contains(status), "{host}: {line}");
+    }
+    site.server.stop().await;
+}

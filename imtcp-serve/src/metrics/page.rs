@@ -21,6 +21,7 @@ pub async fn serve(listener: TcpListener, registry: Registry) {
 }
 
 fn answer(request: &Request<Incoming>, registry: &Registry) -> Result<Page, Refusal> {
+    plain::names_this_host(request)?;
     if request.uri().path() != PATH {
         return Err(plain::refusal(StatusCode::NOT_FOUND, "see /metrics\n"));
     }

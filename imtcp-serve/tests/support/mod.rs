@@ -101,7 +101,7 @@ pub async fn metrics(address: SocketAddr) -> BTreeMap<String, f64> {
 /// A request over plain HTTP.
 pub async fn plain_get(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).await.expect("listens");
-    let request = format!("GET {path} HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.expect("written");
     let mut page = String::new();
     stream.read_to_string(&mut page).await.expect("read");
