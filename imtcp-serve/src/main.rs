@@ -6,7 +6,8 @@ use imtcp_examples::shutdown;
 use imtcp_serve::options::LogFormat;
 use imtcp_serve::{Options, Server};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
 use tikv_jemallocator::Jemalloc;
 use tracing_subscriber::EnvFilter;
 
@@ -16,8 +17,18 @@ use tracing_subscriber::EnvFilter;
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 #[tokio::main]
-async fn main() -> Result<()> {
-    let options = Options::parse();
+async fn main() -> ExitCode {
+    match run(Options::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A line for people, whatever RUST_BACKTRACE is for other programs.
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: Options) -> Result<()> {
     log(options.log)?;
     allow_many_timers();
     let end = shutdown::requested()?;
@@ -30,7 +41,9 @@ async fn main() -> Result<()> {
         say(&format!("dashboard on http://{address}/"));
     }
     end.await;
-    server.stop().await;
+    // Who asks once more does not want to wait for answers.
+    let hurried = shutdown::requested()?;
+    server.stop_unless(hurried).await;
     Ok(())
 }
 
@@ -49,6 +62,12 @@ fn say(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
+/// Colours are for people at a terminal who have not asked for none (<https://no-color.org>).
+fn has_colours() -> bool {
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stderr().is_terminal() && !unwanted
+}
+
 fn log(format: LogFormat) -> Result<()> {
     let chosen = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_default();
     let filter = match &*chosen {
@@ -60,6 +79,9 @@ fn log(format: LogFormat) -> Result<()> {
     let to_errors = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_target(false)
+        .with_ansi(has_colours())
+        // It would say that nobody reads the log to those who do not read it, and panic.
+        .log_internal_errors(false)
         .with_writer(std::io::stderr);
     match format {
         LogFormat::Text => to_errors.init(),

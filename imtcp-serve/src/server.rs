@@ -14,7 +14,9 @@ use futures::StreamExt;
 use imtcp_cc::quiche::{Detail, Factory};
 use imtcp_cc::units::Bytes;
 use imtcp_examples::families::Families;
+use imtcp_examples::socket::send_whole;
 use std::fs;
+use std::future::pending;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -110,13 +112,20 @@ impl Server {
 
     /// Ends it: no new connections, the answers that have begun, 503 to what comes late, and then
     /// the end of whatever is left. Completes qlogs and CSV files.
-    pub async fn stop(mut self) {
+    pub async fn stop(self) {
+        self.stop_unless(pending()).await;
+    }
+
+    /// The same. Once `hurried` is done no answer is waited for any more.
+    pub async fn stop_unless(mut self, hurried: impl Future<Output = ()>) {
         tracing::info!(open = self.site.live.all().len(), "ending");
         self.phase.send_replace(Phase::Draining);
-        if tokio::time::timeout(self.drain, &mut self.accepting)
-            .await
-            .is_err()
-        {
+        let is_drained = tokio::select! {
+            _ = &mut self.accepting => true,
+            () = tokio::time::sleep(self.drain) => false,
+            () = hurried => false,
+        };
+        if !is_drained {
             tracing::warn!(open = self.site.live.all().len(), "closing what is left");
             self.phase.send_replace(Phase::Closing);
             // Whoever has not closed by then never will.
@@ -203,6 +212,8 @@ async fn open(
     settings.max_idle_timeout = Some(options.idle);
     settings.handshake_timeout = Some(HANDSHAKE);
     settings.enable_dgram = false;
+    // No datagram is divided on its way, so larger ones than every path carries are tried first.
+    settings.discover_path_mtu = true;
     if let Some(folder) = &options.qlog {
         let made = fs::create_dir_all(folder);
         made.with_context(|| format!("cannot make {}", folder.display()))?;
@@ -216,9 +227,14 @@ async fn open(
     let socket = UdpSocket::bind(options.listen).await;
     let socket = socket.with_context(|| format!("cannot listen on UDP {}", options.listen))?;
     let address = socket.local_addr()?;
+    let whole = send_whole(&socket, address);
+    whole.context("the kernel does not promise to leave datagrams whole")?;
     let params = ConnectionParams::new_server(settings, paths, Hooks::default());
     let mut listeners = listen([socket], params, DefaultMetrics).with_context(|| {
-        format!("cannot serve with the certificate {certificate} and the key {key}")
+        format!(
+            "cannot serve with the certificate {certificate} and the key {key}; does the key belong to \
+             the certificate?"
+        )
     })?;
     let incoming = listeners.pop().context("no listener for the socket")?;
     Ok((address, incoming))

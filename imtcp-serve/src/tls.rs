@@ -25,10 +25,22 @@ impl Identity {
     /// Files of the user.
     ///
     /// # Errors
-    /// One cannot be read.
+    /// One cannot be read, or holds something else.
     pub fn of_files(certificate: &Path, key: &Path) -> Result<Self> {
-        for file in [certificate, key] {
-            fs::File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
+        // A key's kind stands before these words: `RSA PRIVATE KEY` for one.
+        for (file, what, mark) in [
+            (certificate, "certificate", "BEGIN CERTIFICATE-----"),
+            (key, "private key", "PRIVATE KEY-----"),
+        ] {
+            let content = fs::read(file);
+            let content = content.with_context(|| format!("cannot read {}", file.display()))?;
+            ensure!(
+                content
+                    .windows(mark.len())
+                    .any(|part| part == mark.as_bytes()),
+                "{} holds no {what} in PEM; there is no `{mark}` in it",
+                file.display()
+            );
         }
         Ok(Self {
             certificate: certificate.to_owned(),
@@ -155,5 +167,17 @@ mod tests {
         let error = Identity::of_files(Path::new("/no/cert"), Path::new("/no/key"));
         let error = format!("{:#}", error.expect_err("none"));
         assert!(error.contains("cannot read /no/cert"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_holds_something_else_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let good = Identity::kept_in(folder.path(), HERE).expect("made");
+        let swapped = Identity::of_files(&good.key, &good.certificate);
+        let error = swapped.expect_err("the wrong way round").to_string();
+        assert!(error.contains("key.pem holds no certificate"), "{error}");
+        let twice = Identity::of_files(&good.certificate, &good.certificate);
+        let error = twice.expect_err("no key").to_string();
+        assert!(error.contains("cert.pem holds no private key"), "{error}");
     }
 }

@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 use support::{Client, Site, line, pattern, sample, within};
 use tokio::net::UdpSocket;
 use tokio::runtime::Runtime;
@@ -25,6 +26,11 @@ struct Program {
 impl Program {
     fn start(folder: &tempfile::TempDir, arguments: &[&str]) -> Self {
         let errors = fs::File::create(folder.path().join("log")).expect("created");
+        Self::start_telling(folder, arguments, errors.into())
+    }
+
+    /// With its standard error elsewhere.
+    fn start_telling(folder: &tempfile::TempDir, arguments: &[&str], errors: Stdio) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_imtcp-serve"))
             .args(line(folder, arguments))
             .stdout(Stdio::piped())
@@ -294,10 +300,13 @@ fn what_a_server_lacks_is_said_and_it_does_not_start() {
     ] {
         let run = Command::new(program)
             .args(arguments)
+            .env("RUST_BACKTRACE", "1")
             .output()
             .expect("it ran");
         let text = String::from_utf8_lossy(&run.stderr);
-        assert!(!run.status.success() && text.contains(expected), "{text}");
+        let said: Vec<&str> = text.lines().collect();
+        let is_one_line = said.last().is_some_and(|line| line.contains(expected));
+        assert!(!run.status.success() && is_one_line, "{text}");
     }
 }
 
@@ -311,4 +320,81 @@ fn a_choice_of_the_log_that_is_none_is_said() {
     let text = String::from_utf8_lossy(&run.stderr);
     assert!(!run.status.success());
     assert!(text.contains("RUST_LOG=imtcp_serve=inof"), "{text}");
+}
+
+/// As in `imtcp-serve | head -1`, or where what kept the log of a service was started anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_goes_on_when_nobody_reads_its_log() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("root")).expect("made");
+    fs::write(folder.path().join("root/file"), "content").expect("written");
+    let (reader, writer) = std::io::pipe().expect("there are pipes");
+    let mut program = Program::start_telling(&folder, &[], writer.into());
+    drop(reader);
+    for _ in 0..3 {
+        let mut client = Client::connect(program.address).await;
+        assert_eq!(client.get("/file", &[]).await.content, b"content");
+    }
+    program.terminate();
+    let status = tokio::task::spawn_blocking(move || program.child.wait().expect("it ran"));
+    assert!(within(status).await.expect("no panic").success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_sigterm_waits_for_no_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("root")).expect("made");
+    fs::write(folder.path().join("root/file"), pattern(50_000_000)).expect("written");
+    let mut program = Program::start(&folder, &["--drain", "60 min", "--patience", "60 min"]);
+    let mut client = Client::connect(program.address).await;
+    let begun = client.begin("GET", "/file", &[], None).await;
+    let mut coming = begun.expect("begun");
+    coming.some().await.expect("some content");
+    // What it has not taken keeps the server busy for as long as it is patient.
+    program.terminate();
+    let log = folder.path().join("log");
+    let ending = async {
+        while !fs::read_to_string(&log).is_ok_and(|text| text.contains("ending")) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    within(ending).await;
+    // Colours are for terminals, and would hide the names of fields from `grep open=`.
+    let text = fs::read_to_string(&log).expect("written");
+    assert!(text.contains("ending open=1"), "{text:?}");
+    program.terminate();
+    let status = tokio::task::spawn_blocking(move || program.child.wait().expect("it ran"));
+    assert!(within(status).await.expect("no panic").success());
+}
+
+/// A path to `server` that carries datagrams of so many bytes at most, for one client.
+async fn narrow_path(server: SocketAddr, most: usize) -> SocketAddr {
+    let path = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await;
+    let path = path.expect("a port");
+    let entry = path.local_addr().expect("bound");
+    tokio::spawn(async move {
+        let (mut client, mut datagram) = (server, [0; 65_535]);
+        while let Ok((length, from)) = path.recv_from(&mut datagram).await {
+            let to = if from == server { client } else { server };
+            if from != server {
+                client = from;
+            }
+            if length <= most {
+                // A datagram that is lost comes again.
+                let _ = path.send_to(&datagram[..length], to).await;
+            }
+        }
+    });
+    entry
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_carries_less_than_ethernet_carries_the_file() {
+    let content = pattern(300_000);
+    let site = Site::start(&[("file", &content)], &[]).await;
+    // As through a tunnel, which has room for headers of IPv6.
+    let entry = narrow_path(site.server.address, 1_280 - 48).await;
+    let mut client = Client::connect(entry).await;
+    assert!(client.get("/file", &[]).await.content == content);
+    site.server.stop().await;
 }
