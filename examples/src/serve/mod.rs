@@ -8,6 +8,7 @@ mod client;
 pub mod files;
 pub mod frames;
 mod options;
+mod qlog_file;
 mod report;
 pub mod responses;
 mod routes;
@@ -31,10 +32,10 @@ use anyhow::{Context, Result};
 use client::Client;
 use files::Root;
 use frames::Frames;
+use qlog_file::QlogFile;
 use quiche::ConnectionId;
 use routes::Routes;
-use std::fs::{self, File};
-use std::io::BufWriter;
+use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -257,10 +258,10 @@ impl Server {
             return Ok(None);
         };
         let path = folder.join(format!("{}.sqlog", connection.trace_id()));
-        let file = File::create(&path)
+        let file = QlogFile::create(&path)
             .with_context(|| format!("cannot create the qlog {}", path.display()))?;
         let title = "imtcp-examples serve".to_owned();
-        connection.set_qlog(Box::new(BufWriter::new(file)), title, from.to_string());
+        connection.set_qlog(Box::new(file), title, from.to_string());
         Ok(Some(path))
     }
 
