@@ -25,8 +25,8 @@ pub fn split(target: &str) -> Result<(&str, u16)> {
     Ok((host, port))
 }
 
-/// The addresses of `host` that will do, without a port; the one to try first in front. There is one
-/// at least. An address of a link keeps its scope: `fe80::1%eth0` is another host than
+/// The addresses of `host` that will do, without a port. There is one at least, and the first is to
+/// be tried first. An address of a link keeps its scope: `fe80::1%eth0` is another host than
 /// `fe80::1%eth1`.
 pub fn resolve(host: &str, family: Family) -> Result<Vec<SocketAddr>> {
     let found = (host, 0).to_socket_addrs().with_context(|| {

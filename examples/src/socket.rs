@@ -130,8 +130,8 @@ impl Socket {
     pub fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         let Self { io, control, .. } = self;
         let mut receive = || receive(io, buffer, control);
-        // tokio tries one interest at a time. The kernel calls a socket readable for a datagram, and
-        // not for an error.
+        // tokio tries one interest at a time. The kernel calls a socket readable for a datagram,
+        // and not for an error.
         let outcome = match io.try_io(Interest::READABLE, &mut receive) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 io.try_io(Interest::ERROR, receive)
@@ -187,8 +187,8 @@ impl Socket {
     }
 }
 
-/// Lets neither this machine nor a router divide the datagrams of a socket that is bound to `local`,
-/// as RFC 9000, section 14, demands of QUIC: the parts would leave back to back, each with a header
+/// Lets neither this machine nor a router divide the datagrams of a socket, which is bound to
+/// `local`, as RFC 9000, section 14, demands of QUIC: the parts would leave back to back, each with a header
 /// of its own. What the next link does not carry is refused. What routers say is not believed, so
 /// that nobody else can make datagrams small.
 ///

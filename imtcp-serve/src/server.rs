@@ -232,8 +232,8 @@ async fn open(
     let params = ConnectionParams::new_server(settings, paths, Hooks::default());
     let mut listeners = listen([socket], params, DefaultMetrics).with_context(|| {
         format!(
-            "cannot serve with the certificate {certificate} and the key {key}; does the key belong to \
-             the certificate?"
+            "cannot serve with the certificate {certificate} and the key {key}; do they belong \
+             together?"
         )
     })?;
     let incoming = listeners.pop().context("no listener for the socket")?;
