@@ -6,6 +6,11 @@
 //! stands ahead of a packet there is a matter of what others sent just before, and differs by whole
 //! packets. Packets that find no queue take the same time, to a small part of a packet's. So a
 //! delay that many packets share, and none is below, is that of empty queues.
+//!
+//! Flows that are all limited by their windows keep a queue that does not differ at all: who sends
+//! a packet for each that leaves finds as many ahead of it as before. Such a queue has grown little
+//! by little, and a route becomes longer at once. So what a longer route needs besides is a packet
+//! that took far longer than the one before it.
 
 use crate::units::{Nanos, TimeDelta, Timestamp};
 use std::time::Duration;
@@ -28,6 +33,12 @@ const SHORTEST: Duration = Duration::from_millis(250);
 /// After so many packets and twice that time all begins anew.
 const MOST: u32 = 64;
 
+/// The route is longer by what one packet took more than the one before it, and a queue may have
+/// been longer at that one. So the former has to be at least half of what all take more.
+fn is_jump(jump: TimeDelta, longer: TimeDelta) -> bool {
+    jump + jump >= longer
+}
+
 /// Looks at packets that did not leave close behind others, since the last one that was as fast as
 /// the path is known to be.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +48,9 @@ pub(super) struct RouteWatch {
     /// The least delay, and the number of packets that had it.
     least: TimeDelta,
     same: u32,
+    /// The delay of the last packet, and the most that one had more than the one before it.
+    last: TimeDelta,
+    jump: TimeDelta,
 }
 
 impl RouteWatch {
@@ -49,10 +63,13 @@ impl RouteWatch {
         base: TimeDelta,
         serialisation: Nanos,
     ) -> Option<TimeDelta> {
+        let more = delay - std::mem::replace(&mut self.last, delay);
         if delay <= base + serialisation.signed() {
             self.seen = 0;
+            self.jump = TimeDelta::ZERO;
             return None;
         }
+        self.jump = self.jump.max(more);
         let near = Nanos::new(serialisation.get() / SAME_DIVISOR).signed();
         if self.seen == 0 {
             self.since = arrived;
@@ -66,7 +83,8 @@ impl RouteWatch {
             seen, same, least, ..
         } = *self;
         let lasted = arrived.saturating_since(self.since);
-        let is_found = same >= FEWEST_SAME + seen / SHARE_DIVISOR;
+        let has_jumped = is_jump(self.jump, least - base);
+        let is_found = has_jumped && same >= FEWEST_SAME + seen / SHARE_DIVISOR;
         let is_enough = seen >= FEWEST && lasted >= SHORTEST;
         if (is_enough && is_found) || (seen >= MOST && lasted >= SHORTEST * 2) {
             self.seen = 0;
@@ -87,9 +105,10 @@ mod tests {
     }
 
     /// What is found within a second, with a packet each 10 ms, on a path of 20 ms as far as is
-    /// known. Packet `n` takes `delay_us(n)`.
+    /// known, on which a packet has just taken that. Packet `n` takes `delay_us(n)`.
     fn found(delay_us: impl Fn(i64) -> i64) -> Option<TimeDelta> {
         let mut watch = RouteWatch::default();
+        watch.observe(Timestamp::ZERO, micros(20_000), micros(20_000), PACKET);
         (0..100).find_map(|number| {
             let arrived = Timestamp::from_nanos(u64::try_from(number).unwrap_or(0) * 10_000_000);
             let delay = micros(delay_us(number));
@@ -111,6 +130,15 @@ mod tests {
         assert_eq!(found(|number| 50_000 + number * 7919 % 12_000), None);
         // It grows by a packet in a second.
         assert_eq!(found(|number| 50_000 + number * 10), None);
+    }
+
+    #[test]
+    fn a_queue_that_grew_little_by_little_is_none_even_if_it_stands() {
+        // It grows by three packets at a time to 30, and stays as long as it is then.
+        assert_eq!(found(|number| 20_000 + 3000 * (number + 1).min(10)), None);
+        // A packet met a queue of ten when the route became longer by 30.
+        let queued = |number| if number == 0 { 30_000 } else { 50_000 };
+        assert_eq!(found(queued), Some(micros(50_000)));
     }
 
     #[test]
