@@ -276,8 +276,10 @@ impl CongestionWindow {
     }
 
     fn undo(&mut self) {
-        self.law.any().on_spurious_congestion();
-        self.losses.on_undone();
+        if self.law.any().on_spurious_congestion() {
+            self.losses.on_undone();
+            self.resume.on_undone();
+        }
     }
 
     /// Whether the losses of now are no congestion, whatever is promised. A jump to what an earlier

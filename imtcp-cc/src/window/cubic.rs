@@ -300,12 +300,12 @@ impl WindowLaw for Cubic {
     }
 
     /// Undoes the last reduction (section 4.9.2), unless the window is as large again already.
-    fn on_spurious_congestion(&mut self) {
+    fn on_spurious_congestion(&mut self) -> bool {
         let Some(before) = self.before.take() else {
-            return;
+            return false;
         };
         if before.base.window <= self.state.base.window {
-            return;
+            return false;
         }
         let mut base = self.state.base;
         base.restore(&before.base);
@@ -314,6 +314,7 @@ impl WindowLaw for Cubic {
             last_ack: self.state.last_ack,
             ..before
         };
+        true
     }
 
     fn on_max_datagram_size(&mut self, size: Bytes) {

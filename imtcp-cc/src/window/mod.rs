@@ -125,8 +125,8 @@ trait WindowLaw: Debug + Send + Sync {
     fn on_persistent_congestion(&mut self);
 
     /// All packets of the last congestion arrived after all. The law may undo what
-    /// [`WindowLaw::on_congestion`] did.
-    fn on_spurious_congestion(&mut self);
+    /// [`WindowLaw::on_congestion`] did. Returns true if it does.
+    fn on_spurious_congestion(&mut self) -> bool;
 
     /// Path MTU discovery changed the size of the largest datagram.
     fn on_max_datagram_size(&mut self, size: Bytes);

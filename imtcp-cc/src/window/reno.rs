@@ -68,7 +68,9 @@ impl WindowLaw for Reno {
     }
 
     /// Does nothing: RFC 9002 does not ask for a reduction to be undone.
-    fn on_spurious_congestion(&mut self) {}
+    fn on_spurious_congestion(&mut self) -> bool {
+        false
+    }
 
     fn on_max_datagram_size(&mut self, size: Bytes) {
         self.base.on_max_datagram_size(size);

@@ -169,6 +169,12 @@ impl Resume {
         }
     }
 
+    /// The reduction was undone: what was lost arrived after all, or was lost by chance. Nothing is
+    /// to be retreated from any more.
+    pub(super) fn on_undone(&mut self) {
+        self.0 = Stage::Over;
+    }
+
     /// The window was reduced because packets were lost. The newest of them left at `sent`.
     pub(super) fn on_reduction(
         &mut self,

@@ -240,3 +240,24 @@ fn slow_start_goes_on_where_few_are_lost_and_nothing_waited() {
     });
     assert!(ends_start(resuming, Duration::ZERO, 1), "a jump is due");
 }
+
+#[test]
+fn a_jump_whose_loss_was_spurious_is_not_retreated_from() {
+    let mut flow = Flow::of(Window::Cubic, Steering::default(), RTT / 2);
+    flow.window = CongestionWindow::new(Window::Cubic, 2, SIZE);
+    flow.window.resume(SavedPath {
+        available: Bandwidth::from_mbps(20),
+        least_rtt: RTT,
+    });
+    // The first flight is two packets. The third one is of the jump.
+    (0..3).for_each(|_| flow.round());
+    let before = flow.window.size();
+    assert!(before >= SIZE.times(100), "{before}");
+    assert_eq!(flow.lose(1, false), Response::Reduced);
+    assert!(flow.window.size() < before);
+    flow.window.on_spurious_loss(flow.next - 50);
+    assert_eq!(flow.window.size(), before);
+    flow.round();
+    assert_eq!(flow.window.slow_start_threshold(), None);
+    assert_eq!(flow.window.phase(), Phase::SlowStart);
+}

@@ -49,7 +49,9 @@ fn take(law: &mut Cubic, step: Step) {
             let _ = law.on_congestion(time(now), time(sent), None);
         }
         Step::Persistent => law.on_persistent_congestion(),
-        Step::Spurious => law.on_spurious_congestion(),
+        Step::Spurious => {
+            law.on_spurious_congestion();
+        }
         Step::Datagram(size) => law.on_max_datagram_size(Bytes::new(size)),
         Step::Slope(slope) => law.set_slope(slope.and_then(steered)),
         Step::LeaveSlowStart => law.leave_slow_start(),
