@@ -6,11 +6,18 @@
 //! like any other, and the application is told that the promise is broken. After some slots there
 //! is a trial of one slot. Each trial that fails doubles the rest (RFC 8084, section 3.1, asks for
 //! such a breaker).
+//!
+//! Another requirement for as much or nearly so, and one that is withdrawn and comes again, begin
+//! where the last one was. Much less has not been tried, so it competes at once, and two slots in
+//! vain end that, too.
 
+use super::slots::rounds;
 use super::status::Outcome;
+use crate::units::{Bandwidth, Timestamp};
+use std::time::Duration;
 
 /// A slot that reached this share of what was due was nearly kept.
-const NEARLY: f64 = 0.9;
+pub(super) const NEARLY: f64 = 0.9;
 
 /// The share of lost packets from which losses are the larger harm. WebRTC's congestion control
 /// no longer raises its rate from 2 % on, and lowers it from 10 % on (draft-ietf-rmcat-gcc-02,
@@ -37,7 +44,7 @@ pub(super) fn is_in_vain(outcome: Outcome, achieved: f64, lost: f64) -> bool {
 }
 
 /// Whether a promise competes or rests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Exit {
     /// The slots in a row that were missed with N at its bound.
     failures: u32,
@@ -45,6 +52,13 @@ pub(super) struct Exit {
     resting: u32,
     /// The next rest, in slots.
     next_rest: u32,
+    /// The rate that is required, and the lowest one that was missed with N at its bound.
+    required: Bandwidth,
+    failed: Option<Bandwidth>,
+    /// The number of slots since the rate that failed was asked for last.
+    apart: u32,
+    /// When the requirement was withdrawn, and its period.
+    withdrawn: Option<(Timestamp, Duration)>,
 }
 
 impl Default for Exit {
@@ -53,47 +67,110 @@ impl Default for Exit {
             failures: 0,
             resting: 0,
             next_rest: FIRST_REST,
+            required: Bandwidth::ZERO,
+            failed: None,
+            apart: 0,
+            withdrawn: None,
         }
     }
 }
 
 impl Exit {
     pub(super) fn is_resting(&self) -> bool {
-        self.resting > 0
+        self.resting > 0 && !self.is_apart()
+    }
+
+    /// Whether much less is required than what failed. That has not been tried.
+    fn is_apart(&self) -> bool {
+        self.failed
+            .is_some_and(|failed| self.required < failed.scaled(NEARLY))
     }
 
     /// The largest slope in packets per round trip: N flows climb by N packets. It holds after a
     /// failure, when a steeper climb has just proved to be of no use.
     pub(super) fn steepest(&self, weight: f64) -> f64 {
-        if self.failures > 0 && self.next_rest > FIRST_REST {
+        if self.failures > 0 && self.next_rest > FIRST_REST && !self.is_apart() {
             weight
         } else {
             f64::INFINITY
         }
     }
 
+    /// This rate is required from now on. What failed before stays so, whatever was required
+    /// meanwhile.
+    pub(super) fn on_required(&mut self, rate: Bandwidth, now: Timestamp) {
+        if let Some((since, per)) = self.withdrawn.take() {
+            self.pass_apart(rounds(now.saturating_since(since), per));
+        }
+        self.required = rate;
+    }
+
+    /// Nothing is required from now on.
+    pub(super) fn on_withdrawn(&mut self, now: Timestamp, per: Duration) {
+        self.withdrawn.get_or_insert((now, per));
+    }
+
     /// A slot ended. `is_hopeless` says that it was in vain although N was at its bound. A rest
     /// also ends if the flow, which takes no more than others, gets the rate. What a source did not
     /// ask for proves nothing, so a slot that it limited only lets time pass.
     pub(super) fn on_slot(&mut self, outcome: Outcome, is_hopeless: bool) {
-        if outcome == Outcome::Kept {
-            *self = Self::default();
-        } else if self.is_resting() {
-            self.resting -= 1;
+        if self.is_resting() {
+            match outcome {
+                Outcome::Kept => self.forgive(),
+                _ => self.pass(1),
+            }
+        } else if is_hopeless {
+            self.fail();
+        } else if self.is_apart() {
+            self.pass_apart(1);
+        } else if outcome == Outcome::Kept {
+            self.forgive();
+        } else if outcome == Outcome::Missed {
+            self.failures = 0;
+        }
+    }
+
+    fn fail(&mut self) {
+        if self.is_apart() {
+            // What is required now has its own two slots, and then a longer rest.
+            self.resting = 0;
+        }
+        let failed = self.failed.unwrap_or(self.required);
+        self.failed = Some(failed.min(self.required));
+        self.apart = 0;
+        self.failures += 1;
+        if self.failures >= FAILURES {
+            self.resting = self.next_rest;
+            self.next_rest = (2 * self.next_rest).min(LONGEST_REST);
+            self.failures = 0;
+        }
+    }
+
+    fn pass(&mut self, slots: u32) {
+        if self.resting > 0 {
+            self.resting = self.resting.saturating_sub(slots);
             if self.resting == 0 {
                 // A trial: one more failure is enough.
                 self.failures = FAILURES - 1;
             }
-        } else if is_hopeless {
-            self.failures += 1;
-            if self.failures >= FAILURES {
-                self.resting = self.next_rest;
-                self.next_rest = (2 * self.next_rest).min(LONGEST_REST);
-                self.failures = 0;
-            }
-        } else if outcome == Outcome::Missed {
-            self.failures = 0;
         }
+    }
+
+    /// The same while the rate that failed is not asked for. After as long as its next rest the
+    /// failure is forgotten.
+    fn pass_apart(&mut self, slots: u32) {
+        self.pass(slots);
+        self.apart = self.apart.saturating_add(slots);
+        if self.apart >= self.next_rest {
+            self.forgive();
+        }
+    }
+
+    fn forgive(&mut self) {
+        *self = Self {
+            required: self.required,
+            ..Self::default()
+        };
     }
 }
 
@@ -184,5 +261,85 @@ mod tests {
         exit.on_slot(Outcome::Missed, false);
         exit.on_slot(Outcome::Missed, true);
         assert!(!exit.is_resting());
+    }
+
+    const TWO_SECONDS: Duration = Duration::from_secs(2);
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::from_origin(Duration::from_secs(seconds))
+    }
+
+    /// An exit that rests for eight slots, because 12 Mbit/s failed.
+    fn resting() -> Exit {
+        let mut exit = Exit::default();
+        exit.on_required(Bandwidth::from_mbps(12), at(0));
+        competing(&mut exit, 2);
+        exit
+    }
+
+    fn require(exit: &mut Exit, kbps: u64) {
+        exit.on_required(Bandwidth::from_kbps(kbps), at(0));
+    }
+
+    #[test]
+    fn who_asks_for_as_much_again_still_rests() {
+        let mut exit = resting();
+        for kbps in [12_000, 12_100, 20_000, 10_800] {
+            require(&mut exit, kbps);
+            assert!(exit.is_resting(), "{kbps}");
+        }
+        assert_eq!(
+            competing(&mut exit, 9),
+            [8],
+            "a trial, and then a rest of 16"
+        );
+        assert_eq!(competing(&mut exit, 17), [16]);
+    }
+
+    #[test]
+    fn who_asks_for_much_less_competes_until_that_fails_too() {
+        let mut exit = resting();
+        require(&mut exit, 10_700);
+        assert_eq!(competing(&mut exit, 4), [0, 1], "and then a rest of 16");
+        require(&mut exit, 12_000);
+        assert!(exit.is_resting(), "what failed at less fails at more");
+        // What less has proves nothing of more, and lets time pass.
+        let mut exit = resting();
+        require(&mut exit, 1_000);
+        exit.on_slot(Outcome::Kept, false);
+        require(&mut exit, 12_000);
+        assert_eq!(
+            competing(&mut exit, 10),
+            [7],
+            "after the seven slots that are left"
+        );
+        // To change between both is of no use.
+        let mut exit = Exit::default();
+        let competing = (0..400).filter(|slot| {
+            require(&mut exit, if slot % 2 == 0 { 12_000 } else { 10_000 });
+            let competes = !exit.is_resting();
+            exit.on_slot(Outcome::Missed, competes);
+            competes
+        });
+        assert!(competing.count() <= 10);
+    }
+
+    #[test]
+    fn a_rest_goes_on_while_nothing_is_required_and_long_ago_is_forgotten() {
+        let mut exit = resting();
+        exit.on_withdrawn(at(10), TWO_SECONDS);
+        exit.on_required(Bandwidth::from_mbps(12), at(20));
+        assert_eq!(
+            competing(&mut exit, 4),
+            [3],
+            "five slots of the rest are over"
+        );
+        exit.on_withdrawn(at(30), TWO_SECONDS);
+        // The next rest would be of 32 slots.
+        exit.on_required(Bandwidth::from_mbps(12), at(30 + 63));
+        assert_eq!(competing(&mut exit, 2), [0], "a trial");
+        exit.on_withdrawn(at(100), TWO_SECONDS);
+        exit.on_required(Bandwidth::from_mbps(12), at(100 + 2 * 64));
+        assert_eq!(competing(&mut exit, 4), [0, 1]);
     }
 }

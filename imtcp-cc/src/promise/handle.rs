@@ -146,7 +146,8 @@ impl Promise {
     /// Requires a rate from the next acknowledgement on, or changes the required rate. If none has
     /// come for some round trips, it is from the next packet on that waits or is sent as a probe. A
     /// new evaluation slot begins with this event. To require what is required already changes
-    /// nothing.
+    /// nothing. If the promise rests ([`Status::Broken`]), it also rests with a rate that is nine
+    /// tenths of the one that failed or more. A lower one is tried at once.
     ///
     /// # Errors
     /// The connection is gone, or its path is known not to allow the requirement: the period is

@@ -4,13 +4,16 @@
 //! It computes the slope of congestion avoidance from the requirement, the estimate and the
 //! acknowledged bytes. The arithmetic is in the files beside this one.
 
+mod demand;
 mod foresight;
 mod path_state;
 mod rates;
 mod slot_by_slot;
 mod steer;
 
+use super::answers::Answers;
 use super::changes::Changes;
+use super::dropped::Dropped;
 use super::exit::Exit;
 use super::handle::Promise;
 use super::history::History;
@@ -28,7 +31,7 @@ use super::weight::Weight;
 use crate::bulk_share::BulkShare;
 use crate::control::{Phase, Steering, Window};
 use crate::estimate::Estimate;
-use crate::event::{Emit, Event};
+use crate::event::Emit;
 use crate::measurement::Findings;
 use crate::mode::Mode;
 use crate::path::{PathInfo, PathView};
@@ -70,6 +73,8 @@ pub(crate) struct Keeper {
     length: SlotLength,
     weight: Weight,
     exit: Exit,
+    /// What requirements that were replaced amid a slot had.
+    dropped: Dropped,
     /// Whether the control slots met their targets. It is carried from one evaluation slot into
     /// the next.
     standing: Standing,
@@ -95,9 +100,7 @@ pub(crate) struct Keeper {
     own_rate: Option<(Bandwidth, Timestamp)>,
     next_look: Timestamp,
     latest: Timestamp,
-    last_ack: Option<Timestamp>,
-    /// The time since which packets in flight have not been acknowledged.
-    unanswered_since: Option<Timestamp>,
+    answers: Answers,
     /// The state of the path at the last acknowledgement, or while nothing is required at the last
     /// look.
     last_path: Option<PathState>,
@@ -131,6 +134,7 @@ impl Keeper {
             length: SlotLength::new(settings.rule),
             weight: Weight::new(settings.window, settings.weight),
             exit: Exit::default(),
+            dropped: Dropped::default(),
             standing: Standing::OnTarget,
             margin: Margin::default(),
             slope: 1.0,
@@ -147,8 +151,7 @@ impl Keeper {
             own_rate: None,
             next_look: Timestamp::ZERO,
             latest: Timestamp::ZERO,
-            last_ack: None,
-            unanswered_since: None,
+            answers: Answers::default(),
             last_path: None,
             waiting_since: None,
             last_congestion: None,
@@ -185,7 +188,7 @@ impl Keeper {
     pub(crate) fn on_path_left(&mut self, emit: Emit<'_>) {
         self.seat.leave();
         self.waiting_since = None;
-        self.unanswered_since = None;
+        self.answers = Answers::default();
         self.forget_path();
         if self.requirement.is_some() {
             self.begin(None, self.latest, emit);
@@ -196,8 +199,6 @@ impl Keeper {
     fn forget_path(&mut self) {
         self.carried = None;
         self.own_rate = None;
-        // Round trips of another path say nothing of how far this one goes without a loss.
-        self.last_ack = None;
         self.last_path = None;
         self.bulk_share = None;
         self.told_status = Status::Idle;
@@ -241,7 +242,7 @@ impl Keeper {
     /// the probes after a timeout (RFC 9002, section 6.2), which are not released, show a silence.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Timestamp, packet: &SentPacket, emit: Emit<'_>) {
-        self.unanswered_since.get_or_insert(now);
+        self.answers.on_sent(now);
         if !packet.released {
             self.repeats.on_probe(packet.number);
             self.latest = now;
@@ -281,9 +282,14 @@ impl Keeper {
     ) -> Option<Steering> {
         let (now, info) = (acked.now, &acked.info);
         self.latest = now;
-        self.unanswered_since = (!info.bytes_in_flight.is_zero()).then_some(now);
+        let smoothed = self
+            .last_path
+            .map_or(info.rtt.smoothed, |path| path.smoothed);
+        let awaited = self
+            .answers
+            .on_ack(now, !info.bytes_in_flight.is_zero(), smoothed);
         self.follow_requirement(now, emit);
-        self.follow_path(now, info.rtt.smoothed, findings.estimate);
+        self.follow_path(awaited, info.rtt.smoothed, findings.estimate);
         self.grouped.on_ack(acked.packets.len());
         let mut goodput = self.repeats.take_owed();
         for packet in acked.packets {
@@ -314,46 +320,16 @@ impl Keeper {
         Some(self.steer(path, &requirement))
     }
 
+    /// Learns of the path, whether anything is required or not. An answer was awaited for so long.
     #[inline]
-    fn follow_requirement(&mut self, now: Timestamp, emit: Emit<'_>) {
-        let Some(requirement) = self.seat.take_requirement() else {
-            return;
-        };
-        // The mailbox may still be as it was made. And who asks for the same again begins no new
-        // slot, and does not undo an exit.
-        if requirement != self.requirement {
-            self.begin(requirement, now, emit);
-        }
-    }
-
-    fn begin(&mut self, requirement: Option<Requirement>, now: Timestamp, emit: Emit<'_>) {
-        let kept = |old: Requirement| requirement.is_some_and(|new| new.rate() <= old.rate());
-        if !self.requirement.is_some_and(kept) {
-            // Who asks for more comes anew. Who asks for less fits where it fitted before.
-            self.share.give_back();
-        }
-        self.requirement = requirement;
-        self.evaluation = None;
-        self.control = None;
-        self.exit = Exit::default();
-        self.standing = Standing::OnTarget;
-        self.warned = None;
-        self.status = Status::Idle;
-        self.next_look = now;
-        emit(Event::PromiseChanged { requirement });
-    }
-
-    /// Learns of the path, whether anything is required or not.
-    #[inline]
-    fn follow_path(&mut self, now: Timestamp, smoothed: Duration, estimate: Option<&Estimate>) {
-        if let Some(last) = self.last_ack.replace(now) {
-            let rtt = Nanos::from(smoothed).as_secs_f64().max(1e-9);
-            let passed = now.nanos_since(last).as_secs_f64();
-            self.length.on_rounds(passed / rtt);
-        }
+    fn follow_path(&mut self, awaited: Duration, smoothed: Duration, estimate: Option<&Estimate>) {
+        let rtt = Nanos::from(smoothed).as_secs_f64().max(1e-9);
+        self.length.on_rounds(awaited.as_secs_f64() / rtt);
         if let Some(estimate) = estimate.filter(|estimate| estimate.at >= self.next_mean_at) {
             let mean = estimate.available;
-            if let Some(last) = self.last_mean.replace(mean) {
+            // What changed in a longer time is no change from one window to the next.
+            let follows = estimate.at <= self.next_mean_at + estimate.window * STALE_WINDOWS;
+            if let Some(last) = self.last_mean.replace(mean).filter(|_| follows) {
                 self.changes
                     .add(mean.max(last).saturating_sub(mean.min(last)));
             }

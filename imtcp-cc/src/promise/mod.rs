@@ -29,8 +29,10 @@
 //! [`crate::Config::packet_overhead`] for each packet. Data that is sent twice counts once: a lost
 //! packet is never acknowledged, and a probe counts only in place of one.
 
+mod answers;
 mod bulletin;
 mod changes;
+mod dropped;
 mod exit;
 mod forecast;
 mod handle;

@@ -77,6 +77,12 @@ impl Weight {
         self.raise = libm::exp2(self.missed);
     }
 
+    /// Another rate is required, for which those slots say nothing.
+    pub(super) fn forget_missed(&mut self) {
+        self.missed = 0.0;
+        self.raise = 1.0;
+    }
+
     /// The mean number of packets between congestion events; `None` before the first.
     pub(super) fn between_losses(&self) -> Option<f64> {
         self.intervals.mean()

@@ -1,5 +1,6 @@
 //! Foresees how the present slot will end, and tells the application.
 
+use super::super::answers::SILENT_ROUND_TRIPS;
 use super::super::bulletin::Bulletin;
 use super::super::forecast::{Outlook, error_of};
 use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
@@ -15,13 +16,6 @@ use std::time::Duration;
 
 /// The least time between two looks at the forecast. Usually it is half a round trip.
 const SHORTEST_LOOK: Duration = Duration::from_millis(5);
-
-/// After this long without an acknowledgement nothing arrives. A lost probe takes two round trips.
-const SILENT_ROUND_TRIPS: u32 = 2;
-
-/// The longest time for which a peer delays an acknowledgement: the default of max_ack_delay (RFC
-/// 9000, section 18.2).
-const LONGEST_ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// The time over which the delivered rate is averaged for the share of a bulk transfer, and after
 /// which the own throughput is no longer recent. A window that CUBIC moves goes up and down over
@@ -97,11 +91,7 @@ impl Keeper {
     /// For how long nothing that was sent has been acknowledged; zero while an answer may still be
     /// on its way.
     fn silence(&self, path: &PathState) -> Duration {
-        let answer = path.smoothed * SILENT_ROUND_TRIPS + LONGEST_ACK_DELAY;
-        self.unanswered_since
-            .map(|since| path.now.saturating_since(since))
-            .filter(|silence| *silence >= answer)
-            .unwrap_or(Duration::ZERO)
+        self.answers.silence(path.now, path.smoothed)
     }
 
     /// What a bulk transfer in the place of this connection would get.

@@ -1,6 +1,8 @@
 //! From slot to slot: which slot ends, what its outcome is, and what the next one has to do.
 
-use super::super::exit::is_in_vain;
+use super::super::answers::Outage;
+use super::super::dropped::Dropped;
+use super::super::exit::{NEARLY, is_in_vain};
 use super::super::law::PromiseLaw;
 use super::super::ledger::{PathLimits, Renewal};
 use super::super::requirement::{FEWEST_ROUND_TRIPS, Requirement};
@@ -153,7 +155,8 @@ impl Keeper {
             let whole = evaluation_rounds(requirement.per(), path.smoothed);
             self.length.on_slot(lacking <= 0.0, whole);
             let bw = self.bare_packets(path, &requirement);
-            if control.steered {
+            let was_out = self.outage_in(control.start, path.now, path).is_some();
+            if control.steered && !was_out {
                 let whole = bw * requirement.per().as_secs_f64();
                 self.margin
                     .on_control_slot(lacking * lasted.as_secs_f64() / whole.max(1e-9));
@@ -205,19 +208,8 @@ impl Keeper {
             // Reads the slot again, because accounting changed it.
             let slot = self.evaluation.unwrap_or(slot);
             let outcome = slot.outcome(requirement, path.smoothed);
-            self.learn(outcome);
-            let due = EvaluationSlot::due(requirement).as_f64();
-            let achieved = slot.achieved.as_f64() / due.max(1.0);
-            self.margin.on_slot(outcome, achieved);
-            let is_hopeless =
-                is_in_vain(outcome, achieved, path.lost) && self.is_at_bound(path, requirement);
-            // What is missed while others leave no room says nothing of what competing is worth.
-            let counts = self.share.holds() || self.exit.is_resting() || outcome.is_kept();
-            // The paper's law knows neither.
-            if counts && self.settings.law != PromiseLaw::Paper {
-                self.weight.on_slot(outcome);
-                self.exit.on_slot(outcome, is_hopeless);
-            }
+            self.dropped = Dropped::default();
+            self.learn_of(&slot, outcome, path, requirement);
             let report = SlotReport {
                 index: self.index,
                 start: slot.start,
@@ -243,9 +235,48 @@ impl Keeper {
         ended > 0
     }
 
-    fn learn(&mut self, outcome: Outcome) {
+    /// Learns of the slot what it says of the path and of those beside.
+    fn learn_of(
+        &mut self,
+        slot: &EvaluationSlot,
+        outcome: Outcome,
+        path: &PathState,
+        requirement: &Requirement,
+    ) {
+        let outage = self.outage_in(slot.start, slot.end, path);
+        let most = slot.end.saturating_since(slot.start).mul_f64(1.0 - NEARLY);
+        let outage = outage.filter(|outage| {
+            outcome == Outcome::Missed && outage.within(slot.start, slot.end) >= most
+        });
+        if let Some(outage) = outage {
+            // It is one accident, however many slots it lasts, and nobody is to blame.
+            let begins = outage.from >= slot.start;
+            if let Some(need) = self.need.filter(|_| begins) {
+                self.history.add(1.0, need.depth, false);
+            }
+            self.exit.on_slot(Outcome::SourceLimited, false);
+            return;
+        }
         if let (Some(need), true) = (self.need, outcome != Outcome::SourceLimited) {
             self.history.add(need.enough, need.depth, outcome.is_kept());
         }
+        let due = EvaluationSlot::due(requirement).as_f64();
+        let achieved = slot.achieved.as_f64() / due.max(1.0);
+        self.margin.on_slot(outcome, achieved);
+        let is_hopeless =
+            is_in_vain(outcome, achieved, path.lost) && self.is_at_bound(path, requirement);
+        // What is missed while others leave no room says nothing of what competing is worth.
+        let counts = self.share.holds() || self.exit.is_resting() || outcome.is_kept();
+        // The paper's law knows neither.
+        if counts && self.settings.law != PromiseLaw::Paper {
+            self.weight.on_slot(outcome);
+            self.exit.on_slot(outcome, is_hopeless);
+        }
+    }
+
+    /// The outage, if the path was out in this span.
+    fn outage_in(&self, start: Timestamp, end: Timestamp, path: &PathState) -> Option<Outage> {
+        let outage = self.answers.outage(path.now, path.smoothed)?;
+        (!outage.within(start, end).is_zero()).then_some(outage)
     }
 }
