@@ -188,9 +188,9 @@ impl Socket {
 }
 
 /// Lets neither this machine nor a router divide the datagrams of a socket, which is bound to
-/// `local`, as RFC 9000, section 14, demands of QUIC: the parts would leave back to back, each with a header
-/// of its own. What the next link does not carry is refused. What routers say is not believed, so
-/// that nobody else can make datagrams small.
+/// `local`. RFC 9000, section 14, forbids fragments of QUIC datagrams: they would leave back to
+/// back, each with a header of its own. A datagram that the next link does not carry is refused.
+/// What routers say is not believed, so nobody else can make datagrams small.
 ///
 /// # Errors
 /// The kernel's.

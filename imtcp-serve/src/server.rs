@@ -212,7 +212,8 @@ async fn open(
     settings.max_idle_timeout = Some(options.idle);
     settings.handshake_timeout = Some(HANDSHAKE);
     settings.enable_dgram = false;
-    // No datagram is divided on its way, so larger ones than every path carries are tried first.
+    // No datagram is divided on its way. So those of more than 1200 bytes are sent only after a
+    // probe of that size was acknowledged.
     settings.discover_path_mtu = true;
     if let Some(folder) = &options.qlog {
         let made = fs::create_dir_all(folder);

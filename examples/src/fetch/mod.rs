@@ -234,12 +234,16 @@ impl Fetch {
         }
     }
 
-    /// What the kernel says of a datagram ends the handshake, and nothing later that may pass.
+    /// An error before the handshake is done means that the address is no good. After it, one that
+    /// tells of a lost datagram is passed over.
     fn on_refusal(&self, error: &io::Error) -> Result<()> {
-        if self.session.connection.is_established() && reach::is_loss(error) {
-            return Ok(());
+        if !self.session.connection.is_established() {
+            bail!(Unreachable::told(self.peer, error));
         }
-        bail!(Unreachable::told(self.peer, error))
+        if !reach::is_loss(error) {
+            bail!("the way to {} is closed: {error}", self.peer);
+        }
+        Ok(())
     }
 
     /// Says why there will be no file, once it is certain.

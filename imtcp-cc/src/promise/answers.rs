@@ -10,18 +10,17 @@ use std::time::Duration;
 /// After this long without an acknowledgement nothing arrives. A lost probe takes two round trips.
 pub(super) const SILENT_ROUND_TRIPS: u32 = 2;
 
-/// The longest time for which a peer delays an acknowledgement: the default of max_ack_delay (RFC
-/// 9000, section 18.2).
-const LONGEST_ACK_DELAY: Duration = Duration::from_millis(25);
+/// The default of max_ack_delay (RFC 9000, section 18.2).
+const USUAL_ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// A silence of so many timeouts is an outage. Each timeout is twice as long as the one before
 /// (RFC 9002, section 6.2.1), so by then the probes of two are lost, and those of a third have
 /// left. With three in place of seven, losses by chance were taken for outages where 15 % are lost.
 const OUTAGE_TIMEOUTS: u32 = 7;
 
-/// The longest time until an answer comes if there is one.
+/// The time after which a missing answer counts as silence.
 fn timeout(smoothed_rtt: Duration) -> Duration {
-    smoothed_rtt * SILENT_ROUND_TRIPS + LONGEST_ACK_DELAY
+    smoothed_rtt * SILENT_ROUND_TRIPS + USUAL_ACK_DELAY
 }
 
 fn is_outage(silence: Duration, smoothed_rtt: Duration) -> bool {
@@ -34,7 +33,7 @@ pub(super) struct Answers {
     last: Option<Timestamp>,
     /// The time since which packets in flight have not been acknowledged.
     awaited_since: Option<Timestamp>,
-    /// The last outage that ended: from when until when.
+    /// The last outage that ended: from when until when. Of two in a slot the first is forgotten.
     outage: Option<(Timestamp, Timestamp)>,
 }
 
@@ -46,7 +45,7 @@ impl Answers {
 
     /// An acknowledgement came, and other packets are in flight or not. Returns the time since the
     /// one before. Of a pause in which nothing was in flight it has a round trip at most: a busy
-    /// source may be idle for that long between two writes.
+    /// source may be idle for that long between two writes. Of an outage it has a timeout.
     #[inline]
     pub(super) fn on_ack(
         &mut self,
@@ -55,15 +54,21 @@ impl Answers {
         smoothed_rtt: Duration,
     ) -> Duration {
         let since = self.awaited_since.unwrap_or(now);
-        if is_outage(now.saturating_since(since), smoothed_rtt) {
+        let silence = now.saturating_since(since);
+        let is_outage = is_outage(silence, smoothed_rtt);
+        if is_outage {
             self.outage = Some((since, now));
         }
         self.awaited_since = is_awaiting.then_some(now);
         let Some(last) = self.last.replace(now) else {
             return Duration::ZERO;
         };
-        let busy = now.saturating_since(since).saturating_add(smoothed_rtt);
-        now.saturating_since(last).min(busy)
+        match is_outage {
+            true => timeout(smoothed_rtt),
+            false => now
+                .saturating_since(last)
+                .min(silence.saturating_add(smoothed_rtt)),
+        }
     }
 
     /// For how long nothing that was sent has been acknowledged; zero while an answer may still be

@@ -19,8 +19,8 @@ pub(super) struct Dropped {
     /// What was due while data waited.
     claimed: Bytes,
     achieved: Bytes,
-    /// Whether nothing more could have been done for any of them.
-    was_at_bound: bool,
+    /// How many slots those are long for which nothing more could have been done.
+    at_bound: f64,
 }
 
 impl Dropped {
@@ -35,11 +35,13 @@ impl Dropped {
     ) -> Option<(Outcome, bool)> {
         let lasted = now.saturating_since(slot.start);
         let of_rate = |span| requirement.rate().bytes_in(span);
-        self.was_at_bound = is_at_bound && (self.was_at_bound || self.slots == 0.0);
-        self.slots += lasted.as_secs_f64() / requirement.per().as_secs_f64();
+        let slots = lasted.as_secs_f64() / requirement.per().as_secs_f64();
+        self.slots += slots;
+        self.at_bound += if is_at_bound { slots } else { 0.0 };
         self.due += of_rate(lasted);
         self.claimed += of_rate(slot.wanting.min(lasted));
-        self.achieved += slot.achieved;
+        // What one requirement has beyond its rate, another one still lacks.
+        self.achieved += slot.achieved.min(of_rate(lasted));
         if self.slots < 1.0 {
             return None;
         }
@@ -50,7 +52,8 @@ impl Dropped {
             false if is_missed => Outcome::Missed,
             false => Outcome::SourceLimited,
         };
-        Some((outcome, is_missed && whole.was_at_bound))
+        let was_at_bound = whole.at_bound >= NEARLY * whole.slots;
+        Some((outcome, is_missed && was_at_bound))
     }
 }
 
@@ -87,6 +90,13 @@ mod tests {
         // Half of the data was not offered.
         assert_eq!(outcome(0.5, 200), (Outcome::SourceLimited, false));
         assert_eq!(outcome(0.0, 0), (Outcome::SourceLimited, false));
+    }
+
+    #[test]
+    fn what_a_low_rate_has_beyond_itself_keeps_no_high_one() {
+        let mut dropped = Dropped::default();
+        let outcomes = [4.0, 0.5, 4.0].map(|share| add(&mut dropped, share, 400));
+        assert_eq!(outcomes, [None, None, Some((Outcome::Missed, true))]);
     }
 
     #[test]

@@ -134,6 +134,7 @@ impl Exit {
         if self.is_apart() {
             // What is required now has its own two slots, and then a longer rest.
             self.resting = 0;
+            self.failures = 0;
         }
         let failed = self.failed.unwrap_or(self.required);
         self.failed = Some(failed.min(self.required));
@@ -303,6 +304,12 @@ mod tests {
         assert_eq!(competing(&mut exit, 4), [0, 1], "and then a rest of 16");
         require(&mut exit, 12_000);
         assert!(exit.is_resting(), "what failed at less fails at more");
+        // One failure of more is none of less.
+        let mut exit = Exit::default();
+        require(&mut exit, 12_000);
+        exit.on_slot(Outcome::Missed, true);
+        require(&mut exit, 5_000);
+        assert_eq!(competing(&mut exit, 3), [0, 1]);
         // What less has proves nothing of more, and lets time pass.
         let mut exit = resting();
         require(&mut exit, 1_000);

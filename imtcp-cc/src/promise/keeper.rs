@@ -101,6 +101,8 @@ pub(crate) struct Keeper {
     next_look: Timestamp,
     latest: Timestamp,
     answers: Answers,
+    /// When the outage began that excused slots, if none was kept since.
+    excused: Option<Timestamp>,
     /// The state of the path at the last acknowledgement, or while nothing is required at the last
     /// look.
     last_path: Option<PathState>,
@@ -152,6 +154,7 @@ impl Keeper {
             next_look: Timestamp::ZERO,
             latest: Timestamp::ZERO,
             answers: Answers::default(),
+            excused: None,
             last_path: None,
             waiting_since: None,
             last_congestion: None,
@@ -188,7 +191,6 @@ impl Keeper {
     pub(crate) fn on_path_left(&mut self, emit: Emit<'_>) {
         self.seat.leave();
         self.waiting_since = None;
-        self.answers = Answers::default();
         self.forget_path();
         if self.requirement.is_some() {
             self.begin(None, self.latest, emit);
@@ -199,6 +201,9 @@ impl Keeper {
     fn forget_path(&mut self) {
         self.carried = None;
         self.own_rate = None;
+        // Round trips of another path say nothing of how far this one goes without a loss.
+        self.answers = Answers::default();
+        self.excused = None;
         self.last_path = None;
         self.bulk_share = None;
         self.told_status = Status::Idle;

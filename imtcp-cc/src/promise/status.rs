@@ -26,7 +26,8 @@ pub enum Status {
     /// with N at its bound ([`crate::Config::promise_weight`]), or that the source limited while
     /// more than 5 % of the packets were lost. Its flow then takes no more than any other
     /// flow. After 8 slots it tries again for one slot, and each trial that fails doubles the
-    /// rest, up to 128 slots. Or the other promises on its path leave no room for it
+    /// rest, up to 128 slots. A new requirement of nine tenths of the rate that failed, or more,
+    /// goes on resting. Or the other promises on its path leave no room for it
     /// ([`super::Bounds`]). Its flow then is an ordinary one, too, until there is room.
     Broken {
         /// The cause, as far as it can be told.

@@ -169,8 +169,8 @@ impl Resume {
         }
     }
 
-    /// The reduction was undone: what was lost arrived after all, or was lost by chance. Nothing is
-    /// to be retreated from any more.
+    /// The reduction was undone: what was lost arrived after all. Nothing is to be retreated from
+    /// any more.
     pub(super) fn on_undone(&mut self) {
         self.0 = Stage::Over;
     }

@@ -30,11 +30,11 @@ const SHARE_DIVISOR: u32 = 4;
 const FEWEST: u32 = 8;
 const SHORTEST: Duration = Duration::from_millis(250);
 
-/// After so many packets and twice that time all begins anew.
+/// After so many packets and twice that time all begins anew but for the jump.
 const MOST: u32 = 64;
 
-/// The route is longer by what one packet took more than the one before it, and a queue may have
-/// been longer at that one. So the former has to be at least half of what all take more.
+/// One packet took so much more than the one before it, and a route would be `longer`. A queue may
+/// have stood at the packet before, but at most half as long as the route became longer.
 fn is_jump(jump: TimeDelta, longer: TimeDelta) -> bool {
     jump + jump >= longer
 }
@@ -48,9 +48,12 @@ pub(super) struct RouteWatch {
     /// The least delay, and the number of packets that had it.
     least: TimeDelta,
     same: u32,
-    /// The delay of the last packet, and the most that one had more than the one before it.
-    last: TimeDelta,
+    /// The delay of the last packet.
+    last: Option<TimeDelta>,
+    /// The most that one had more than the one before it, and what that one had. It ends with a
+    /// packet that is as fast again.
     jump: TimeDelta,
+    jumped_from: TimeDelta,
 }
 
 impl RouteWatch {
@@ -63,13 +66,12 @@ impl RouteWatch {
         base: TimeDelta,
         serialisation: Nanos,
     ) -> Option<TimeDelta> {
-        let more = delay - std::mem::replace(&mut self.last, delay);
+        self.follow_jump(delay, serialisation);
         if delay <= base + serialisation.signed() {
             self.seen = 0;
             self.jump = TimeDelta::ZERO;
             return None;
         }
-        self.jump = self.jump.max(more);
         let near = Nanos::new(serialisation.get() / SAME_DIVISOR).signed();
         if self.seen == 0 {
             self.since = arrived;
@@ -90,6 +92,16 @@ impl RouteWatch {
             self.seen = 0;
         }
         (is_enough && is_found).then_some(least)
+    }
+
+    fn follow_jump(&mut self, delay: TimeDelta, serialisation: Nanos) {
+        let before = self.last.replace(delay).unwrap_or(delay);
+        if delay <= self.jumped_from + serialisation.signed() {
+            self.jump = TimeDelta::ZERO;
+        }
+        if delay - before > self.jump {
+            (self.jump, self.jumped_from) = (delay - before, before);
+        }
     }
 }
 
@@ -139,6 +151,23 @@ mod tests {
         // A packet met a queue of ten when the route became longer by 30.
         let queued = |number| if number == 0 { 30_000 } else { 50_000 };
         assert_eq!(found(queued), Some(micros(50_000)));
+        // A burst of others meets a queue that stands, and is gone soon.
+        let burst = |number: i64| match number {
+            0..10 => 20_000 + 3000 * (number + 1),
+            10 => 80_000,
+            _ => 50_000,
+        };
+        assert_eq!(found(burst), None);
+    }
+
+    #[test]
+    fn the_first_packet_of_all_has_not_jumped() {
+        let mut watch = RouteWatch::default();
+        let found = (0..100).find_map(|number| {
+            let arrived = Timestamp::from_nanos(number * 10_000_000);
+            watch.observe(arrived, micros(50_000), micros(20_000), PACKET)
+        });
+        assert_eq!(found, None);
     }
 
     #[test]

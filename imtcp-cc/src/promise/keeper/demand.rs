@@ -6,6 +6,7 @@ use super::super::requirement::Requirement;
 use super::super::status::Status;
 use super::super::steering::Standing;
 use super::Keeper;
+use super::path_state::PathState;
 use crate::event::{Emit, Event};
 use crate::units::Timestamp;
 
@@ -28,12 +29,13 @@ impl Keeper {
         now: Timestamp,
         emit: Emit<'_>,
     ) {
+        // Before the share is given back: it says whether the slot competed.
+        self.leave_slot(now);
         let kept = |old: Requirement| requirement.is_some_and(|new| new.rate() <= old.rate());
         if !self.requirement.is_some_and(kept) {
             // Who asks for more comes anew. Who asks for less fits where it fitted before.
             self.share.give_back();
         }
-        self.leave_slot(now);
         self.follow_rate(requirement, now);
         self.requirement = requirement;
         self.evaluation = None;
@@ -45,7 +47,8 @@ impl Keeper {
         emit(Event::PromiseChanged { requirement });
     }
 
-    /// The present slot has no outcome. What it had counts for the exit alone.
+    /// The present slot has no outcome. What it had counts for the exit alone, unless the path was
+    /// out.
     fn leave_slot(&mut self, now: Timestamp) {
         self.account_until(now);
         let (Some(requirement), Some(slot)) = (self.requirement, self.evaluation) else {
@@ -57,6 +60,10 @@ impl Keeper {
         else {
             return;
         };
+        let path = PathState { now, ..path };
+        if self.outage_in(slot.start, now, &path).is_some() {
+            return;
+        }
         let is_at_bound = self.share.holds() && self.is_at_bound(&path, &requirement);
         let whole = self.dropped.add(&slot, &requirement, now, is_at_bound);
         if let Some((outcome, is_hopeless)) = whole {

@@ -248,8 +248,14 @@ impl Keeper {
         let outage = outage.filter(|outage| {
             outcome == Outcome::Missed && outage.within(slot.start, slot.end) >= most
         });
+        let outage = outage.filter(|outage| self.excused.is_none_or(|from| from == outage.from));
+        if outcome.is_kept() {
+            self.excused = None;
+        }
         if let Some(outage) = outage {
-            // It is one accident, however many slots it lasts, and nobody is to blame.
+            // It is one accident, however many slots it lasts, and nobody is to blame. Another one
+            // before a slot was kept is no accident: a peer could end each slot with one.
+            self.excused = Some(outage.from);
             let begins = outage.from >= slot.start;
             if let Some(need) = self.need.filter(|_| begins) {
                 self.history.add(1.0, need.depth, false);
@@ -275,7 +281,12 @@ impl Keeper {
     }
 
     /// The outage, if the path was out in this span.
-    fn outage_in(&self, start: Timestamp, end: Timestamp, path: &PathState) -> Option<Outage> {
+    pub(super) fn outage_in(
+        &self,
+        start: Timestamp,
+        end: Timestamp,
+        path: &PathState,
+    ) -> Option<Outage> {
         let outage = self.answers.outage(path.now, path.smoothed)?;
         (!outage.within(start, end).is_zero()).then_some(outage)
     }

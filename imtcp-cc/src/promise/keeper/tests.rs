@@ -191,7 +191,7 @@ fn what_changed_over_a_pause_is_no_change_from_window_to_window() {
     known(10, 1);
     expected.add(Bandwidth::from_mbps(2));
     assert_eq!(known(12, 2), expected);
-    // A window without a value between two is no pause.
+    // Two windows without a value are no pause.
     expected.add(Bandwidth::from_mbps(1));
     assert_eq!(known(11, 5), expected);
     assert_eq!(known(3, 9), expected, "a pause of three windows");
@@ -267,7 +267,8 @@ fn slots_that_one_rate_missed_say_nothing_of_a_much_lower_one() {
 #[test]
 fn who_changes_a_hopeless_demand_again_and_again_is_told() {
     for (every, most) in [(PERIOD, 2), (PERIOD * 2 / 3, 5), (PERIOD / 10, 30)] {
-        let mut keeper = keeper(None);
+        let bounds = Bounds::default();
+        let mut keeper = keeper(Some(&bounds));
         // Nothing gets through, and with half of the capacity N is at its bound.
         let narrow = |now| PathState {
             capacity: Some(Bandwidth::from_mbps(10)),
