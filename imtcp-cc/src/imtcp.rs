@@ -303,7 +303,12 @@ impl ImTcp {
         self.measuring
             .set_growing(self.window.is_growing() && !is_limited);
         let is_settled = || self.measuring.is_settled();
-        if self.scheduler.take_settled(now, info.rtt, is_settled) {
+        let estimate = self.measuring.findings().estimate;
+        let is_told = estimate.is_some_and(|estimate| !estimate.flags.lower_bound);
+        if self
+            .scheduler
+            .take_settled(now, info.rtt, is_told, is_settled)
+        {
             self.measuring.conclude(now, emit);
             self.log_streams(now, true);
         }

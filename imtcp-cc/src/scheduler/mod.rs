@@ -295,15 +295,16 @@ impl Scheduler {
     }
 
     /// True once per measurement: when all its echoes are in (`is_settled`), or when the missing
-    /// ones are not expected any more.
+    /// ones are not expected any more. `is_told` says whether a value is known.
     #[inline]
     pub(crate) fn take_settled(
         &mut self,
         now: Timestamp,
         rtt: RoundTrip,
+        is_told: bool,
         is_settled: impl FnOnce() -> bool,
     ) -> bool {
-        self.probing.take_settled(now, rtt, is_settled)
+        self.probing.take_settled(now, rtt, is_told, is_settled)
     }
 
     /// Packets were lost. A measurement under way is given up.

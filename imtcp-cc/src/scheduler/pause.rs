@@ -26,6 +26,10 @@ pub(super) const PAUSE_AFTER_VAIN: Duration = Duration::from_millis(250);
 /// How often that pause doubles at most.
 const MOST_DOUBLINGS: u32 = 5;
 
+/// After so many measurements in a row without a value the pause is as after measurements in vain:
+/// echoes that cannot be read tell nothing, however many packets wait for streams.
+const MOST_UNTOLD: u32 = 16;
+
 /// The number of packets that must leave after such a measurement before the next one. If packets
 /// are rare, fewer than one in twenty then waits for a stream, and the 95th percentile of the
 /// packets' age stays the same.
@@ -44,6 +48,8 @@ pub(super) struct Pause {
     /// The number of measurements in a row for which packets did not come in time, up to
     /// [`MOST_DOUBLINGS`].
     vain: u32,
+    /// The number of measurements in a row after which no value was known.
+    untold: u32,
     /// The number of packets that have to leave before the next measurement.
     packets_to_pass: u32,
     /// The number of probes of the present measurement that have left.
@@ -58,6 +64,7 @@ impl Pause {
             window: 0,
             packets_per_probe: PACKETS_PER_PROBE,
             vain: 0,
+            untold: 0,
             packets_to_pass: 0,
             probes: 0,
         }
@@ -101,6 +108,11 @@ impl Pause {
         self.vain = 0;
     }
 
+    /// All echoes of a measurement are in. `is_told` says whether a value is known now.
+    pub(super) fn on_settled(&mut self, is_told: bool) {
+        self.untold = if is_told { 0 } else { self.untold + 1 };
+    }
+
     /// When the next measurement is due after one for which packets did not come in time.
     pub(super) fn after_vain(&mut self, now: Timestamp) -> Timestamp {
         let due = now + PAUSE_AFTER_VAIN * (1 << self.vain);
@@ -128,6 +140,12 @@ impl Pause {
             self.packets_to_pass = self.probes * (self.packets_per_probe - 1);
         }
         self.probes = 0;
-        started + pause.max(rtt.smoothed.saturating_mul(self.interval_rtts))
+        let due = started + pause.max(rtt.smoothed.saturating_mul(self.interval_rtts));
+        match self.untold.checked_sub(MOST_UNTOLD) {
+            Some(beyond) if self.reads_all_packets => {
+                due.max(started + PAUSE_AFTER_VAIN * (1 << beyond.min(MOST_DOUBLINGS)))
+            }
+            _ => due,
+        }
     }
 }

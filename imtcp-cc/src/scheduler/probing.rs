@@ -322,11 +322,12 @@ impl Probing {
     }
 
     /// True once per measurement: when all its echoes are in (`is_settled`), or when the missing
-    /// ones are not expected any more.
+    /// ones are not expected any more. `is_told` says whether a value is known.
     pub(crate) fn take_settled(
         &mut self,
         now: Timestamp,
         rtt: RoundTrip,
+        is_told: bool,
         is_settled: impl FnOnce() -> bool,
     ) -> bool {
         let Progress::AwaitingEchoes { since, started } = self.progress else {
@@ -336,6 +337,7 @@ impl Probing {
         if now.saturating_since(since) < patience && !is_settled() {
             return false;
         }
+        self.pause.on_settled(is_told);
         self.rest(now, started, rtt);
         self.steps.push_back(Step::MeasurementEnded);
         true

@@ -86,8 +86,12 @@ fn in_vain(probing: &mut Probing, begin: Timestamp) -> Timestamp {
     }
 }
 
-/// A measurement whose first stream is enough.
+/// A measurement whose first stream is enough, after which a value is known.
 fn stopped_early(probing: &mut Probing, begin: Timestamp) {
+    measure(probing, begin, true);
+}
+
+fn measure(probing: &mut Probing, begin: Timestamp, is_told: bool) {
     rest(probing, begin);
     let mut now = begin;
     while probing.current_stream() != Some(2) {
@@ -97,7 +101,7 @@ fn stopped_early(probing: &mut Probing, begin: Timestamp) {
         }
     }
     probing.stop_early(now);
-    assert!(probing.take_settled(now, RTT, || true));
+    assert!(probing.take_settled(now, RTT, is_told, || true));
 }
 
 #[test]
@@ -113,6 +117,28 @@ fn the_pause_after_a_measurement_in_vain_doubles_only_for_those_in_a_row() {
     assert_eq!(pause(&mut probing, 20), Some(500));
     stopped_early(&mut probing, at_ms(30_000));
     assert_eq!(pause(&mut probing, 40), Some(250));
+}
+
+#[test]
+fn measurements_that_tell_nothing_become_rare() {
+    let mut probing = probing();
+    let mut pause_after = |number: u32, is_told| {
+        let begin = at_ms(100_000 + number * 10_000);
+        measure(&mut probing, begin, is_told);
+        rest(&mut probing, begin);
+        let is_due = |ms: &u32| probing.is_due(begin + MS * *ms);
+        [200, 400, 700, 9000].into_iter().find(is_due)
+    };
+    for number in 0..15 {
+        assert_eq!(pause_after(number, false), Some(200));
+    }
+    assert_eq!(pause_after(15, false), Some(400));
+    assert_eq!(pause_after(16, false), Some(700));
+    for number in 17..30 {
+        pause_after(number, false);
+    }
+    assert_eq!(pause_after(30, false), Some(9000));
+    assert_eq!(pause_after(31, true), Some(200));
 }
 
 #[test]
