@@ -303,8 +303,10 @@ impl ImTcp {
         self.measuring
             .set_growing(self.window.is_growing() && !is_limited);
         let is_settled = || self.measuring.is_settled();
-        let estimate = self.measuring.findings().estimate;
-        let is_told = estimate.is_some_and(|estimate| !estimate.flags.lower_bound);
+        let is_told = || {
+            let estimate = self.measuring.findings().estimate;
+            estimate.is_some_and(|estimate| !estimate.flags.lower_bound)
+        };
         if self
             .scheduler
             .take_settled(now, info.rtt, is_told, is_settled)

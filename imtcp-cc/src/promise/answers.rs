@@ -34,7 +34,7 @@ pub(super) struct Answers {
     /// The time since which packets in flight have not been acknowledged.
     awaited_since: Option<Timestamp>,
     /// The last outage that ended: from when until when. Of two in a slot the first is forgotten.
-    outage: Option<(Timestamp, Timestamp)>,
+    outage: Option<Outage>,
 }
 
 impl Answers {
@@ -57,7 +57,10 @@ impl Answers {
         let silence = now.saturating_since(since);
         let is_outage = is_outage(silence, smoothed_rtt);
         if is_outage {
-            self.outage = Some((since, now));
+            self.outage = Some(Outage {
+                from: since,
+                until: now,
+            });
         }
         self.awaited_since = is_awaiting.then_some(now);
         let Some(last) = self.last.replace(now) else {
@@ -84,11 +87,10 @@ impl Answers {
 
     /// The outage that lasts at `now`, or the last one: from when until when.
     pub(super) fn outage(&self, now: Timestamp, smoothed_rtt: Duration) -> Option<Outage> {
-        let present = self.awaited_since.map(|since| (since, now));
-        present
-            .filter(|(since, now)| is_outage(now.saturating_since(*since), smoothed_rtt))
+        self.awaited_since
+            .filter(|since| is_outage(now.saturating_since(*since), smoothed_rtt))
+            .map(|from| Outage { from, until: now })
             .or(self.outage)
-            .map(|(from, until)| Outage { from, until })
     }
 }
 

@@ -301,7 +301,7 @@ impl Scheduler {
         &mut self,
         now: Timestamp,
         rtt: RoundTrip,
-        is_told: bool,
+        is_told: impl FnOnce() -> bool,
         is_settled: impl FnOnce() -> bool,
     ) -> bool {
         self.probing.take_settled(now, rtt, is_told, is_settled)

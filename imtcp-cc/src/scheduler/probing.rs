@@ -327,7 +327,7 @@ impl Probing {
         &mut self,
         now: Timestamp,
         rtt: RoundTrip,
-        is_told: bool,
+        is_told: impl FnOnce() -> bool,
         is_settled: impl FnOnce() -> bool,
     ) -> bool {
         let Progress::AwaitingEchoes { since, started } = self.progress else {
@@ -337,7 +337,7 @@ impl Probing {
         if now.saturating_since(since) < patience && !is_settled() {
             return false;
         }
-        self.pause.on_settled(is_told);
+        self.pause.on_settled(is_told());
         self.rest(now, started, rtt);
         self.steps.push_back(Step::MeasurementEnded);
         true

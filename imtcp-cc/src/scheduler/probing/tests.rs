@@ -101,7 +101,7 @@ fn measure(probing: &mut Probing, begin: Timestamp, is_told: bool) {
         }
     }
     probing.stop_early(now);
-    assert!(probing.take_settled(now, RTT, is_told, || true));
+    assert!(probing.take_settled(now, RTT, || is_told, || true));
 }
 
 #[test]
